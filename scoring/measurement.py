@@ -1,0 +1,66 @@
+"""The one number that leaves the vault: held in memory for one step, never shown or stored."""
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from scoring.errors import StateError
+
+
+class _Secret:
+    """Refuses every ordinary way of turning an object into text or bytes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: not shown>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} may not be pickled or copied")
+
+    def __reduce_ex__(self, protocol: object, /) -> NoReturn:
+        self.__reduce__()
+
+
+@dataclass(frozen=True, repr=False)
+class Mean(_Secret):
+    """The mean loss of one submission on one set of rows, exactly: units / (rows * resolution).
+
+    A row's loss lies in [0, 1] and is counted in `resolution` units; lower is better. `additive` is
+    False for a set function (AUC, F1): its `units` are round(loss * rows * resolution) and no
+    concentration bound for means applies to it, so its releases carry no certificate.
+    Raises StateError, without numbers, when the mean cannot exist.
+    """
+
+    units: int
+    rows: int
+    resolution: int
+    additive: bool = True
+
+    def __post_init__(self) -> None:
+        for number in (self.units, self.rows, self.resolution):
+            if type(number) is not int:  # a numpy integer would overflow in the mechanisms
+                raise StateError("A mean is made of Python integers.")
+        if self.rows < 1 or self.resolution < 1:
+            raise StateError("A mean needs at least one row and one unit per row.")
+        if not 0 <= self.units <= self.whole:
+            raise StateError("A mean loss lies between 0 and 1.")
+
+    @property
+    def whole(self) -> int:
+        """The number of units that make up a mean loss of 1."""
+        return self.rows * self.resolution
+
+    def level(self, steps: int) -> int:
+        """The nearest grid index: loss * steps, ties towards the larger loss."""
+        return (2 * self.units * steps + self.whole) // (2 * self.whole)
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(_Secret):
+    """What the vault says about one submission: its mean on the holdout and on the reference rows.
+
+    `reference` is None where the competition has no reference rows.
+    """
+
+    holdout: Mean
+    reference: Mean | None = None

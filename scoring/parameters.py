@@ -1,0 +1,96 @@
+"""Parameters that an organizer types: what they are called, what they mean, what is allowed."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from scoring.errors import ParameterError
+
+Value = int | Fraction | str
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_FRACTION = re.compile(r"[+-]?([0-9]{1,18}/[0-9]{1,18}|[0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a metric or mechanism.
+
+    `help` is shown where the value is typed. `minimum` and `maximum` are inclusive and apply to
+    numbers; `choices` to the kind "choice". Fractions are exact: "0.02" and "1/50" are the same.
+    """
+
+    name: str
+    title: str
+    help: str
+    kind: Literal["integer", "fraction", "choice"]
+    default: Value
+    minimum: int | Fraction | None = None
+    maximum: int | Fraction | None = None
+    choices: tuple[str, ...] = ()
+
+    def parse(self, value: object) -> Value:
+        """The typed value of a text or number. Raises ParameterError naming this parameter."""
+        text = _text(value)
+        if self.kind == "choice":
+            return self._choice(text)
+        number = self._integer(text) if self.kind == "integer" else self._fraction(text)
+        self._check_range(number)
+        return number
+
+    def to_json(self, value: Value) -> str:
+        """The text that `parse` turns back into `value`."""
+        return str(value)
+
+    def _choice(self, text: str) -> str:
+        if text not in self.choices:
+            raise self._error(f"Choose one of {', '.join(self.choices)}.")
+        return text
+
+    def _integer(self, text: str) -> int:
+        if not _INTEGER.fullmatch(text):
+            raise self._error("Give a whole number.")
+        return int(text)
+
+    def _fraction(self, text: str) -> Fraction:
+        if not _FRACTION.fullmatch(text):
+            raise self._error('Give a number such as "0.02" or "1/50".')
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            raise self._error("A fraction cannot have the denominator 0.") from None
+
+    def _check_range(self, number: int | Fraction) -> None:
+        if self.minimum is not None and number < self.minimum:
+            raise self._error(f"Give at least {show(self.minimum)}.")
+        if self.maximum is not None and number > self.maximum:
+            raise self._error(f"Give at most {show(self.maximum)}.")
+
+    def _error(self, message: str) -> ParameterError:
+        return ParameterError(self.name, message)
+
+
+def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dict[str, Value]:
+    """Every parameter's value, defaults filled in. Raises ParameterError, also for unknown names."""
+    known = {parameter.name for parameter in parameters}
+    for name in raw:
+        if name not in known:
+            raise ParameterError(name, "There is no parameter with this name.")
+    return {p.name: p.parse(raw.get(p.name, p.default)) for p in parameters}
+
+
+def show(number: int | Fraction) -> str:
+    """A number as people write it: decimals where they are exact and short, else a fraction."""
+    decimal = format(float(number), ".6g")
+    exact = "e" not in decimal and Fraction(decimal) == number
+    return decimal if exact else str(number)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, str):
+        return value.strip()
+    return str(value)
