@@ -1,0 +1,1 @@
+"""The Holdfast server: a Django project and its one app."""

@@ -1,0 +1,1 @@
+"""The organizers' pages: Django's admin on a site of our own."""

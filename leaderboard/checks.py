@@ -1,0 +1,35 @@
+"""System checks of our own settings, numbered, each with what to do."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+
+@register(Tags.security)
+def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The public key must be there; the private one must be readable by its owner only."""
+    found: list[CheckMessage] = []
+    if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
+        found.append(
+            Warning(
+                f"There is no vault public key at {settings.VAULT_PUBLIC_KEY_FILE}.",
+                hint="Run `python manage.py vault_keys`, or set VAULT_PUBLIC_KEY_FILE.",
+                id="holdfast.W001",
+            )
+        )
+    return found
+
+
+@register(Tags.security, deploy=True)
+def secure_site(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A deployed site speaks https and has a secret key of its own."""
+    if settings.SECURE:
+        return []
+    return [
+        Error(
+            f"SITE_URL is {settings.SITE_URL}: sessions would travel in the clear.",
+            hint="Set SITE_URL to the https address that people use.",
+            id="holdfast.E001",
+        )
+    ]

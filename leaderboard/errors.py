@@ -1,0 +1,135 @@
+"""What a person is told when a request is understood but can't be granted.
+
+The web shows a `Refused` as a form error, the API as an RFC 9457 problem, the command line as text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass
+class Refused(Exception):
+    """A request that changes nothing.
+
+    `code` is stable and documented, `title` the short form of it, `detail` says what happened, what
+    it means and what can be done. `status` is the HTTP status; `fields` names the form field, if
+    one is to blame, with its message.
+    """
+
+    code: str
+    title: str
+    detail: str
+    status: int = 409
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.detail
+
+    def problem(self) -> dict[str, Any]:
+        """The RFC 9457 problem document."""
+        body: dict[str, Any] = {
+            "type": f"/api/v1/problems/#{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+        }
+        if self.fields:
+            body["fields"] = self.fields
+        return body
+
+    @classmethod
+    def file_too_large(cls, limit: int) -> Refused:
+        return cls(
+            "file_too_large",
+            "The file is too large",
+            f"The file is larger than the {_size(limit)} that are accepted. Nothing was counted.",
+            413,
+            {"file": f"Larger than {_size(limit)}."},
+        )
+
+    @classmethod
+    def file_empty(cls) -> Refused:
+        return cls(
+            "file_empty",
+            "The file is empty",
+            "The file has no bytes in it. Choose the file with your predictions. "
+            "Nothing was counted.",
+            422,
+            {"file": "Empty."},
+        )
+
+    @classmethod
+    def not_open_yet(cls, opens_at: datetime | None) -> Refused:
+        when = f" It opens {_moment(opens_at)}." if opens_at else ""
+        return cls(
+            "competition_not_open",
+            "The competition is not open yet",
+            f"This competition does not take submissions yet.{when} Nothing was counted.",
+            403,
+        )
+
+    @classmethod
+    def deadline_passed(cls, closes_at: datetime) -> Refused:
+        return cls(
+            "deadline_passed",
+            "The deadline has passed",
+            f"This competition closed {_moment(closes_at)}. The file was not accepted.",
+            403,
+        )
+
+    @classmethod
+    def not_a_member(cls) -> Refused:
+        return cls(
+            "not_a_member",
+            "You have not joined this competition",
+            "Join the competition first: read its rules and accept them on its rules page.",
+            403,
+        )
+
+    @classmethod
+    def rules_not_accepted(cls) -> Refused:
+        return cls(
+            "rules_not_accepted",
+            "The rules are not accepted",
+            "The files are for participants. Accept the rules on the competition's rules page.",
+            403,
+        )
+
+    @classmethod
+    def daily_limit_reached(cls, limit: int, renews_at: datetime) -> Refused:
+        return cls(
+            "daily_limit_reached",
+            "Today's submissions are used up",
+            f"Your team has used its {limit} submissions of today. "
+            f"New ones are free {_moment(renews_at)}. The file was not accepted.",
+            429,
+        )
+
+    @classmethod
+    def total_limit_reached(cls, limit: int) -> Refused:
+        return cls(
+            "total_limit_reached",
+            "All submissions are used up",
+            f"Your team has used all of its {limit} submissions. The file was not accepted.",
+            429,
+        )
+
+    @classmethod
+    def invalid(cls, name: str, message: str) -> Refused:
+        """One form field is wrong: `message` is shown beside it."""
+        return cls("invalid", "Something needs to be mended", message, 422, {name: message})
+
+
+def _moment(when: datetime | None) -> str:
+    return f"on {when:%d %B %Y at %H:%M} UTC" if when else ""
+
+
+def _size(count: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} bytes"

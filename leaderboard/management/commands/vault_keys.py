@@ -1,0 +1,32 @@
+"""Generates the vault's key pair."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leaderboard.vault import generate_keys
+
+
+class Command(BaseCommand):
+    help = "Generate the vault's key pair. Give the private key to workers only, and back it up."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--private",
+            type=Path,
+            default=settings.VAR_DIR / "vault" / "private.key",
+            help="where the private key is written (default: %(default)s)",
+        )
+
+    def handle(self, *args: Any, private: Path, **options: Any) -> None:
+        public = settings.VAULT_PUBLIC_KEY_FILE
+        for path in (public, private):
+            if path.exists():
+                raise CommandError(
+                    f"There is a key at {path} already. Nothing was written: "
+                    "a new key could not open what was sealed to the old one."
+                )
+        generate_keys(public, private)
+        self.stdout.write(f"Public key: {public}\nPrivate key: {private}")

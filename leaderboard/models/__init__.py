@@ -1,0 +1,36 @@
+"""The nouns, one file each: fields and constraints, nothing else."""
+
+from leaderboard.models.competition import (
+    Competition,
+    CompetitionFile,
+    FileRole,
+    Phase,
+    Visibility,
+)
+from leaderboard.models.holdout import Holdout, HoldoutState
+from leaderboard.models.release import Kind, Release, Standing
+from leaderboard.models.submission import COUNTED, FINAL, Status, Submission
+from leaderboard.models.team import Invitation, Membership, Team, TeamState
+from leaderboard.models.user import User
+
+__all__ = [
+    "COUNTED",
+    "FINAL",
+    "Competition",
+    "CompetitionFile",
+    "FileRole",
+    "Holdout",
+    "HoldoutState",
+    "Invitation",
+    "Kind",
+    "Membership",
+    "Phase",
+    "Release",
+    "Standing",
+    "Status",
+    "Submission",
+    "Team",
+    "TeamState",
+    "User",
+    "Visibility",
+]

@@ -1,0 +1,77 @@
+"""The sealed holdout and the head of its ledger."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from leaderboard.models.competition import Competition
+
+
+class Holdout(models.Model):
+    """A version of the private solution, sealed to the vault's public key.
+
+    The file holds the labels and which row is in which set; both are secret. The counts are public:
+    every certificate is a function of them. The commitments are hidden by salts inside the seals.
+    """
+
+    competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
+    version = models.PositiveIntegerField()
+    sealed_solution = models.FileField(upload_to="vault/")
+    sealed_secret = models.BinaryField()
+    solution_commitment = models.CharField(max_length=64)
+    secret_commitment = models.CharField(max_length=64)
+    row_ids_digest = models.CharField(max_length=64)
+    public_rows = models.PositiveIntegerField()
+    private_rows = models.PositiveIntegerField()
+    final_rows = models.PositiveIntegerField()
+    ignored_rows = models.PositiveIntegerField()
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["competition", "-version"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["competition", "version"], name="holdout_version_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["competition"],
+                condition=Q(retired_at__isnull=True),
+                name="one_holdout_in_force",
+            ),
+            models.CheckConstraint(condition=Q(private_rows__gte=1), name="holdout_has_rows"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.competition.slug} v{self.version}"
+
+
+class HoldoutState(models.Model):
+    """The ledger's head, one row per holdout; only `pipeline.release` writes it.
+
+    `asked` is the theory's i, `answered` its f, `log_alphabets` its ln G, `firings` the index of
+    the noisy threshold in force. `version` rises with every change, so that none is lost.
+    """
+
+    holdout = models.OneToOneField(Holdout, models.PROTECT, related_name="state", primary_key=True)
+    version = models.PositiveBigIntegerField(default=0)
+    asked = models.PositiveBigIntegerField(default=0)
+    answered = models.PositiveBigIntegerField(default=0)
+    log_alphabets = models.FloatField(default=0.0)
+    firings = models.PositiveBigIntegerField(default=0)
+    budget_left = models.PositiveIntegerField(null=True)
+    releases = models.PositiveBigIntegerField(default=0)
+    head_hash = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answered__lte=models.F("asked")), name="ledger_answers_were_asked"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"ledger of {self.holdout_id}"

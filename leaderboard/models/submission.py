@@ -1,0 +1,72 @@
+"""Submissions: the row, not the queue, is the truth about what is to be scored."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from leaderboard.models.team import Team
+
+
+class Status(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    SCORING = "scoring", "Being scored"
+    RELEASED = "released", "Released"
+    REJECTED = "rejected", "Rejected"
+    FAILED = "failed", "Failed"
+
+
+# A rejected file is the participant's to mend and costs nothing; everything else counts.
+COUNTED = (Status.QUEUED, Status.SCORING, Status.RELEASED, Status.FAILED)
+FINAL = (Status.RELEASED, Status.REJECTED, Status.FAILED)
+
+
+class Submission(models.Model):
+    """A prediction file of a team and how far it has come.
+
+    `problems` is what the participant is told of a rejected file; `failure` is for the organizer
+    and names a stage and an exception type, never a value.
+    """
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="submissions")
+    number = models.PositiveIntegerField()
+    file = models.CharField(max_length=200)
+    file_name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveBigIntegerField()
+    message = models.CharField(max_length=300, blank=True)
+    claimed_score = models.FloatField(null=True, blank=True)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    problems = models.JSONField(default=list, blank=True)
+    problem_count = models.PositiveIntegerField(default=0)
+    failure = models.CharField(max_length=200, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    queued_at = models.DateTimeField()
+    claimed_at = models.DateTimeField(null=True)
+    read_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "number"], name="submission_number_unique"),
+            models.CheckConstraint(
+                condition=Q(status__in=Status.values), name="submission_status_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=False) | ~Q(status__in=FINAL),
+                name="submission_ends_at_a_moment",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["status", "queued_at"],
+                condition=~Q(status__in=FINAL),
+                name="submission_unfinished",
+            ),
+            models.Index(fields=["team", "created_at"], name="submission_quota"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team} #{self.number}"

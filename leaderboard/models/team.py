@@ -1,0 +1,88 @@
+"""Teams: quotas and budgets are theirs, so that members don't multiply them."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from leaderboard.models.competition import Competition
+from leaderboard.models.holdout import Holdout
+
+
+class Team(models.Model):
+    """A team of one competition."""
+
+    competition = models.ForeignKey(Competition, models.CASCADE, related_name="teams")
+    name = models.CharField(max_length=60)
+    captain = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    is_baseline = models.BooleanField("baseline", default=False)
+    is_verified = models.BooleanField("verified by the organizer", default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "competition",
+                Lower("name"),
+                name="team_name_unique_ci",
+                violation_error_message="Another team has this name.",
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="team_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person in a team, with the version of the rules that the person accepted."""
+
+    competition = models.ForeignKey(Competition, models.CASCADE, related_name="memberships")
+    team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    rules_version = models.PositiveIntegerField()
+    accepted_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["accepted_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["competition", "user"], name="one_team_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team}"
+
+
+class Invitation(models.Model):
+    """A link that lets its bearer join a team; used until it expires or the team is full."""
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="invitations")
+    token = models.CharField(max_length=43, unique=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"invitation to {self.team}"
+
+
+class TeamState(models.Model):
+    """What the mechanism knows of a team on one holdout; only `pipeline.release` writes it.
+
+    Levels are grid steps of the loss. `share_left` is the team's part of the budget.
+    """
+
+    holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="team_states")
+    team = models.ForeignKey(Team, models.CASCADE, related_name="states")
+    best = models.PositiveIntegerField(null=True)
+    last = models.PositiveIntegerField(null=True)
+    share_left = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["holdout", "team"], name="one_state_per_team"),
+        ]
+
+    def __str__(self) -> str:
+        return f"state of {self.team_id}"

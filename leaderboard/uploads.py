@@ -1,0 +1,30 @@
+"""Refuses a request whose body is too large before any of it is read."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from leaderboard.errors import Refused
+
+FORM_OVERHEAD_BYTES = 64 * 1024
+
+
+class UploadLimitMiddleware:
+    """Answers 413 by the announced length; WSGI never reads more of a body than was announced."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        announced = request.META.get("CONTENT_LENGTH") or "0"
+        limit = settings.MAX_UPLOAD_BYTES + FORM_OVERHEAD_BYTES
+        if not announced.isdigit() or int(announced) <= limit:
+            return self.get_response(request)
+        refused = Refused.file_too_large(settings.MAX_UPLOAD_BYTES)
+        if request.path.startswith("/api/"):
+            return JsonResponse(
+                refused.problem(), status=413, content_type="application/problem+json"
+            )
+        return render(request, "refused.html", {"refused": refused}, status=413)

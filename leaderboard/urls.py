@@ -1,0 +1,11 @@
+"""All routes: the pages, the API, the admin."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("leaderboard.web.urls")),
+    path("account/", include("allauth.account.urls")),
+    path("api/v1/", include("leaderboard.api.urls")),
+    path("admin/", admin.site.urls),
+]

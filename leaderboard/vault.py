@@ -1,0 +1,133 @@
+"""The only code that touches private labels: it seals them, and it measures against them.
+
+A solution is sealed to an X25519 public key (libsodium's sealed box). The web process holds the
+public key and can put labels in; only workers hold the private key. Measuring gives back a
+`Measurement`, which can't be printed or pickled, and the noise of this holdout.
+"""
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from nacl.exceptions import CryptoError
+from nacl.public import PrivateKey, PublicKey, SealedBox
+
+from leaderboard.models import Competition, Holdout
+from scoring import metrics
+from scoring.measurement import Measurement
+from scoring.noise import KeyedNoise
+from scoring.predictions import Predictions, Solution, Usage
+
+SALT_BYTES = 32
+SECRET_BYTES = 32
+CACHED_HOLDOUTS = 4
+
+
+class VaultClosed(Exception):
+    """This process can't open the vault: it has no private key, or the key doesn't fit."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sealed:
+    """A sealed box and the salted commitment to what is inside (SHA-256, hex)."""
+
+    box: bytes
+    commitment: str
+
+
+@dataclass(frozen=True, repr=False)
+class Measured:
+    """The measurement and the noise stream of its holdout: for one step, then forgotten."""
+
+    measurement: Measurement
+    noise: KeyedNoise
+
+
+def seal_solution(solution: Solution) -> Sealed:
+    """Seals the labels and the usage of each row."""
+    return _seal(solution.to_bytes())
+
+
+def seal_new_secret() -> Sealed:
+    """Draws and seals the secret that keys all noise of one holdout version."""
+    return _seal(secrets.token_bytes(SECRET_BYTES))
+
+
+def measure(holdout: Holdout, competition: Competition, predictions: Predictions) -> Measured:
+    """The empirical means of the loss on the reference rows and on the holdout rows.
+
+    Raises VaultClosed where the private key is missing or doesn't fit.
+    """
+    solution, secret = _open(holdout)
+    metric = metrics.get(competition.metric)
+    parameters = metric.parse(competition.metric_parameters)
+    public, private = solution.usage == Usage.PUBLIC, solution.usage == Usage.PRIVATE
+    measurement = Measurement(
+        holdout=metric.measure(predictions, solution, private, parameters),
+        reference=metric.measure(predictions, solution, public, parameters)
+        if public.any()
+        else None,
+    )
+    return Measured(measurement, KeyedNoise(secret, f"{holdout.pk}"))
+
+
+def generate_keys(public: Path, private: Path) -> None:
+    """Writes a new key pair, readable by the owner only. Refuses to overwrite one."""
+    key = PrivateKey.generate()
+    for path, material in ((private, key.encode()), (public, key.public_key.encode())):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_text(material.hex() + "\n")
+
+
+def _seal(content: bytes) -> Sealed:
+    salted = secrets.token_bytes(SALT_BYTES) + content
+    return Sealed(SealedBox(_public_key()).encrypt(salted), hashlib.sha256(salted).hexdigest())
+
+
+def _unseal(box: bytes, commitment: str) -> bytes:
+    try:
+        salted = SealedBox(_private_key()).decrypt(box)
+    except CryptoError:
+        raise VaultClosed("The vault's private key doesn't open this holdout.") from None
+    if hashlib.sha256(salted).hexdigest() != commitment:
+        raise VaultClosed("What is sealed is not what was committed to.")
+    return salted[SALT_BYTES:]
+
+
+_opened: OrderedDict[int, tuple[Solution, bytes]] = OrderedDict()
+_opened_lock = Lock()
+
+
+def _open(holdout: Holdout) -> tuple[Solution, bytes]:
+    """The solution and the noise secret, from a small cache in this process's memory."""
+    with _opened_lock:
+        if holdout.pk not in _opened:
+            with holdout.sealed_solution.open("rb") as file:
+                content = _unseal(file.read(), holdout.solution_commitment)
+            secret = _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
+            _opened[holdout.pk] = (Solution.from_bytes(content), secret)
+            while len(_opened) > CACHED_HOLDOUTS:
+                _opened.popitem(last=False)
+        _opened.move_to_end(holdout.pk)
+        return _opened[holdout.pk]
+
+
+def _public_key() -> PublicKey:
+    path = settings.VAULT_PUBLIC_KEY_FILE
+    if not path.is_file():
+        raise ImproperlyConfigured(
+            f"There is no vault public key at {path}: run `python manage.py vault_keys`."
+        )
+    return PublicKey(bytes.fromhex(path.read_text()))
+
+
+def _private_key() -> PrivateKey:
+    if not settings.VAULT_PRIVATE_KEY_FILE:
+        raise VaultClosed("This process has no vault private key: VAULT_PRIVATE_KEY_FILE is empty.")
+    return PrivateKey(bytes.fromhex(Path(settings.VAULT_PRIVATE_KEY_FILE).read_text()))
