@@ -1,0 +1,16 @@
+"""What every test shares."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, so that a change that breaks nothing cannot fail by chance;
+# HYPOTHESIS_PROFILE=explore searches further.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

@@ -1,0 +1,33 @@
+"""The server's settings for tests: their own environment, a database in memory, quick hashing.
+
+Set `DATABASE_URL` to run the suite on another database.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_var_dir = tempfile.mkdtemp(prefix="holdfast-tests-")
+atexit.register(shutil.rmtree, _var_dir, ignore_errors=True)
+
+os.environ.update(
+    VAR_DIR=_var_dir,
+    SECRET_KEY="for-tests-only-" + "0123456789" * 5,
+    SITE_URL="http://testserver",
+    ALLOWED_HOSTS="testserver,localhost,127.0.0.1",
+    DEBUG="false",
+    EMAIL_URL="console:",
+    REDIS_URL="redis://127.0.0.1:1/0",
+)
+os.environ.setdefault("DATABASE_URL", "sqlite://:memory:")
+
+from leaderboard.settings import *  # noqa: E402, F403  (reads the environment that is set above)
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CELERY_BROKER_URL = "memory://"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
