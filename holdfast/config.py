@@ -1,0 +1,116 @@
+"""Where the server's address and the token are kept, and which of them a command uses.
+
+The file is JSON, readable by its owner only: `$HOLDFAST_CONFIG`, else `holdfast/config.json` below
+`$XDG_CONFIG_HOME` or `~/.config`. `HOLDFAST_URL` and `HOLDFAST_TOKEN` go before it.
+"""
+
+import json
+import os
+import stat
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import httpx
+
+from holdfast.errors import Failure
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The server's address without a trailing slash, a token (may be empty), and its owner."""
+
+    url: str = ""
+    token: str = ""
+    username: str = ""
+
+
+def config_path() -> Path:
+    """The configuration file that this environment names; it need not exist."""
+    if named := os.environ.get("HOLDFAST_CONFIG"):
+        return Path(named).expanduser()
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(home).expanduser() / "holdfast" / "config.json"
+
+
+def readable_by_others(path: Path) -> bool:
+    """Whether anybody but its owner may read the file (always False where modes mean nothing)."""
+    return os.name == "posix" and path.exists() and bool(path.stat().st_mode & OTHERS)
+
+
+def load() -> Settings:
+    """What the file holds; empty settings where there is none. Failure if it can't be read."""
+    path = config_path()
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, ValueError) as error:
+        raise Failure(
+            f"The configuration file {path} cannot be read: {error}.",
+            hint="Remove it and run `holdfast login` again.",
+        ) from None
+    known = raw if isinstance(raw, dict) else {}
+    return Settings(*(str(known.get(name) or "") for name in ("url", "token", "username")))
+
+
+def current() -> Settings:
+    """The settings a command uses: the environment first, then the file.
+
+    The file's token belongs to the file's server and is never sent to another one.
+    """
+    saved = load()
+    url = clean_url(os.environ.get("HOLDFAST_URL") or saved.url)
+    if not url:
+        raise Failure(
+            "No server is set.", hint="Run `holdfast login`, or set HOLDFAST_URL to its address."
+        )
+    same_server = url == saved.url
+    token = os.environ.get("HOLDFAST_TOKEN", "").strip() or (saved.token if same_server else "")
+    return replace(saved if same_server else Settings(), url=url, token=token)
+
+
+def save(settings: Settings) -> Path:
+    """Write the file in one step, readable by its owner only from its first byte."""
+    path = config_path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp makes the file with mode 0600.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".config-")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(asdict(settings), file, indent=2)
+        file.write("\n")
+    Path(temporary).replace(path)
+    return path
+
+
+def forget() -> None:
+    """Remove the file; no error if there is none."""
+    config_path().unlink(missing_ok=True)
+
+
+def clean_url(text: str) -> str:
+    """A server's address as it is kept: scheme and host, no trailing slash, no `/api/v1`.
+
+    An address without a scheme gets https. Raises Failure where it is no web address.
+    """
+    text = text.strip().rstrip("/").removesuffix("/api/v1")
+    if not text:
+        return ""
+    if "://" not in text:
+        text = f"https://{text}"
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
+        raise Failure(f"{text!r} is not a server's address. One looks like {DEFAULT_URL}.")
+    return text
+
+
+def sent_in_clear(url: str) -> bool:
+    """Whether what is sent there could be read on the way: http to another machine."""
+    parsed = httpx.URL(url)
+    return parsed.scheme == "http" and parsed.host not in ("localhost", "127.0.0.1", "::1")

@@ -1,0 +1,66 @@
+"""Arguments and options that several commands share, spelled as on Kaggle."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from holdfast.output import Format
+
+Competition = Annotated[
+    str | None,
+    typer.Argument(metavar="COMP", help="The competition's short name.", show_default=False),
+]
+CompetitionOption = Annotated[
+    str | None,
+    typer.Option("-c", "--competition", metavar="COMP", help="The same, as an option."),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How the list is printed.")]
+CsvFlag = Annotated[bool, typer.Option("-v", "--csv", help="Short for --format csv.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, fewer words.")]
+PageNumber = Annotated[int, typer.Option("--page", min=1, help="Which page of the list.")]
+PageSize = Annotated[int, typer.Option("--page-size", min=1, max=200, help="Rows on a page.")]
+Everything = Annotated[bool, typer.Option("--all", help="All rows, not one page.")]
+PollInterval = Annotated[
+    float, typer.Option("--poll-interval", min=0.2, help="Seconds between two looks.")
+]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="[SECONDS]",
+        min=0,
+        show_default=False,
+        help="Wait for the result, 600 seconds unless you say how long.",
+    ),
+]
+WAIT_SECONDS = "600"
+SLUG = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def competition_of(positional: str | None, option: str | None) -> str:
+    """The one competition that is meant; wrong usage where there is none or there are two."""
+    if positional and option and positional != option:
+        raise typer.BadParameter(f"two competitions are named, {positional} and {option}.")
+    slug = positional or option
+    if not slug:
+        raise typer.BadParameter("name a competition; `holdfast competitions list` shows them.")
+    if not SLUG.fullmatch(slug):
+        raise typer.BadParameter(
+            f"{slug!r} is no competition's short name: those have letters, digits, - and _ only."
+        )
+    return slug
+
+
+def format_of(style: Format, csv: bool) -> Format:
+    """The format that is meant, -v counting as csv."""
+    return Format.csv if csv else style
+
+
+def fill_wait(arguments: list[str]) -> list[str]:
+    """Give a bare `--wait` its number, as an option whose value may be left out."""
+    filled = []
+    for argument, following in zip(arguments, [*arguments, ""][1:], strict=True):
+        bare = argument == "--wait" and not following.replace(".", "", 1).isdigit()
+        filled.append(f"--wait={WAIT_SECONDS}" if bare else argument)
+    return filled

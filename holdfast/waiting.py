@@ -1,0 +1,52 @@
+"""Waiting for a submission to be scored."""
+
+import sys
+import time
+
+from rich.status import Status
+
+from holdfast.client import Client, Json, competition_path
+from holdfast.errors import Failure, Refused, Unreachable
+from holdfast.output import console
+
+FINAL = frozenset(("released", "rejected", "failed"))
+TOO_MANY_REQUESTS = 429
+STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
+
+
+def wait(client: Client, submission: Json, slug: str, *, seconds: float, interval: float) -> Json:
+    """Ask until the submission is final, for so many seconds at most; Failure after that.
+
+    A server that is away for a moment, or asks for patience, is asked again.
+    """
+    path = competition_path(slug, "submissions", submission["number"])
+    end = time.monotonic() + seconds
+    pause = min(1.0, interval)
+    with Status("Waiting", console=console(sys.stderr)) as status:
+        while submission["status"] not in FINAL:
+            status.update(f"{STEPS.get(submission['status'], 'Waiting')} …")
+            if time.monotonic() + pause > end:
+                raise _gave_up(slug, submission, seconds)
+            time.sleep(pause)
+            submission, pause = _ask(client, path, submission, interval)
+    return submission
+
+
+def _ask(client: Client, path: str, last: Json, interval: float) -> tuple[Json, float]:
+    """The submission as it is now and the pause before the next question."""
+    try:
+        return client.get(path), interval
+    except Unreachable:
+        return last, interval
+    except Refused as refused:
+        if refused.status != TOO_MANY_REQUESTS:
+            raise
+        return last, max(interval, refused.retry_after or 0)
+
+
+def _gave_up(slug: str, submission: Json, seconds: float) -> Failure:
+    number = submission["number"]
+    return Failure(
+        f"Submission {number} is still {submission['status']} after {seconds:g} seconds.",
+        hint=f"It will be scored. Look later with `holdfast submission {slug} {number}`.",
+    )
