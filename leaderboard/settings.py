@@ -16,15 +16,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR: Path = env.path("VAR_DIR", BASE_DIR / "var")
 
 
-def _secret_key() -> str:
-    """The key from the environment, else the one an embedded start generated below VAR_DIR."""
-    key: str = env.str("SECRET_KEY", "")
-    generated = VAR_DIR / "secret_key"
-    return key or (generated.read_text().strip() if generated.is_file() else "")
+def _generated(name: str) -> str:
+    """What an embedded start wrote below VAR_DIR, or nothing."""
+    path = VAR_DIR / name
+    return path.read_text().strip() if path.is_file() else ""
 
 
 DEBUG: bool = env.bool("DEBUG", False)
-SECRET_KEY = _secret_key()
+SECRET_KEY: str = env.str("SECRET_KEY", "") or _generated("secret_key")
 SITE_URL: str = env.str(
     "SITE_URL",
     "http://localhost:8000",
@@ -105,7 +104,7 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: Celery's broker and the throttles' counters. Nothing is lost when it is. --------------
-REDIS_URL: str = env.str("REDIS_URL", "redis://localhost:6379/0")
+REDIS_URL: str = env.str("REDIS_URL", "") or _generated("redis/url") or "redis://localhost:6379/0"
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
@@ -119,6 +118,7 @@ CACHES = {
     }
 }
 SWEEP_SECONDS: float = env.float("SWEEP_SECONDS", 10, validate=validate.Range(min=0.1))
+REQUEUE_SECONDS: float = env.float("REQUEUE_SECONDS", 60, validate=validate.Range(min=0.1))
 LEASE_SECONDS: float = env.float("LEASE_SECONDS", 600, validate=validate.Range(min=0.1))
 MAX_ATTEMPTS: int = env.int("MAX_ATTEMPTS", 5, validate=validate.Range(min=1))
 

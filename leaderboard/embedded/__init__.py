@@ -1,0 +1,1 @@
+"""One command starts everything on one machine: Redis, a worker, beat and the web server."""

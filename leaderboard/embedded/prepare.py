@@ -1,0 +1,47 @@
+"""Brings database, keys and static files to the state that this version of the code needs."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.db import connection, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from leaderboard.embedded.home import ensure_secret_key, write_private
+
+
+def prepare(private_key: Path) -> None:
+    """Does what is missing, and is quick where nothing is."""
+    ensure_secret_key(settings.VAR_DIR / "secret_key")
+    if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
+        call_command("vault_keys", private=private_key, verbosity=0)
+    _migrate()
+    _collect_static()
+    connections.close_all()
+
+
+def _migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def _collect_static() -> None:
+    """Collects, hashes and compresses the static files unless they are those of the last time."""
+    stamp = settings.VAR_DIR / "static.stamp"
+    digest = hashlib.sha256("\n".join(_static_files()).encode()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == digest:
+        return
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    write_private(stamp, digest)
+
+
+def _static_files() -> Iterator[str]:
+    """One line for each static file of the project and its packages: where, how big, how old."""
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            stat = Path(storage.path(name)).stat()
+            yield f"{name} {stat.st_size} {stat.st_mtime_ns}"

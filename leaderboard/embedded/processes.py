@@ -1,0 +1,51 @@
+"""What an embedded start runs: the commands, and what each may know."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+GUNICORN = (
+    *("gunicorn", "leaderboard.wsgi", "--preload", "--no-control-socket"),
+    *("--workers", "2", "--worker-class", "gthread", "--threads", "4"),
+    *("--timeout", "120", "--graceful-timeout", "2", "--log-level", "warning"),
+)
+CELERY = ("celery", "--app", "leaderboard.celery", "--quiet")
+WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
+BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
+
+
+def web(host: str, port: int) -> tuple[str, ...]:
+    """The web server."""
+    return _module(*GUNICORN, "--bind", f"{host}:{port}")
+
+
+def worker() -> tuple[str, ...]:
+    """The worker that reads, measures and releases."""
+    return _module(*WORKER)
+
+
+def beat() -> tuple[str, ...]:
+    """The clock that starts the sweeper."""
+    return _module(*BEAT)
+
+
+def environment(*, site_url: str, redis_url: str, var_dir: Path) -> dict[str, str]:
+    """What every process gets: the caller's environment and ours, but no private key."""
+    return {
+        **{name: value for name, value in os.environ.items() if name != "VAULT_PRIVATE_KEY_FILE"},
+        "SITE_URL": site_url,
+        "REDIS_URL": redis_url,
+        "VAR_DIR": str(var_dir),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def with_vault(environment: Mapping[str, str], private_key: Path) -> dict[str, str]:
+    """The worker's environment: the only one that can open the vault."""
+    return {"VAULT_PRIVATE_KEY_FILE": str(private_key), **environment}
+
+
+def _module(program: str, *arguments: str) -> tuple[str, ...]:
+    """`python -m program`, with the Python that runs this."""
+    return (sys.executable, "-m", program, *arguments)

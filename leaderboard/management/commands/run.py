@@ -1,0 +1,50 @@
+"""Starts Redis, a worker, beat and the web server on this machine: the command behind `make run`."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leaderboard.embedded import home
+from leaderboard.embedded.prepare import prepare
+from leaderboard.embedded.start import PortTaken, Start, check_port
+
+
+class Command(BaseCommand):
+    help = "Run everything on this machine: Redis, a worker, beat and the web server."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="default: %(default)s")
+        parser.add_argument(
+            "--host",
+            default="127.0.0.1",
+            help="address to listen on (default: %(default)s; 0.0.0.0: the whole network)",
+        )
+        parser.add_argument("--no-demo", action="store_true", help="load no demo competitions")
+
+    def handle(self, *args: Any, port: int, host: str, no_demo: bool, **options: Any) -> None:
+        started = time.monotonic()
+        var_dir = settings.VAR_DIR.resolve()
+        private_key = settings.VAULT_PRIVATE_KEY_FILE or var_dir / "vault" / "private.key"
+        start = Start(var_dir, Path(private_key), host, port, demo=not no_demo, started=started)
+        try:
+            with home.hold(var_dir):
+                check_port(host, port)
+                prepare(start.private_key)
+                code = start.run()
+        except home.AlreadyRunning:
+            raise CommandError(
+                f"Holdfast runs already with the data in {var_dir}. "
+                "Stop that one first, or give this one another directory: VAR_DIR=..."
+            ) from None
+        except PortTaken as error:
+            raise CommandError(
+                f"Port {port} of {host} is not free ({error}). Choose another: PORT={port + 1}"
+            ) from None
+        except KeyboardInterrupt:
+            code = 0
+        sys.exit(code)
