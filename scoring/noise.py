@@ -1,24 +1,208 @@
-"""Exact integer noise."""
+"""Exact integer noise from a keyed stream.
 
+The samplers are those of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential
+Privacy" (2020), algorithms 1 to 3: they use integers and fair bits only, so that no rounding of
+floating-point numbers can be read back from a released value (Mironov 2012; theory.md 5.12).
+
+The bits come from HMAC-SHA256 of the holdout's secret and an unambiguous label, expanded by
+SHAKE-256. What the label holds may never change (theory.md 5.2, 9.2): the threshold draw depends on
+the holdout and the firing index ALONE, because anything else in its key would redraw the threshold
+for every question; the other draws depend on the predictions and the question too, so that asking
+again gives the same noise and nothing to average.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, Protocol
+
+import numpy as np
 
 THRESHOLD: Final = "threshold"
 COMPARISON: Final = "comparison"
 ANSWER: Final = "answer"
+DRAWS: Final = (THRESHOLD, COMPARISON, ANSWER)
+
+SECRET_BYTES: Final = 32
+_LABEL: Final = "holdfast noise 1"
+_BLOCK: Final = 136  # the rate of SHAKE-256: one permutation a block
+
+Bytes = Callable[[int], bytes]  # a source of that many uniform, independent bytes
 
 
 class Noise(Protocol):
     """Integer noise for one question about one set of predictions.
 
     `draw` is THRESHOLD, COMPARISON or ANSWER and `index` the firing index. The same arguments
-    always give the same number.
+    always give the same number. Scales must be positive.
     """
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        """Discrete Laplace: P(z) proportional to exp(-|z| / scale). Scale 0 gives 0."""
+        """Discrete Laplace: P(z) proportional to exp(-|z| / scale)."""
         ...
 
     def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        """Discrete Gaussian: P(z) proportional to exp(-z^2 / (2 sigma^2)). Sigma 0 gives 0."""
+        """Discrete Gaussian: P(z) proportional to exp(-z^2 / (2 sigma^2))."""
         ...
+
+
+def sample_laplace(scale: Fraction, source: Bytes) -> int:
+    """Exact discrete Laplace with P(z) proportional to exp(-|z| / scale), scale > 0."""
+    if scale <= 0:
+        raise ValueError("noise of scale 0 would release the holdout itself")
+    numerator, denominator = scale.numerator, scale.denominator
+    while True:
+        remainder = _uniform(numerator, source)
+        if not _bernoulli_exp(Fraction(remainder, numerator), source):
+            continue
+        magnitude = (remainder + numerator * _geometric(source)) // denominator
+        negative = _uniform(2, source) == 1
+        if not (negative and magnitude == 0):  # zero would be counted twice
+            return -magnitude if negative else magnitude
+
+
+def sample_gaussian(sigma: Fraction, source: Bytes) -> int:
+    """Exact discrete Gaussian with P(z) proportional to exp(-z^2 / (2 sigma^2)), sigma > 0."""
+    if sigma <= 0:
+        raise ValueError("noise of scale 0 would release the holdout itself")
+    variance = sigma * sigma
+    scale = sigma.numerator // sigma.denominator + 1
+    while True:
+        candidate = sample_laplace(Fraction(scale), source)
+        distance = abs(candidate) - variance / scale
+        if _bernoulli_exp(distance * distance / (2 * variance), source):
+            return candidate
+
+
+def _uniform(bound: int, source: Bytes) -> int:
+    """Uniform on 0 .. bound - 1, by rejection."""
+    bits = (bound - 1).bit_length()
+    size = (bits + 7) // 8
+    while True:
+        value = int.from_bytes(source(size)) >> (8 * size - bits)
+        if value < bound:
+            return value
+
+
+def _bernoulli(chance: Fraction, source: Bytes) -> bool:
+    return _uniform(chance.denominator, source) < chance.numerator
+
+
+def _bernoulli_exp(exponent: Fraction, source: Bytes) -> bool:
+    """True with probability exp(-exponent), exponent >= 0."""
+    while exponent > 1:
+        if not _bernoulli_exp_of_at_most_one(Fraction(1), source):
+            return False
+        exponent -= 1
+    return _bernoulli_exp_of_at_most_one(exponent, source)
+
+
+def _bernoulli_exp_of_at_most_one(exponent: Fraction, source: Bytes) -> bool:
+    trials = 1
+    while _bernoulli(exponent / trials, source):
+        trials += 1
+    return trials % 2 == 1
+
+
+def _geometric(source: Bytes) -> int:
+    """P(k) proportional to exp(-k)."""
+    count = 0
+    while _bernoulli_exp_of_at_most_one(Fraction(1), source):
+        count += 1
+    return count
+
+
+class _Stream:
+    """Uniform bytes expanded from a key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._block = 0
+        self._left = b""
+
+    def __call__(self, size: int) -> bytes:
+        while len(self._left) < size:
+            counter = self._block.to_bytes(8)
+            self._left += hashlib.shake_256(self._key + counter).digest(_BLOCK)
+            self._block += 1
+        taken, self._left = self._left[:size], self._left[size:]
+        return taken
+
+
+def _encode(*fields: str) -> bytes:
+    """Each field behind its length: no two lists of fields give the same bytes."""
+    parts = [field.encode() for field in fields]
+    return b"".join(len(part).to_bytes(8) + part for part in parts)
+
+
+class KeyedNoise:
+    """The noise of one holdout, from a secret that belongs to this version of its data alone.
+
+    The secret may not depend on the labels. Raises ValueError if it is shorter than 32 bytes.
+    """
+
+    def __init__(self, secret: bytes, holdout: str) -> None:
+        if len(secret) < SECRET_BYTES:
+            raise ValueError(f"a noise secret has at least {SECRET_BYTES} bytes")
+        self._secret = secret
+        self._holdout = holdout
+
+    def __repr__(self) -> str:
+        return f"<KeyedNoise of holdout {self._holdout}>"
+
+    def for_query(self, digest: str, question: str) -> Noise:
+        """The noise for a question about the predictions with this canonical digest."""
+        return _QueryNoise(self._secret, self._holdout, digest, question)
+
+
+class _QueryNoise:
+    def __init__(self, secret: bytes, holdout: str, digest: str, question: str) -> None:
+        self._secret = secret
+        self._holdout = holdout
+        self._query = (digest, question)
+
+    def __repr__(self) -> str:
+        return f"<noise for one query of holdout {self._holdout}>"
+
+    def laplace(self, scale: Fraction, draw: str, index: int) -> int:
+        return sample_laplace(scale, self._stream("laplace", draw, index))
+
+    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
+        return sample_gaussian(sigma, self._stream("gaussian", draw, index))
+
+    def _stream(self, law: str, draw: str, index: int) -> _Stream:
+        _check_draw(draw)
+        query = () if draw == THRESHOLD else self._query
+        label = _encode(_LABEL, law, self._holdout, draw, str(index), *query)
+        return _Stream(hmac.digest(self._secret, label, "sha256"))
+
+
+class SeededNoise:
+    """Reproducible noise for experiments and tests, never for a competition: its generator is
+    predictable. A threshold stays for its firing index; every other draw is fresh."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._source = generator.bytes
+        self._thresholds: dict[tuple[str, Fraction, int], int] = {}
+
+    def laplace(self, scale: Fraction, draw: str, index: int) -> int:
+        return self._sample("laplace", scale, draw, index)
+
+    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
+        return self._sample("gaussian", sigma, draw, index)
+
+    def _sample(self, law: str, scale: Fraction, draw: str, index: int) -> int:
+        _check_draw(draw)
+        sampler = sample_laplace if law == "laplace" else sample_gaussian
+        if draw != THRESHOLD:
+            return sampler(scale, self._source)
+        key = (law, scale, index)
+        if key not in self._thresholds:
+            self._thresholds[key] = sampler(scale, self._source)
+        return self._thresholds[key]
+
+
+def _check_draw(draw: str) -> None:
+    if draw not in DRAWS:
+        raise ValueError(f"{draw!r} is not a draw")

@@ -73,7 +73,7 @@ class Parameter:
 
 
 def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dict[str, Value]:
-    """Every parameter's value, defaults filled in. Raises ParameterError, also for unknown names."""
+    """All values by name, defaults filled in. Raises ParameterError, also for unknown names."""
     known = {parameter.name for parameter in parameters}
     for name in raw:
         if name not in known:

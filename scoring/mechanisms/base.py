@@ -180,10 +180,19 @@ class Mechanism(Protocol[P]):
     All methods are pure: the same arguments give the same results, and nothing is remembered.
     """
 
-    name: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def description(self) -> str:
+        """One or two plain sentences for the board."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
 
     def parse(self, raw: Mapping[str, object]) -> P:
         """Parameters from what an organizer typed; missing ones take their defaults.
@@ -193,7 +202,7 @@ class Mechanism(Protocol[P]):
         ...
 
     def check(self, params: P, metric: MetricFacts, counts: RowCounts) -> None:
-        """Raises ParameterError, saying why, if the mechanism cannot serve this metric and holdout."""
+        """Raises ParameterError, saying why, if this metric or holdout does not fit."""
         ...
 
     def initial_holdout(self, params: P) -> HoldoutState:

@@ -1,0 +1,99 @@
+"""The books that every mechanism keeps: questions, answers, shares of the budget, shown levels.
+
+This is SparseValidate (Dwork et al. 2015, theorem 10; theory.md 2): a history is a list of where
+the answers fell and what each of them said, so it takes few values, and a union over those values
+bounds every question that was asked. Nothing may be released that is not in that list: a "no" says
+only that it is a "no".
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from scoring.errors import StateError
+from scoring.guarantees.ledger import ledger_width
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
+
+VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie in [0, 1]
+
+
+def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> HoldoutState:
+    """The ledger after one more question; a yes adds one of `alphabet` possible values to it.
+
+    The alphabet must follow from the history before the answer.
+    """
+    asked = replace(holdout, asked=holdout.asked + 1)
+    if not yes:
+        return asked
+    return replace(
+        asked,
+        answered=holdout.answered + 1,
+        log_alphabets=holdout.log_alphabets + math.log(alphabet),
+        firings=holdout.firings + 1,
+    )
+
+
+def take_share(holdout: HoldoutState, share: int) -> tuple[HoldoutState, TeamState]:
+    """Moves a whole share from the holdout's budget to a new team, or nothing if less is left."""
+    if holdout.budget_left is None:
+        raise StateError("A holdout without a budget has no shares to give.")
+    if holdout.budget_left < share:
+        return holdout, TeamState(share_left=0)
+    return replace(holdout, budget_left=holdout.budget_left - share), TeamState(share_left=share)
+
+
+def spend(team: TeamState) -> TeamState:
+    """The team after one more yes. Raises StateError if its share is used up."""
+    if not team.share_left:
+        raise StateError("An exhausted team gets no more answers.")
+    return replace(team, share_left=team.share_left - 1)
+
+
+def show_level(team: TeamState, level: int) -> TeamState:
+    """The team after a released level."""
+    best = level if team.best is None else min(team.best, level)
+    return replace(team, best=best, last=level)
+
+
+def question_width(holdout: HoldoutState, mean: Mean, beta: Fraction) -> float:
+    """w of the next question, from the ledger before it; 1 for a set function (no such bound)."""
+    if not mean.additive:
+        return VACUOUS
+    return ledger_width(
+        mean.rows,
+        holdout.asked + 1,
+        holdout.answered,
+        holdout.log_alphabets,
+        math.log(beta),
+    )
+
+
+def grid_level(mean: Mean | None, steps: int) -> int | None:
+    """The mean on the grid, None where there is none."""
+    return None if mean is None else mean.level(steps)
+
+
+def exhausted_answer(
+    state: State, measurement: Measurement, steps: int, width: float
+) -> tuple[State, Answer]:
+    """Counts the question and says nothing of the holdout: the last level and the reference's."""
+    holdout = count_question(state.holdout, yes=False)
+    answer = Answer(
+        kind="exhausted",
+        level=state.team.last,
+        reference_level=grid_level(measurement.reference, steps),
+        steps=steps,
+        width=width,
+        tolerance=VACUOUS,
+        counted=True,
+        asked=holdout.asked,
+    )
+    return State(holdout, state.team), answer
+
+
+def check_level(team: TeamState, steps: int) -> None:
+    """Raises StateError if the team's levels do not lie on the grid."""
+    if team.last is not None and team.last > steps:
+        raise StateError("The team's level does not lie on the mechanism's grid.")

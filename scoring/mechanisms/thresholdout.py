@@ -1,0 +1,359 @@
+"""Thresholdout with a persistent noisy threshold, in integers.
+
+Dwork et al., "Generalization in Adaptive Data Analysis and Holdout Reuse" (2015), section 3.2, with
+the scales printed there; theory.md 1.1 and 1.5.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+from scoring.errors import ParameterError, StateError
+from scoring.guarantees.ledger import ln_anytime_share
+from scoring.guarantees.noise_tails import (
+    discrete_laplace_quantile,
+    discrete_laplace_upper_quantile,
+)
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.base import (
+    Answer,
+    HoldoutState,
+    MetricFacts,
+    RowCounts,
+    State,
+    TeamState,
+)
+from scoring.mechanisms.books import (
+    check_level,
+    count_question,
+    exhausted_answer,
+    question_width,
+    show_level,
+    spend,
+    take_share,
+)
+from scoring.mechanisms.fitness import (
+    CONFIDENCE,
+    MAXIMUM_STEPS,
+    check_grid,
+    check_has_rows,
+    check_share,
+)
+from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise
+from scoring.parameters import Parameter, parse_all, show
+
+# The three noise scales as multiples of the noise scale sigma. Together they cost
+# 1/2 + 2/4 + 1 = 2 / (sigma n) of epsilon for each correction (theory.md 1.1).
+THRESHOLD_FACTOR: Final = 2
+COMPARISON_FACTOR: Final = 4
+ANSWER_FACTOR: Final = 1
+
+MEAN_KINDS: Final = ("mean", "transformed_mean")
+MINIMUM_PUBLIC_ROWS: Final = 10
+NOISE_TO_THRESHOLD: Final = 20
+NOISE_PARTS: Final = 3  # thresholds, comparisons, answers: each has a third of the noise's beta
+
+
+@dataclass(frozen=True)
+class ThresholdoutParams:
+    """`threshold` T and `noise_scale` sigma are losses; `steps` is the grid of released values."""
+
+    threshold: Fraction
+    noise_scale: Fraction
+    budget: int
+    team_share: int
+    steps: int
+    confidence: Fraction
+
+    @property
+    def beta_half(self) -> Fraction:
+        """Half of 1 - confidence: one half is for the ledger, the other for the noise."""
+        return (1 - self.confidence) / 2
+
+
+class Thresholdout:
+    """Confirms the reference score unless it is off by more than a noisy threshold.
+
+    With N = rows * resolution, c the holdout loss in units, e the reference loss on the grid,
+    DLap(t) discrete Laplace noise of scale t, and r the number of corrections so far:
+
+        G_r = DLap(2 sigma N), the same until the next correction
+        corrected iff |c - N e| > N T + G_r + DLap(4 sigma N); then released is c + DLap(sigma N),
+        clamped to [0, N], rounded to the grid, and one unit of the team's share is spent;
+        otherwise e is confirmed, at no cost.
+
+    What may never change: G_r depends on the holdout and r alone; what is confirmed does not depend
+    on the private rows; the reference is rounded before it is compared. Neighbouring holdouts
+    differ in one row, so `budget` corrections cost epsilon = 2 budget / (sigma rows) in all.
+    """
+
+    name = "thresholdout"
+    title = "Thresholdout"
+    description = (
+        "The board shows the score on the public rows as long as it agrees with the private rows "
+        "within a noisy threshold. Where it does not, the board shows the private score with "
+        "noise, and the team has one correction less."
+    )
+    parameters = (
+        Parameter(
+            name="threshold",
+            title="Threshold",
+            help=(
+                "How far the public and the private loss may lie apart before the board corrects "
+                "a score. A small threshold corrects more often and uses up corrections; a large "
+                "one lets more overfitting to the public rows pass."
+            ),
+            kind="fraction",
+            default=Fraction(1, 25),
+            minimum=Fraction(1, 10_000),
+            maximum=Fraction(1, 2),
+        ),
+        Parameter(
+            name="noise_scale",
+            title="Noise scale",
+            help=(
+                "How much noise corrected scores carry, as a loss. More noise hides single private "
+                "rows better but makes certificates wider; it has to stay below a twentieth of the "
+                "threshold and above one private row."
+            ),
+            kind="fraction",
+            default=Fraction(1, 1000),
+            minimum=Fraction(1, 10_000_000),
+            maximum=Fraction(1, 40),
+        ),
+        Parameter(
+            name="budget",
+            title="Corrections in all",
+            help=(
+                "How many scores may be corrected for all teams together. Each correction tells "
+                "something about the private rows and widens the certificates of later scores."
+            ),
+            kind="integer",
+            default=100,
+            minimum=1,
+            maximum=1_000_000,
+        ),
+        Parameter(
+            name="team_share",
+            title="Corrections for each team",
+            help=(
+                "How many of these corrections each team has for itself; no other team can use "
+                "them. A team gets its share with its first scored submission, while whole shares "
+                "are left. A team without corrections can still submit but learns nothing new."
+            ),
+            kind="integer",
+            default=5,
+            minimum=1,
+            maximum=1_000_000,
+        ),
+        Parameter(
+            name="steps",
+            title="Steps",
+            help=(
+                "How many steps the shown losses have between 0 and 1: 100 shows two decimals. "
+                "Fewer steps tell less about the private rows and make certificates narrower."
+            ),
+            kind="integer",
+            default=100,
+            minimum=2,
+            maximum=MAXIMUM_STEPS,
+        ),
+        CONFIDENCE,
+    )
+
+    def parse(self, raw: Mapping[str, object]) -> ThresholdoutParams:
+        params = ThresholdoutParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
+        check_share(params.budget, params.team_share)
+        _check_noise_below_threshold(params)
+        return params
+
+    def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
+        _check_metric(metric)
+        check_has_rows(counts)
+        check_grid(params.steps, counts.private)
+        _check_public_rows(counts)
+        _check_threshold_above_chance(params, counts)
+        _check_noise_above_a_row(params, counts)
+
+    def initial_holdout(self, params: ThresholdoutParams) -> HoldoutState:
+        return HoldoutState(budget_left=params.budget)
+
+    def initial_team(
+        self, params: ThresholdoutParams, holdout: HoldoutState
+    ) -> tuple[HoldoutState, TeamState]:
+        return take_share(holdout, params.team_share)
+
+    def question(self, params: ThresholdoutParams, state: State) -> str:
+        text = (
+            f"thresholdout threshold={params.threshold} noise_scale={params.noise_scale} "
+            f"steps={params.steps}"
+        )
+        return f"{text} exhausted" if _exhausted(state.team) else text
+
+    def step(
+        self, params: ThresholdoutParams, state: State, measurement: Measurement, noise: Noise
+    ) -> tuple[State, Answer]:
+        reference = _checked(params, state, measurement)
+        width = question_width(state.holdout, measurement.holdout, params.beta_half)
+        if _exhausted(state.team):
+            return exhausted_answer(state, measurement, params.steps, width)
+        shown = reference.level(params.steps)
+        if not _fires(params, state.holdout.firings, measurement.holdout, shown, noise):
+            return _confirm(params, state, measurement.holdout, shown, width)
+        return _correct(params, state, measurement.holdout, shown, width, noise)
+
+
+def _exhausted(team: TeamState) -> bool:
+    if team.share_left is None:
+        raise StateError("A team of this mechanism has a share.")
+    return team.share_left == 0
+
+
+def _checked(params: ThresholdoutParams, state: State, measurement: Measurement) -> Mean:
+    check_level(state.team, params.steps)
+    if state.holdout.budget_left is None:
+        raise StateError("A holdout of this mechanism has a budget.")
+    if measurement.reference is None:
+        raise StateError("Thresholdout needs a measurement on reference rows.")
+    if not (measurement.holdout.additive and measurement.reference.additive):
+        raise StateError("Thresholdout takes means only.")
+    return measurement.reference
+
+
+def _fires(params: ThresholdoutParams, firings: int, mean: Mean, shown: int, noise: Noise) -> bool:
+    sigma = params.noise_scale * mean.whole
+    threshold_noise = noise.laplace(THRESHOLD_FACTOR * sigma, THRESHOLD, firings)
+    comparison_noise = noise.laplace(COMPARISON_FACTOR * sigma, COMPARISON, firings)
+    distance = abs(mean.units - Fraction(mean.whole * shown, params.steps))
+    return distance > mean.whole * params.threshold + threshold_noise + comparison_noise
+
+
+def _confirm(
+    params: ThresholdoutParams, state: State, mean: Mean, shown: int, width: float
+) -> tuple[State, Answer]:
+    holdout = count_question(state.holdout, yes=False)
+    team = show_level(state.team, shown)
+    answer = Answer(
+        kind="confirmed",
+        level=shown,
+        reference_level=shown,
+        steps=params.steps,
+        width=width,
+        tolerance=_confirmed_tolerance(params, state.holdout, mean),
+        counted=True,
+        asked=holdout.asked,
+    )
+    return State(holdout, team), answer
+
+
+def _correct(
+    params: ThresholdoutParams,
+    state: State,
+    mean: Mean,
+    shown: int,
+    width: float,
+    noise: Noise,
+) -> tuple[State, Answer]:
+    level = _noisy_level(params, state.holdout.firings, mean, noise)
+    holdout = count_question(state.holdout, yes=True, alphabet=params.steps + 1)
+    team = show_level(spend(state.team), level)
+    answer = Answer(
+        kind="corrected",
+        level=level,
+        reference_level=shown,
+        steps=params.steps,
+        width=width,
+        tolerance=_corrected_tolerance(params, state.holdout, mean),
+        counted=True,
+        asked=holdout.asked,
+    )
+    return State(holdout, team), answer
+
+
+def _noisy_level(params: ThresholdoutParams, firings: int, mean: Mean, noise: Noise) -> int:
+    sigma = params.noise_scale * mean.whole
+    noisy = mean.units + noise.laplace(ANSWER_FACTOR * sigma, ANSWER, firings)
+    clamped = min(max(noisy, 0), mean.whole)
+    return replace(mean, units=clamped).level(params.steps)
+
+
+def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean: Mean) -> float:
+    """T plus what the two noises can have added to it: simultaneous over all thresholds and all
+    comparisons, so each has its anytime share of beta / 6."""
+    sigma = float(params.noise_scale * mean.whole)
+    threshold = discrete_laplace_upper_quantile(
+        THRESHOLD_FACTOR * sigma, _ln_noise_beta(params, holdout.firings + 1)
+    )
+    comparison = discrete_laplace_upper_quantile(
+        COMPARISON_FACTOR * sigma, _ln_noise_beta(params, holdout.asked + 1)
+    )
+    return float(params.threshold) + (threshold + comparison) / mean.whole
+
+
+def _corrected_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean: Mean) -> float:
+    """What the answer's noise can have added, and half a step of the grid."""
+    sigma = float(params.noise_scale * mean.whole)
+    added = discrete_laplace_quantile(
+        ANSWER_FACTOR * sigma, _ln_noise_beta(params, holdout.firings + 1)
+    )
+    return added / mean.whole + 0.5 / params.steps
+
+
+def _ln_noise_beta(params: ThresholdoutParams, index: int) -> float:
+    return math.log(params.beta_half / NOISE_PARTS) + ln_anytime_share(index)
+
+
+def _check_noise_below_threshold(params: ThresholdoutParams) -> None:
+    """theory.md 5.15: one large threshold draw would otherwise stop corrections for long."""
+    highest = params.threshold / NOISE_TO_THRESHOLD
+    if params.noise_scale > highest:
+        raise ParameterError(
+            "noise_scale",
+            f"Give at most {show(highest)}, a twentieth of the threshold: with more "
+            "noise a single large draw can keep the board from correcting anything for long.",
+        )
+
+
+def _check_metric(metric: MetricFacts) -> None:
+    if metric.kind not in MEAN_KINDS:
+        raise ParameterError(
+            "mechanism",
+            f"Thresholdout takes only metrics that are means over rows, and {metric.name} is a "
+            "function of the whole set: one row can change it by an amount that has no useful "
+            "bound, so no noise is known to hide it. Use the Ladder.",
+        )
+
+
+def _check_public_rows(counts: RowCounts) -> None:
+    if counts.public < MINIMUM_PUBLIC_ROWS:
+        raise ParameterError(
+            "solution",
+            f"Thresholdout shows the score on the public rows, and the solution has "
+            f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, or use "
+            "the Ladder.",
+        )
+
+
+def _check_threshold_above_chance(params: ThresholdoutParams, counts: RowCounts) -> None:
+    """The threshold is at least one standard error of the difference for losses of variance 1/4."""
+    variance = (Fraction(1, counts.public) + Fraction(1, counts.private)) / 4
+    if params.threshold**2 < variance:
+        by_chance = math.ceil(1000 * math.sqrt(variance)) / 1000
+        raise ParameterError(
+            "threshold",
+            f"With {counts.public} public and {counts.private} private rows the two losses can "
+            f"lie {by_chance:g} apart by chance alone, so honest submissions would use up the "
+            f"corrections. Give at least {by_chance:g}, or use more rows.",
+        )
+
+
+def _check_noise_above_a_row(params: ThresholdoutParams, counts: RowCounts) -> None:
+    if params.noise_scale * counts.private < 1:
+        raise ParameterError(
+            "noise_scale",
+            f"With {counts.private} private rows, noise below 1/{counts.private} is less than one "
+            "row and hides none. Give more noise (and a threshold of at least twenty times that), "
+            "or use the Ladder.",
+        )
