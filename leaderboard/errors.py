@@ -119,6 +119,16 @@ class Refused(Exception):
         )
 
     @classmethod
+    def too_many_rejected(cls, limit: int, renews_at: datetime) -> Refused:
+        return cls(
+            "too_many_rejected",
+            "Too many rejected files today",
+            f"{limit} files of your team were rejected today. Compare your file with the sample "
+            f"submission. New uploads are free {_moment(renews_at)}.",
+            429,
+        )
+
+    @classmethod
     def invalid(cls, name: str, message: str) -> Refused:
         """One form field is wrong: `message` is shown beside it."""
         return cls("invalid", "Something needs to be mended", message, 422, {name: message})

@@ -73,7 +73,7 @@ def measure(holdout: Holdout, competition: Competition, predictions: Predictions
         if public.any()
         else None,
     )
-    return Measured(measurement, KeyedNoise(secret, f"{holdout.pk}"))
+    return Measured(measurement, KeyedNoise(secret, holdout.solution_commitment))
 
 
 def generate_keys(public: Path, private: Path) -> None:

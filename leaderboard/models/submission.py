@@ -24,7 +24,8 @@ class Submission(models.Model):
     """A prediction file of a team and how far it has come.
 
     `problems` is what the participant is told of a rejected file; `failure` is for the organizer
-    and names a stage and an exception type, never a value.
+    and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
+    broker has not taken the message.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
@@ -42,7 +43,7 @@ class Submission(models.Model):
     failure = models.CharField(max_length=200, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
-    queued_at = models.DateTimeField()
+    enqueued_at = models.DateTimeField(null=True)
     claimed_at = models.DateTimeField(null=True)
     read_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -61,7 +62,7 @@ class Submission(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["status", "queued_at"],
+                fields=["status", "enqueued_at"],
                 condition=~Q(status__in=FINAL),
                 name="submission_unfinished",
             ),

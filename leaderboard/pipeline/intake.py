@@ -1,0 +1,138 @@
+"""Takes an upload in: bytes to storage, a queued row to the database, its id to the queue."""
+
+import hashlib
+import logging
+from datetime import datetime, timedelta
+from pathlib import PurePath
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    COUNTED,
+    Competition,
+    Membership,
+    Phase,
+    Status,
+    Submission,
+    Team,
+    User,
+)
+from leaderboard.queue import enqueue
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_LENGTH = 300
+NAME_LENGTH = 200
+REJECTED_PER_DAY = 100
+
+
+def submit(
+    *,
+    team: Team,
+    user: User,
+    upload: UploadedFile | File[bytes],
+    message: str = "",
+    claimed: float | None = None,
+) -> Submission:
+    """Accepts a prediction file for scoring.
+
+    Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
+    a limit is reached or the file is empty or too large.
+    """
+    competition = team.competition
+    _check_size(upload, competition)
+    _check_may_submit(team, user, timezone.now())
+    sha256 = _digest(upload)
+    stored = _store(upload, sha256)
+    with transaction.atomic(durable=True):
+        Team.objects.select_for_update().get(pk=team.pk)
+        now = timezone.now()
+        _check_may_submit(team, user, now)
+        submission = Submission.objects.create(
+            team=team,
+            user=user,
+            number=_next_number(team),
+            file=stored,
+            file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
+            sha256=sha256,
+            size=upload.size,
+            message=message.strip()[:MESSAGE_LENGTH],
+            claimed_score=claimed,
+            created_at=now,
+        )
+        transaction.on_commit(lambda: enqueue_quietly(submission.pk))
+    return submission
+
+
+def enqueue_quietly(submission_id: int) -> None:
+    """The row is committed, so nothing that the queue does may turn acceptance into an error."""
+    try:
+        enqueue(submission_id)
+    except Exception:
+        logger.exception("Submission %s is accepted but not enqueued.", submission_id)
+
+
+def day_start(now: datetime) -> datetime:
+    """When the day of `now` began, in UTC: daily limits renew then."""
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _check_size(upload: UploadedFile | File[bytes], competition: Competition) -> None:
+    limit = min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES)
+    if not upload.size:
+        raise Refused.file_empty()
+    if upload.size > limit:
+        raise Refused.file_too_large(limit)
+
+
+def _check_may_submit(team: Team, user: User, now: datetime) -> None:
+    competition = team.competition
+    _check_phase(competition, now)
+    if not Membership.objects.filter(team=team, user=user).exists():
+        raise Refused.not_a_member()
+    today = team.submissions.filter(created_at__gte=day_start(now))
+    renews_at = day_start(now) + timedelta(days=1)
+    if today.filter(status__in=COUNTED).count() >= competition.daily_limit:
+        raise Refused.daily_limit_reached(competition.daily_limit, renews_at)
+    if today.filter(status=Status.REJECTED).count() >= REJECTED_PER_DAY:
+        raise Refused.too_many_rejected(REJECTED_PER_DAY, renews_at)
+    total = competition.total_limit
+    if total is not None and team.submissions.filter(status__in=COUNTED).count() >= total:
+        raise Refused.total_limit_reached(total)
+
+
+def _check_phase(competition: Competition, now: datetime) -> None:
+    phase = competition.phase(now)
+    if phase is Phase.CLOSED:
+        raise Refused.deadline_passed(competition.closes_at)
+    if phase is not Phase.OPEN:
+        raise Refused.not_open_yet(competition.opens_at if phase is Phase.UPCOMING else None)
+
+
+def _digest(upload: UploadedFile | File[bytes]) -> str:
+    digest = hashlib.sha256()
+    upload.seek(0)
+    for chunk in upload.chunks():
+        digest.update(chunk)
+    upload.seek(0)
+    return digest.hexdigest()
+
+
+def _store(upload: UploadedFile | File[bytes], sha256: str) -> str:
+    """Content-addressed. A file cut short by a crash has another size and is not reused."""
+    name = f"submissions/{sha256[:2]}/{sha256}"
+    if default_storage.exists(name) and default_storage.size(name) == upload.size:
+        return name
+    return default_storage.save(name, upload)
+
+
+def _next_number(team: Team) -> int:
+    last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
+    return (last or 0) + 1

@@ -1,0 +1,23 @@
+"""Opens the vault for one moment: aligned predictions in, a measurement out."""
+
+from leaderboard import vault
+from leaderboard.models import Holdout, Submission
+from leaderboard.vault import Measured
+from scoring.predictions import Predictions
+
+
+class HoldoutMismatch(Exception):
+    """The holdout was sealed for other row ids than the predictions are aligned to."""
+
+
+def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, Measured]:
+    """Measures predictions on the holdout in force.
+
+    What comes back is held in memory for one step of the mechanism, and can't be printed, pickled,
+    logged or queued.
+    """
+    competition = submission.team.competition
+    holdout = competition.holdouts.get(retired_at__isnull=True)
+    if holdout.row_ids_digest != predictions.row_ids_digest:
+        raise HoldoutMismatch
+    return holdout, vault.measure(holdout, competition, predictions)

@@ -1,0 +1,44 @@
+"""Turns a stored file into arrays aligned to the row ids. It sees ids and columns, never labels."""
+
+from functools import lru_cache
+
+from django.core.files.storage import default_storage
+
+from leaderboard.models import Competition, FileRole, Submission
+from scoring.predictions import (
+    Limits,
+    Predictions,
+    RowIds,
+    Schema,
+    read_predictions,
+    read_row_ids,
+)
+
+
+def parse(submission: Submission) -> Predictions:
+    """The submission's predictions, in the order of the sample submission.
+
+    Raises PredictionError where the file is wrong: what it says depends on the file, the sample
+    submission and the schema alone.
+    """
+    competition = submission.team.competition
+    schema = Schema.from_json(competition.schema)
+    with default_storage.open(submission.file, "rb") as file:
+        return read_predictions(
+            file,
+            schema,
+            row_ids(competition, schema),
+            Limits(max_bytes=competition.max_file_bytes),
+        )
+
+
+def row_ids(competition: Competition, schema: Schema) -> RowIds:
+    """The expected ids: those of the sample submission."""
+    sample = competition.files.get(role=FileRole.SAMPLE)
+    return _read_row_ids(sample.file.name, sample.sha256, schema)
+
+
+@lru_cache(maxsize=4)
+def _read_row_ids(name: str, sha256: str, schema: Schema) -> RowIds:
+    with default_storage.open(name, "rb") as file:
+        return read_row_ids(file, schema)

@@ -1,0 +1,238 @@
+"""The only code that changes mechanism state: one question, one answer, one transaction."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from leaderboard.models import (
+    Competition,
+    Holdout,
+    HoldoutState,
+    Release,
+    Standing,
+    Status,
+    Submission,
+    Team,
+    TeamState,
+)
+from leaderboard.vault import Measured
+from scoring import mechanisms, metrics
+from scoring.mechanisms.base import Answer, Mechanism, State
+from scoring.mechanisms.base import HoldoutState as LedgerHead
+from scoring.mechanisms.base import TeamState as TeamHead
+
+
+class LostRace(Exception):
+    """Another worker changed the holdout's state meanwhile: nothing was written, try again."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question: who asks, about which predictions, in which state."""
+
+    submission: Submission
+    holdout: Holdout
+    digest: str
+    question: str
+
+
+def release(
+    submission_id: int, holdout: Holdout, predictions_digest: str, measured: Measured
+) -> bool:
+    """Asks the mechanism and writes down what it says; False if that was done before.
+
+    Everything happens in one durable transaction, or not at all. A retry gives the same answer:
+    noise is a function of what is asked, and a question that has been answered is not asked again.
+    """
+    with transaction.atomic(durable=True):
+        row = HoldoutState.objects.select_for_update().get(holdout=holdout)
+        submission = (
+            Submission.objects.select_for_update(of=("self",))
+            .select_related("team__competition")
+            .get(pk=submission_id)
+        )
+        if submission.status != Status.SCORING:
+            return False
+        _answer(row, submission, holdout, predictions_digest, measured)
+        return True
+
+
+def _answer(
+    row: HoldoutState, submission: Submission, holdout: Holdout, digest: str, measured: Measured
+) -> None:
+    competition = submission.team.competition
+    mechanism = mechanisms.get(competition.mechanism)
+    parameters = mechanism.parse(competition.mechanism_parameters)
+    state = _load(mechanism, parameters, row, submission.team)
+    asked = _Asked(submission, holdout, digest, mechanism.question(parameters, state))
+    stored = _stored_answer(asked)
+    if stored is None:
+        noise = measured.noise.for_query(digest, f"team {submission.team_id}: {asked.question}")
+        state, answer = mechanism.step(parameters, state, measured.measurement, noise)
+        fields = _fields(answer, certified=metrics.get(competition.metric).kind != "set_function")
+    else:
+        fields = _copied(stored)
+    now = timezone.now()
+    written = _append(row, asked, fields, state, competition, now)
+    _save(row, state, submission.team, written)
+    _stand(written, competition, state, now)
+    _finish(submission, now)
+
+
+def _load(mechanism: Mechanism[Any], parameters: Any, row: HoldoutState, team: Team) -> State:
+    head = LedgerHead(row.asked, row.answered, row.log_alphabets, row.firings, row.budget_left)
+    known = TeamState.objects.filter(holdout_id=row.holdout_id, team=team).first()
+    if known is None:
+        head, team_head = mechanism.initial_team(parameters, head)
+    else:
+        team_head = TeamHead(known.best, known.last, known.share_left)
+    return State(head, team_head)
+
+
+def _stored_answer(asked: _Asked) -> Release | None:
+    """The answer to the same question of the same team: given again, it costs nothing."""
+    return Release.objects.filter(
+        holdout=asked.holdout,
+        team=asked.submission.team,
+        predictions_digest=asked.digest,
+        question=asked.question,
+        repeat_of__isnull=True,
+    ).first()
+
+
+def _fields(answer: Answer, *, certified: bool) -> dict[str, Any]:
+    """The released fields. Widths are proven for means of row losses only."""
+    return {
+        "kind": answer.kind,
+        "level": answer.level,
+        "reference_level": answer.reference_level,
+        "steps": answer.steps,
+        "width": answer.width,
+        "tolerance": answer.tolerance,
+        "certificate": answer.certificate if certified else None,
+        "asked": answer.asked,
+    }
+
+
+def _copied(stored: Release) -> dict[str, Any]:
+    names = (
+        "kind", "level", "reference_level", "steps", "width", "tolerance", "certificate", "asked",
+    )  # fmt: skip
+    return {name: getattr(stored, name) for name in names} | {"repeat_of": stored}
+
+
+def _append(
+    row: HoldoutState,
+    asked: _Asked,
+    fields: dict[str, Any],
+    state: State,
+    competition: Competition,
+    now: datetime,
+) -> Release:
+    entry = Release(
+        submission=asked.submission,
+        holdout=asked.holdout,
+        team=asked.submission.team,
+        number=row.releases + 1,
+        share_left=state.team.share_left,
+        predictions_digest=asked.digest,
+        question=asked.question,
+        parameters_hash=parameters_hash(competition, asked.holdout),
+        previous_hash=row.head_hash,
+        created_at=now,
+        **fields,
+    )
+    entry.hash = entry_hash(entry)
+    entry.save(force_insert=True)
+    return entry
+
+
+def _save(row: HoldoutState, state: State, team: Team, entry: Release) -> None:
+    """Writes the new state where the version is still the one that was read."""
+    written = HoldoutState.objects.filter(pk=row.pk, version=row.version).update(
+        version=F("version") + 1,
+        releases=entry.number,
+        head_hash=entry.hash,
+        **asdict(state.holdout),
+    )
+    if written != 1:
+        raise LostRace
+    TeamState.objects.update_or_create(
+        holdout_id=row.holdout_id, team=team, defaults=asdict(state.team)
+    )
+
+
+def _stand(entry: Release, competition: Competition, state: State, now: datetime) -> None:
+    """The team's row of the board: its best released loss, and when it first reached it."""
+    standing = Standing.objects.filter(team_id=entry.team_id).first() or Standing(
+        competition=competition, team_id=entry.team_id, reached_at=now
+    )
+    standing.last = entry
+    standing.entries += 1
+    best = state.team.best
+    if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
+        standing.loss, standing.best, standing.reached_at = best / entry.steps, entry, now
+    standing.save()
+
+
+def _finish(submission: Submission, now: datetime) -> None:
+    submission.status = Status.RELEASED
+    submission.finished_at = now
+    submission.save(update_fields=["status", "finished_at"])
+
+
+def parameters_hash(competition: Competition, holdout: Holdout) -> str:
+    """SHA-256 of all that fixes what an answer means."""
+    return _sha256(
+        {
+            "metric": competition.metric,
+            "metric_parameters": competition.metric_parameters,
+            "mechanism": competition.mechanism,
+            "mechanism_parameters": competition.mechanism_parameters,
+            "schema": competition.schema,
+            "solution_commitment": holdout.solution_commitment,
+            "secret_commitment": holdout.secret_commitment,
+            "public_rows": holdout.public_rows,
+            "private_rows": holdout.private_rows,
+        }
+    )
+
+
+def entry_hash(entry: Release) -> str:
+    """The hash that chains a ledger entry to the one before it."""
+    return _sha256(ledger_document(entry))
+
+
+def ledger_document(entry: Release) -> dict[str, Any]:
+    """A ledger entry as it is published and hashed."""
+    return {
+        "number": entry.number,
+        "team": entry.team_id,
+        "submission": entry.submission.number,
+        "kind": entry.kind,
+        "level": entry.level,
+        "reference_level": entry.reference_level,
+        "steps": entry.steps,
+        "width": entry.width,
+        "tolerance": entry.tolerance,
+        "certificate": entry.certificate,
+        "asked": entry.asked,
+        "share_left": entry.share_left,
+        "predictions_digest": entry.predictions_digest,
+        "question": entry.question,
+        "repeat": entry.repeat_of_id is not None,
+        "parameters_hash": entry.parameters_hash,
+        "previous_hash": entry.previous_hash,
+        "created_at": entry.created_at.isoformat(),
+    }
+
+
+def _sha256(document: dict[str, Any]) -> str:
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,275 @@
+"""Setting a competition up: files, the sealed solution, the checklist, and the opening.
+
+What freezes at the first release is refused here, whoever asks.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from django.core.files.base import ContentFile, File
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from leaderboard import vault
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    Competition,
+    CompetitionFile,
+    FileRole,
+    Holdout,
+    HoldoutState,
+    Release,
+    User,
+)
+from scoring import mechanisms, metrics
+from scoring.errors import HoldfastError
+from scoring.predictions import RowIds, Schema, Solution, read_row_ids, read_solution
+
+FROZEN_FIELDS = ("schema", "metric", "metric_parameters", "mechanism", "mechanism_parameters")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A line of the checklist: what must hold, whether it does, and what to do if not."""
+
+    title: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """How many rows of the solution are in each set; public knowledge."""
+
+    public: int
+    private: int
+
+
+def is_frozen(competition: Competition) -> bool:
+    """Whether an answer has left the holdout: then its meaning may not change any more."""
+    return Release.objects.filter(holdout__competition=competition).exists()
+
+
+def add_file(
+    competition: Competition, file: File[bytes], *, role: str, name: str = "", description: str = ""
+) -> CompetitionFile:
+    """Adds a public file. Raises Refused; a sample submission is read first (SolutionError)."""
+    name = PurePath(name or file.name or "").name
+    if not name:
+        raise Refused.invalid("file", "The file needs a name.")
+    if competition.files.filter(name=name).exists():
+        raise Refused.invalid("file", f"There is a file named {name} already.")
+    if role == FileRole.SAMPLE:
+        _check_sample(competition, file)
+    content = _read(file)
+    return CompetitionFile.objects.create(
+        competition=competition,
+        name=name,
+        role=role,
+        description=description,
+        file=ContentFile(content, name=name),
+        size=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def remove_file(entry: CompetitionFile) -> None:
+    """Removes a public file; the sample only as long as no solution is aligned to it."""
+    if entry.role == FileRole.SAMPLE and _holdout(entry.competition) is not None:
+        raise Refused.invalid(
+            "file", "The solution is aligned to this sample submission. It can't be removed."
+        )
+    entry.delete()
+
+
+def install_solution(competition: Competition, file: File[bytes], *, by: User | None) -> Holdout:
+    """Checks and seals a solution, which becomes the holdout in force.
+
+    The plain labels are in memory for the time of this call only. Raises SolutionError (the file is
+    wrong), ParameterError (it doesn't fit the metric), Refused (no sample yet, or frozen).
+    """
+    if is_frozen(competition):
+        raise _frozen("holdout")
+    schema = Schema.from_json(competition.schema)
+    ids = _sample_ids(competition, schema)
+    if ids is None:
+        raise Refused.invalid("solution", "Upload the sample submission first: it fixes the rows.")
+    solution = read_solution(_read(file), schema, ids)
+    metric = metrics.get(competition.metric)
+    metric.check(schema, solution, metric.parse(competition.metric_parameters))
+    return _install(competition, solution, ids, by)
+
+
+def _install(competition: Competition, solution: Solution, ids: RowIds, by: User | None) -> Holdout:
+    counts = solution.counts()
+    if not counts.private:
+        raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
+    sealed, secret = vault.seal_solution(solution), vault.seal_new_secret()
+    with transaction.atomic():
+        Competition.objects.select_for_update().get(pk=competition.pk)
+        if is_frozen(competition):
+            raise _frozen("holdout")
+        versions = competition.holdouts.aggregate(last=Max("version"))["last"] or 0
+        competition.holdouts.filter(retired_at__isnull=True).update(retired_at=timezone.now())
+        holdout = Holdout.objects.create(
+            competition=competition,
+            version=versions + 1,
+            sealed_solution=ContentFile(sealed.box, name=sealed.commitment),
+            sealed_secret=secret.box,
+            solution_commitment=sealed.commitment,
+            secret_commitment=secret.commitment,
+            row_ids_digest=ids.digest,
+            public_rows=counts.public,
+            private_rows=counts.private,
+            final_rows=counts.final,
+            ignored_rows=counts.ignored,
+            uploaded_by=by,
+        )
+        if competition.opened_by_organizer_at is not None:
+            _start_ledger(competition, holdout)
+    return holdout
+
+
+def checklist(competition: Competition) -> list[Check]:
+    """What must be green before the competition opens."""
+    tests: tuple[tuple[str, Callable[[Competition], str]], ...] = (
+        ("Texts", _check_texts),
+        ("Prediction schema", _check_schema),
+        ("Sample submission", _check_sample_file),
+        ("Solution: ids match the sample, usage of each row", _check_holdout),
+        ("Metric fits the schema", _check_metric),
+        ("Mechanism fits the metric and the rows", _check_mechanism),
+    )
+    return [_run(title, test, competition) for title, test in tests]
+
+
+def open_competition(competition: Competition) -> None:
+    """Opens a draft whose checklist is green. Raises Refused with what is missing."""
+    missing = [check for check in checklist(competition) if not check.passed]
+    if missing:
+        raise Refused(
+            "checklist_not_green",
+            "The checklist is not green",
+            "Not opened: " + " ".join(f"{check.title}: {check.detail}" for check in missing),
+        )
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        if locked.opened_by_organizer_at is None:
+            locked.opened_by_organizer_at = timezone.now()
+            locked.save(update_fields=["opened_by_organizer_at"])
+            _start_ledger(locked, locked.holdouts.get(retired_at__isnull=True))
+    competition.refresh_from_db()
+
+
+def check_settings(competition: Competition) -> None:
+    """Parses schema, metric and mechanism parameters. Raises ParameterError naming the field."""
+    schema = Schema.from_json(competition.schema)
+    metric = metrics.get(competition.metric)
+    metric.check(schema, None, metric.parse(competition.metric_parameters))
+    mechanism = mechanisms.get(competition.mechanism)
+    mechanism.parse(competition.mechanism_parameters)
+
+
+def _start_ledger(competition: Competition, holdout: Holdout) -> None:
+    mechanism = mechanisms.get(competition.mechanism)
+    head = mechanism.initial_holdout(mechanism.parse(competition.mechanism_parameters))
+    HoldoutState.objects.get_or_create(holdout=holdout, defaults={"budget_left": head.budget_left})
+
+
+def _run(title: str, test: Callable[[Competition], str], competition: Competition) -> Check:
+    try:
+        return Check(title, True, test(competition))
+    except (HoldfastError, Refused) as error:
+        return Check(title, False, str(error))
+
+
+def _check_texts(competition: Competition) -> str:
+    for name, text in (("overview", competition.description), ("rules", competition.rules)):
+        if not text.strip():
+            raise Refused.invalid(name, f"The {name} page is empty.")
+    return "Overview and rules are written."
+
+
+def _check_schema(competition: Competition) -> str:
+    return "Header: " + ", ".join(Schema.from_json(competition.schema).header)
+
+
+def _check_sample_file(competition: Competition) -> str:
+    ids = _sample_ids(competition, Schema.from_json(competition.schema))
+    if ids is None:
+        raise Refused.invalid("file", "There is no sample submission.")
+    return f"{len(ids)} rows."
+
+
+def _check_holdout(competition: Competition) -> str:
+    holdout = _holdout(competition)
+    if holdout is None:
+        raise Refused.invalid("solution", "No solution is sealed.")
+    ids = _sample_ids(competition, Schema.from_json(competition.schema))
+    if ids is None or ids.digest != holdout.row_ids_digest:
+        raise Refused.invalid(
+            "solution", "The sample submission changed since: upload the solution again."
+        )
+    return (
+        f"Sealed: {holdout.public_rows} Public, {holdout.private_rows} Private, "
+        f"{holdout.final_rows} Final, {holdout.ignored_rows} Ignored rows."
+    )
+
+
+def _check_metric(competition: Competition) -> str:
+    metric = metrics.get(competition.metric)
+    parameters = metric.parse(competition.metric_parameters)
+    metric.check(Schema.from_json(competition.schema), None, parameters)
+    return f"{metric.title}."
+
+
+def _check_mechanism(competition: Competition) -> str:
+    holdout = _holdout(competition)
+    if holdout is None:
+        raise Refused.invalid("solution", "No solution is sealed.")
+    mechanism = mechanisms.get(competition.mechanism)
+    parameters: Any = mechanism.parse(competition.mechanism_parameters)
+    mechanism.check(
+        parameters,
+        metrics.get(competition.metric),
+        RowCounts(holdout.public_rows, holdout.private_rows),
+    )
+    return f"{mechanism.title}."
+
+
+def _holdout(competition: Competition) -> Holdout | None:
+    return competition.holdouts.filter(retired_at__isnull=True).first()
+
+
+def _sample_ids(competition: Competition, schema: Schema) -> RowIds | None:
+    sample = competition.files.filter(role=FileRole.SAMPLE).first()
+    if sample is None:
+        return None
+    with sample.file.open("rb") as file:
+        return read_row_ids(file, schema)
+
+
+def _check_sample(competition: Competition, file: File[bytes]) -> None:
+    if competition.files.filter(role=FileRole.SAMPLE).exists():
+        raise Refused.invalid("file", "There is a sample submission already.")
+    read_row_ids(_read(file), Schema.from_json(competition.schema))
+
+
+def _read(file: File[bytes]) -> bytes:
+    file.seek(0)
+    content = file.read()
+    file.seek(0)
+    return content
+
+
+def _frozen(what: str) -> Refused:
+    return Refused(
+        "frozen",
+        "This is frozen",
+        f"The {what} is frozen: scores have been released from it, and their meaning must not "
+        "change afterwards.",
+    )

@@ -1,0 +1,116 @@
+"""What Celery runs. Only this module knows the order of the stages.
+
+Messages carry an id and nothing comes back. A worker may die at any point: the row says how far the
+submission was, the sweeper puts it back, and releasing twice is impossible.
+"""
+
+import logging
+import traceback
+from datetime import timedelta
+from pathlib import PurePath
+
+from celery import shared_task
+from celery.signals import worker_ready
+from django.conf import settings
+from django.db import OperationalError
+from django.db.models import F, Q
+from django.utils import timezone
+
+from leaderboard.models import Status, Submission
+from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.parse import parse
+from leaderboard.pipeline.release import LostRace, release
+from leaderboard.queue import enqueue
+from scoring.errors import PredictionError
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task
+def score_submission(*, submission_id: int) -> None:
+    """Takes one submission through parse, measure and release."""
+    submission = _claim(submission_id)
+    if submission is None:
+        return
+    try:
+        _score(submission)
+    except PredictionError as error:
+        _reject(submission_id, error)
+    except (OperationalError, LostRace):
+        logger.warning("Submission %s goes back to the queue.", submission_id)
+        _put_back(submission_id)
+    except Exception as error:
+        _fail(submission_id, error)
+
+
+def _score(submission: Submission) -> None:
+    predictions = parse(submission)
+    Submission.objects.filter(pk=submission.pk).update(read_at=timezone.now())
+    holdout, measured = measure(submission, predictions)
+    release(submission.pk, holdout, predictions.digest, measured)
+
+
+@shared_task
+def sweep() -> None:
+    """Re-queues what has waited too long: lost messages, and work of workers that died."""
+    now = timezone.now()
+    abandoned = Submission.objects.filter(
+        status=Status.SCORING, claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)
+    )
+    abandoned.filter(attempts__gte=settings.MAX_ATTEMPTS).update(
+        status=Status.FAILED,
+        finished_at=now,
+        failure=f"No worker finished it in {settings.MAX_ATTEMPTS} attempts.",
+    )
+    abandoned.update(status=Status.QUEUED, enqueued_at=None)
+    waiting = Submission.objects.filter(
+        Q(enqueued_at__isnull=True)
+        | Q(enqueued_at__lt=now - timedelta(seconds=settings.REQUEUE_SECONDS)),
+        status=Status.QUEUED,
+    )
+    for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
+        if not enqueue(submission_id):
+            return
+
+
+@worker_ready.connect
+def _sweep_at_start(**kwargs: object) -> None:
+    sweep.delay()
+
+
+def _claim(submission_id: int) -> Submission | None:
+    """One worker gets it: the others find that it is not queued any more."""
+    claimed = Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
+        status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1
+    )
+    if claimed != 1:
+        return None
+    return Submission.objects.select_related("team__competition").get(pk=submission_id)
+
+
+def _reject(submission_id: int, error: PredictionError) -> None:
+    Submission.objects.filter(pk=submission_id, status=Status.SCORING).update(
+        status=Status.REJECTED,
+        problems=[problem.to_json() for problem in error.problems],
+        problem_count=error.total,
+        finished_at=timezone.now(),
+    )
+
+
+def _put_back(submission_id: int) -> None:
+    """Another attempt, unless there were too many: then the sweeper ends it."""
+    put_back = Submission.objects.filter(
+        pk=submission_id, status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS
+    ).update(status=Status.QUEUED, enqueued_at=None)
+    if put_back:
+        enqueue(submission_id)
+
+
+def _fail(submission_id: int, error: Exception) -> None:
+    """Says what failed by place and type only: a message could carry a value of the holdout."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
+    logger.error("Submission %s failed: %s", submission_id, failure)
+    Submission.objects.filter(pk=submission_id, status=Status.SCORING).update(
+        status=Status.FAILED, failure=failure, finished_at=timezone.now()
+    )

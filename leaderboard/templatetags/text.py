@@ -1,0 +1,101 @@
+"""Filters for text: Markdown of organizers, moments, ordinals."""
+
+from datetime import datetime
+
+import nh3
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+register = template.Library()
+
+_TAGS = {
+    *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "a", "img"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+    *("h2", "h3", "h4", "h5", "h6", "div"),
+}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title"},
+    "ol": {"start"},
+    "div": {"class", "tabindex"},
+    "pre": {"tabindex"},
+}
+_SCHEMES = {"http", "https", "mailto"}
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Markdown as safe HTML whose headings begin at level 2, below the page's own.
+
+    Raw HTML is shown as text; what the renderer makes is sanitised once more. Levels are never
+    skipped: a text that begins with `###` gets a second-level heading first.
+    """
+    tokens = _PARSER.parse(text)
+    _descend(tokens)
+    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    # Wide tables and listings scroll by themselves, and so must be reachable by keyboard.
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
+    clean = nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener nofollow ugc",
+    )
+    return mark_safe(clean)  # noqa: S308  # sanitised one line above
+
+
+def _descend(tokens: list[Token]) -> None:
+    """Renames headings so that they begin at h2 and go down one level at a time."""
+    outer: list[int] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            while outer and outer[-1] >= level:
+                outer.pop()
+            outer.append(level)
+            token.tag = f"h{min(len(outer) + 1, 6)}"
+        elif token.type == "heading_close":
+            token.tag = f"h{min(len(outer) + 1, 6)}"
+
+
+@register.filter
+def ordinal(number: int) -> str:
+    """1 as "1st", 42 as "42nd"."""
+    tail = (
+        "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number}{tail}"
+
+
+@register.filter
+def moment(when: datetime) -> SafeString:
+    """A moment in full, in UTC, as a `time` element."""
+    utc = f"{when.day} {when:%B %Y, %H:%M} UTC"
+    return format_html('<time datetime="{}">{}</time>', when.isoformat(), utc)
+
+
+@register.filter
+def ago(when: datetime) -> SafeString:
+    """How long ago in one unit ("3 h ago"), or how long until ("in 5 d"), the moment as a tip."""
+    seconds = (timezone.now() - when).total_seconds()
+    full = f"{when.day} {when:%B %Y, %H:%M} UTC"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', when.isoformat(), full, relative(seconds)
+    )
+
+
+def relative(seconds: float) -> str:
+    """A distance in time in words: positive is past, negative is to come."""
+    size = abs(seconds)
+    units = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "min"))
+    text = next((f"{int(size // length)} {unit}" for length, unit in units if size >= length), "")
+    if not text:
+        return "just now" if seconds >= 0 else "in a moment"
+    return f"{text} ago" if seconds >= 0 else f"in {text}"
