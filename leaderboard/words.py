@@ -1,0 +1,102 @@
+"""What was released, in plain words: the same sentence on the pages, in the API, on the console."""
+
+from leaderboard.models import Kind, Status
+from leaderboard.queries import Released, SubmissionRow
+
+KIND_WORDS = {
+    Kind.CONFIRMED: "confirmed",
+    Kind.CORRECTED: "corrected",
+    Kind.IMPROVED: "new best",
+    Kind.NOT_IMPROVED: "no improvement",
+    Kind.PASS: "passed",
+    Kind.FAIL: "not passed",
+    Kind.EXHAUSTED: "share used up",
+}
+
+STATUS_WORDS = {
+    Status.QUEUED: "Received. A worker takes it as soon as one is free.",
+    Status.SCORING: "Being read and measured.",
+    Status.FAILED: (
+        "Something failed on our side. The organizer sees why and can score it again; "
+        "you need not upload it again."
+    ),
+}
+
+
+def summary(row: SubmissionRow) -> str:
+    """One or two sentences: what happened, what it means, what can be done."""
+    if row.released is not None:
+        return said(row.released)
+    if row.status is Status.REJECTED:
+        return rejected(row)
+    return STATUS_WORDS[row.status]
+
+
+def said(released: Released) -> str:
+    """The mechanism's answer in words."""
+    words = {
+        Kind.CONFIRMED: _confirmed,
+        Kind.CORRECTED: _corrected,
+        Kind.IMPROVED: _improved,
+        Kind.NOT_IMPROVED: _not_improved,
+        Kind.EXHAUSTED: _exhausted,
+        Kind.PASS: lambda _: "Passed: the predictions reach the mark on the hidden rows.",
+        Kind.FAIL: lambda _: "Not passed: the predictions do not reach the mark.",
+    }
+    text = words[released.kind](released)
+    return (
+        f"{text} You asked this before; the answer is the stored one." if released.repeat else text
+    )
+
+
+def rejected(row: SubmissionRow) -> str:
+    """The first problem and how many more there are. No quota was used."""
+    first = str(row.problems[0]["message"]) if row.problems else "The file could not be read."
+    more = row.problem_count - 1
+    rest = f" {more} more {'problem' if more == 1 else 'problems'}." if more > 0 else ""
+    return f"{first}{rest} Nothing was counted: mend the file and upload it again."
+
+
+def _confirmed(released: Released) -> str:
+    within = _within(released)
+    return f"Your public score {released.score} holds on the hidden rows{within}."
+
+
+def _corrected(released: Released) -> str:
+    left = released.share_left or 0
+    noun = "correction" if left == 1 else "corrections"
+    return (
+        f"Your public score did not hold. On the hidden rows: about {released.score}{_within(released)}. "
+        f"{left} {noun} left for your team."
+    )
+
+
+def _improved(released: Released) -> str:
+    return f"New best: {released.score}. The board moves in steps of {released.step}."
+
+
+def _not_improved(released: Released) -> str:
+    return (
+        f"No improvement of at least {released.step} over your {released.score}. "
+        "Your place is unchanged."
+    )
+
+
+def _exhausted(released: Released) -> str:
+    reference = (
+        f" On the public rows this file scores {released.reference}, which is not certified."
+        if released.reference
+        else ""
+    )
+    return (
+        "Your team has used its share of the hidden data. Files are still kept; "
+        f"the final scoring counts them.{reference}"
+    )
+
+
+def _within(released: Released) -> str:
+    if released.certificate is None or released.value is None:
+        return " (no certificate)"
+    ends = released.certificate
+    distance = max(released.value - ends.low, ends.high - released.value)
+    return f" (within {distance:.2g})"
