@@ -1,4 +1,4 @@
-"""Starts Redis, a worker, beat and the web server on this machine: the command behind `make run`."""
+"""Starts everything on this machine: the command behind `make run`."""
 
 import sys
 import time
