@@ -1,0 +1,146 @@
+"""The named cast of the tests: organizer, alice and bob, and a small competition to play in.
+
+`world.digits` has 40 rows with ids r0 to r39; row i is of class i % 4. Rows 0 to 7 are Public, the
+rest Private. `predictions(wrong)` writes a file that errs on the given rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.utils import timezone
+
+from leaderboard import setup
+from leaderboard.models import Competition, FileRole, Submission, Team, User
+from leaderboard.pipeline import intake, membership
+from leaderboard.tasks import score_submission
+from leaderboard.vault import generate_keys
+
+ROWS = 40
+PUBLIC_ROWS = 8
+CLASSES = ("0", "1", "2", "3")
+SCHEMA = {
+    "id_column": "id",
+    "columns": [{"name": "label", "kind": "label", "classes": list(CLASSES)}],
+}
+LADDER = {"steps": "20", "confidence": "0.95"}
+
+
+def truth(row: int) -> str:
+    """The hidden label of a row."""
+    return CLASSES[row % 4]
+
+
+def predictions(wrong: Iterable[int] = ()) -> bytes:
+    """A prediction file that is right except on the rows `wrong`."""
+    mistaken = set(wrong)
+    lines = [
+        f"r{row},{CLASSES[(row + 1) % 4] if row in mistaken else truth(row)}" for row in range(ROWS)
+    ]
+    return ("id,label\n" + "\n".join(lines) + "\n").encode()
+
+
+def upload(content: bytes, name: str = "predictions.csv") -> ContentFile[bytes]:
+    """An uploaded file."""
+    return ContentFile(content, name=name)
+
+
+def solution() -> bytes:
+    """The private solution of the small competition."""
+    lines = [
+        f"r{row},{truth(row)},{'Public' if row < PUBLIC_ROWS else 'Private'}"
+        for row in range(ROWS)
+    ]
+    return ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
+
+
+def make_user(name: str, **fields: Any) -> User:
+    """An account with the password `name-password`."""
+    return User.objects.create_user(name, f"{name}@example.org", f"{name}-password", **fields)
+
+
+def make_competition(slug: str, organizer: User, **fields: Any) -> Competition:
+    """A competition with sample and sealed solution, opened."""
+    now = timezone.now()
+    given = {
+        "title": slug.title(),
+        "tagline": "Which class is it?",
+        "description": "# Overview\nTell the classes apart.",
+        "rules": "Play fair.",
+        "opens_at": now - timedelta(days=1),
+        "closes_at": now + timedelta(days=30),
+        "schema": SCHEMA,
+        "metric": "accuracy",
+        "mechanism": "ladder",
+        "mechanism_parameters": LADDER,
+    } | fields
+    competition = Competition.objects.create(slug=slug, **given)
+    competition.organizers.add(organizer)
+    sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
+    setup.add_file(
+        competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
+    )
+    setup.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    setup.install_solution(competition, upload(solution(), "solution.csv"), by=organizer)
+    setup.open_competition(competition)
+    return competition
+
+
+@dataclass
+class World:
+    """The cast on its stage."""
+
+    organizer: User
+    alice: User
+    bob: User
+    digits: Competition
+
+    def join(self, user: User, name: str = "", competition: Competition | None = None) -> Team:
+        """Makes a team of one."""
+        return membership.join(
+            competition=competition or self.digits,
+            user=user,
+            accept_rules=True,
+            team_name=name or f"team {user.username}",
+        )
+
+    def submit(self, team: Team, content: bytes | None = None, **fields: Any) -> Submission:
+        """Uploads a file for the captain; all right by default."""
+        return intake.submit(
+            team=team,
+            user=team.captain,
+            upload=upload(predictions() if content is None else content),
+            **fields,
+        )
+
+    def score(self, team: Team, content: bytes | None = None) -> Submission:
+        """Uploads a file and scores it as a worker would."""
+        submission = self.submit(team, content)
+        score_submission(submission_id=submission.pk)
+        submission.refresh_from_db()
+        return submission
+
+
+@pytest.fixture(scope="session", autouse=True)
+def vault_keys() -> None:
+    """A key pair of this test run."""
+    private = settings.VAR_DIR / "vault" / "private.key"
+    if not private.exists():
+        generate_keys(settings.VAULT_PUBLIC_KEY_FILE, private)
+    settings.VAULT_PRIVATE_KEY_FILE = str(private)
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """The cast and an open competition with the Ladder."""
+    organizer = make_user("organizer", is_organizer=True)
+    return World(
+        organizer=organizer,
+        alice=make_user("alice"),
+        bob=make_user("bob"),
+        digits=make_competition("digits", organizer),
+    )
