@@ -55,6 +55,16 @@ class CompetitionCard:
 
 
 @dataclass(frozen=True)
+class CompetitionHead:
+    """What stands above all pages of a competition. Empty titles: not chosen yet."""
+
+    phase: Phase
+    metric: str
+    mechanism: str
+    teams: int
+
+
+@dataclass(frozen=True)
 class Scale:
     """How a grid level of the loss reads as a score: values, digits, which way is better."""
 
@@ -144,6 +154,15 @@ class BoardPage:
 
 
 @dataclass(frozen=True)
+class ScoreCount:
+    """A score on the board, its sampling interval where there is one, and the teams that have it."""
+
+    value: float
+    sampling: Interval | None
+    teams: int
+
+
+@dataclass(frozen=True)
 class Step:
     """A new best released score of a team, at a moment: the board's history."""
 
@@ -199,6 +218,14 @@ class Member:
     username: str
     is_captain: bool
     accepted_at: datetime
+
+
+@dataclass(frozen=True)
+class InvitationLink:
+    """A link that lets others join a team."""
+
+    token: str
+    expires_at: datetime
 
 
 @dataclass(frozen=True)
@@ -264,6 +291,16 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
     ]
     order = [Phase.OPEN, Phase.UPCOMING, Phase.DRAFT, Phase.CLOSED]
     return tuple(sorted(cards, key=lambda card: (order.index(card.phase), card.closes_at)))
+
+
+def competition_head(competition: Competition) -> CompetitionHead:
+    """Phase, metric, mechanism and size of a competition."""
+    return CompetitionHead(
+        phase=competition.phase(timezone.now()),
+        metric=_metric_title(competition),
+        mechanism=_mechanism_title(competition),
+        teams=competition.teams.count(),
+    )
 
 
 def public_files(competition: Competition) -> QuerySet[CompetitionFile]:
@@ -380,6 +417,25 @@ def board_row(competition: Competition, user: Person) -> BoardRow | None:
     if mine is None:
         return None
     return _RowMaker(competition, mine.team_id)(_rank(_ranked(competition), mine), mine)
+
+
+def score_counts(competition: Competition) -> list[ScoreCount]:
+    """The scores on the board, best first: at most as many as the grid has levels."""
+    reads, holdout = scale(competition), holdout_in_force(competition)
+    counts = (
+        Standing.objects.filter(competition=competition, loss__isnull=False)
+        .values("loss")
+        .annotate(teams=Count("pk"))
+        .order_by("loss")
+    )
+    return [
+        ScoreCount(
+            value=reads.score(each["loss"]),
+            sampling=sampling_interval(reads, holdout, each["loss"]),
+            teams=each["teams"],
+        )
+        for each in counts
+    ]
 
 
 def leading_steps(competition: Competition, teams: int = 8) -> list[Step]:
@@ -525,6 +581,12 @@ def members(team: Team) -> list[Member]:
         Member(each.user.username, each.user_id == team.captain_id, each.accepted_at)
         for each in team.memberships.select_related("user")
     ]
+
+
+def invitation_links(team: Team) -> list[InvitationLink]:
+    """The links that still let somebody join, newest first."""
+    valid = team.invitations.filter(expires_at__gt=timezone.now()).order_by("-created_at")
+    return [InvitationLink(each.token, each.expires_at) for each in valid]
 
 
 def my_team(user: Person, competition: Competition) -> Team | None:

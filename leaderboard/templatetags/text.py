@@ -99,3 +99,9 @@ def relative(seconds: float) -> str:
     if not text:
         return "just now" if seconds >= 0 else "in a moment"
     return f"{text} ago" if seconds >= 0 else f"in {text}"
+
+
+@register.filter
+def score(value: float, digits: int) -> str:
+    """A score with the digits that mean something."""
+    return f"{value:.{digits}f}"

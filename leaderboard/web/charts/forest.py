@@ -7,34 +7,35 @@ other rows. The light one is the certificate: how far the board's own answers ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from leaderboard.web.charts.axis import Axis, number_axis
 
 # Certificates are often much wider than all scores; this share of the axis on each side is theirs.
 _CERTIFICATE_ROOM = 0.45
-# A score that lies this many quartile distances below the rest is shown at the edge, not to scale.
+# A score this many quartile distances or whiskers away from the rest is shown at the edge.
 _FAR_AWAY = 4.0
 _PADDING = 0.03
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Protocol):
     """A stretch of scores, low <= high."""
 
-    low: float
-    high: float
+    @property
+    def low(self) -> float: ...
 
-    def overlaps(self, other: "Interval") -> bool:
-        return self.low <= other.high and other.low <= self.high
+    @property
+    def high(self) -> float: ...
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of a team: its released score and how sure it is."""
+    """What is known of a team: its released score, how sure it is, and the band that it is in."""
 
     score: float
     sampling: Interval | None = None
     certificate: Interval | None = None
+    band: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,6 @@ class Mark:
     sampling: Whisker | None
     certificate: Whisker | None
     band: Whisker | None
-    leads_band: bool
 
 
 @dataclass(frozen=True)
@@ -71,66 +71,54 @@ class Forest:
     marks: tuple[Mark | None, ...]
 
 
-def forest(
-    rows: Sequence[Estimate | None], limits: Interval, above: Interval | None = None
-) -> Forest:
-    """The plot of `rows` in the board's order.
+def forest(rows: Sequence[Estimate | None], limits: Interval) -> Forest:
+    """The plot of `rows` in the board's order; `limits` are the scores that the metric can take."""
+    axis = _axis([row for row in rows if row is not None], limits)
+    return Forest(axis, tuple(_mark(axis, row) if row else None for row in rows))
 
-    `limits` are the scores that the metric can take. `above` is the sampling interval of the team
-    that leads the band which was open where these rows begin, for a page after the first.
+
+@dataclass(frozen=True)
+class Tied:
+    """A score on the board, its sampling interval, and how many teams have it."""
+
+    score: float
+    sampling: Interval
+    teams: int
+
+
+def bands(scores: Sequence[Tied]) -> dict[float, Interval]:
+    """For each score, best first, the interval of its band's first team.
+
+    A score stays in the band as long as its interval overlaps that of the band's first; the first
+    that doesn't begins a band of its own. So all of a band overlap one interval, which is not so
+    when each is compared with its neighbour only. A band of one team is left out.
     """
-    known = [row for row in rows if row is not None]
-    axis = _axis(known, limits)
-    leaders = band_leaders([row.sampling if row else None for row in rows], above)
-    shared = _shared(leaders)
-    return Forest(
-        axis,
-        tuple(
-            _mark(axis, row, leader if in_band else None, leader is row.sampling) if row else None
-            for row, leader, in_band in zip(rows, leaders, shared, strict=True)
-        ),
-    )
+    groups: list[list[Tied]] = []
+    for each in scores:
+        if groups and _overlap(each.sampling, groups[-1][0].sampling):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return {
+        each.score: group[0].sampling
+        for group in groups
+        if sum(each.teams for each in group) > 1
+        for each in group
+    }
 
 
-def band_leaders(
-    intervals: Sequence[Interval | None], above: Interval | None = None
-) -> list[Interval | None]:
-    """For each row the interval of the team that leads its band.
-
-    A row stays in the band as long as its interval overlaps that of the band's first team; the
-    first that doesn't begins a band of its own. So all of a band overlap one interval, which is
-    not so when each is only compared with its neighbour.
-    """
-    leader = above
-    leaders: list[Interval | None] = []
-    for interval in intervals:
-        if interval is None:
-            leaders.append(None)
-            continue
-        if leader is None or not interval.overlaps(leader):
-            leader = interval
-        leaders.append(leader)
-    return leaders
+def _overlap(one: Interval, other: Interval) -> bool:
+    return one.low <= other.high and other.low <= one.high
 
 
-def _shared(leaders: Sequence[Interval | None]) -> list[bool]:
-    """Whether a row shares its band with the row before or after it."""
-    padded = [None, *leaders, None]
-    return [
-        leader is not None and (leader is padded[index] or leader is padded[index + 2])
-        for index, leader in enumerate(leaders)
-    ]
-
-
-def _mark(axis: Axis, row: Estimate, band: Interval | None, leads: bool) -> Mark:
+def _mark(axis: Axis, row: Estimate) -> Mark:
     beyond = "start" if row.score < axis.low else "end" if row.score > axis.high else ""
     return Mark(
         position=axis.at(row.score),
         beyond=beyond,
         sampling=_whisker(axis, row.sampling),
         certificate=_whisker(axis, row.certificate),
-        band=_whisker(axis, band),
-        leads_band=leads,
+        band=_whisker(axis, row.band),
     )
 
 
