@@ -90,7 +90,12 @@ class Start:
         seconds = time.monotonic() - self.started
         lines = [f"Holdfast is ready after {seconds:.1f} s: {self.site_url}"]
         if self.demo and accounts.is_file():
-            lines += ["", *accounts.read_text().splitlines(), ""]
+            lines += [
+                "",
+                f"Demo accounts, also in {accounts}:",
+                *accounts.read_text().splitlines(),
+                "",
+            ]
         return "\n".join([*lines, "Ctrl-C stops everything."])
 
 

@@ -1,0 +1,1 @@
+"""Two competitions on real data that scikit-learn ships, to try everything with."""

@@ -1,0 +1,23 @@
+"""Loads the two demo competitions, their baselines and people. Run again, it changes nothing."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from leaderboard.demo.accounts import ensure_people
+from leaderboard.demo.competitions import DEMO_COMPETITIONS
+from leaderboard.demo.load import load
+from leaderboard.models import User
+
+
+class Command(BaseCommand):
+    help = "Load two demo competitions with baselines and accounts. Run again, it changes nothing."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        accounts = settings.VAR_DIR / "demo-accounts.txt"
+        ensure_people(accounts)
+        organizer = User.objects.get(username="organizer")
+        for demo in DEMO_COMPETITIONS:
+            load(demo, organizer)
+        self.stdout.write(f"The demo is loaded. Its accounts and passwords: {accounts}")
