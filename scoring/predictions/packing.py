@@ -1,0 +1,74 @@
+"""Arrays as bytes: an uncompressed npz without pickles, read back strictly."""
+
+import io
+import struct
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_MAX_MEMBERS = 10_000
+
+
+class Damaged(ValueError):
+    """The bytes are not what `pack` wrote."""
+
+
+def pack(arrays: Mapping[str, Array]) -> bytes:
+    """The same bytes for the same arrays."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **dict(arrays))
+    return file.getvalue()
+
+
+def unpack(data: bytes) -> dict[str, Array]:
+    """The arrays of `pack`, read-only. Raises Damaged; never needs more memory than `data` has."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            _check_members(members, len(data))
+            return {
+                member.filename.removesuffix(".npy"): _array(archive.read(member))
+                for member in members
+            }
+    except _UNREADABLE as error:
+        raise Damaged("not an npz file that was written here") from error
+
+
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    ValueError,
+    TypeError,
+    SyntaxError,
+    EOFError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    struct.error,
+)
+
+
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    names = {member.filename for member in members}
+    if not stored or len(names) < len(members) or len(members) > _MAX_MEMBERS:
+        raise Damaged("compressed, doubled or too many members")
+    if sum(member.file_size for member in members) > size:
+        raise Damaged("members larger than the file")
+
+
+def _array(data: bytes) -> Array:
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise Damaged("another version of npy")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if fortran or len(shape) != 1 or dtype.hasobject:
+        raise Damaged("not a plain array of one dimension")
+    return np.frombuffer(data, dtype=dtype, count=shape[0], offset=file.tell())

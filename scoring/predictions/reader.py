@@ -1,0 +1,94 @@
+"""From the bytes of a prediction file to arrays aligned with the row ids."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.errors import PredictionError
+from scoring.predictions import exact, fast
+from scoring.predictions.exact import Field
+from scoring.predictions.header import match_header
+from scoring.predictions.problems import Problems
+from scoring.predictions.row_ids import RowIds
+from scoring.predictions.schema import Schema
+from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
+from scoring.predictions.tokens import Header, read_header
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """A participant's predictions in the order of the row ids.
+
+    columns: label -> int32 codes into the classes; probability and number -> float64. Read-only.
+    digest: SHA-256, hex, of the canonical form: equal for equal predictions whatever the order of
+        rows and columns, the quoting, the line ends or the notation of numbers.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    digest: str
+    rows: int
+
+
+def read_predictions(
+    source: Source, schema: Schema, row_ids: RowIds, limits: Limits = DEFAULT_LIMITS
+) -> Predictions:
+    """Parses, validates and aligns a prediction file: CSV in UTF-8, also in gzip.
+
+    Raises PredictionError, and nothing else, for any bytes that aren't one row of good values for
+    each row id.
+    """
+    problems = Problems(PredictionError)
+    text = read_text(source, limits, problems)
+    header = read_header(text, problems)
+    places = match_header(header, schema.header, limits, problems)
+    columns = None
+    if len(row_ids) <= limits.max_rows:
+        columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
+    if columns is None:
+        fields = [Field.of(column, places[column.name]) for column in schema.columns]
+        columns = _read_exactly(text, header, fields, schema, row_ids, limits, problems)
+    return predictions_of(columns, schema, row_ids)
+
+
+def predictions_of(
+    columns: dict[str, NDArray[Any]], schema: Schema, row_ids: RowIds
+) -> Predictions:
+    """Predictions from aligned, valid arrays; they become read-only."""
+    for values in columns.values():
+        values.setflags(write=False)
+    return Predictions(columns, _digest(columns, schema, row_ids), len(row_ids))
+
+
+def _read_exactly(
+    text: bytes,
+    header: Header,
+    fields: list[Field],
+    schema: Schema,
+    row_ids: RowIds,
+    limits: Limits,
+    problems: Problems,
+) -> dict[str, NDArray[Any]]:
+    check_utf8(text, problems)
+    id_index = header.cells.index(schema.id_column)
+    table = exact.read_table(text, id_index, len(header.cells), fields, limits, problems)
+    positions = exact.align(table, row_ids, schema.id_column, problems)
+    problems.raise_any()
+    return fast.aligned(table.columns(fields), positions)
+
+
+def _digest(columns: dict[str, NDArray[Any]], schema: Schema, row_ids: RowIds) -> str:
+    digest = hashlib.sha256(b"holdfast predictions 1\0")
+    for part in (schema.canonical, row_ids.digest.encode()):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    for column in schema.columns:
+        digest.update(_canonical(columns[column.name]))
+    return digest.hexdigest()
+
+
+def _canonical(values: NDArray[Any]) -> bytes:
+    if values.dtype == np.int32:
+        return values.astype("<i4").tobytes()
+    return (values + 0.0).astype("<f8").tobytes()  # -0.0 + 0.0 is 0.0
