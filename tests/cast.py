@@ -52,8 +52,7 @@ def upload(content: bytes, name: str = "predictions.csv") -> ContentFile[bytes]:
 def solution() -> bytes:
     """The private solution of the small competition."""
     lines = [
-        f"r{row},{truth(row)},{'Public' if row < PUBLIC_ROWS else 'Private'}"
-        for row in range(ROWS)
+        f"r{row},{truth(row)},{'Public' if row < PUBLIC_ROWS else 'Private'}" for row in range(ROWS)
     ]
     return ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
 

@@ -1,0 +1,157 @@
+"""Intake: what is accepted, what is refused and why, and that refusing changes nothing."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from leaderboard import queue
+from leaderboard.errors import Refused
+from leaderboard.models import Status, Submission
+from leaderboard.pipeline import intake
+from leaderboard.queries import quota
+from tests.cast import World, predictions, upload
+
+
+def _refusal(world: World, **change: object) -> Refused:
+    team = world.join(world.alice)
+    for name, value in change.items():
+        setattr(world.digits, name, value)
+    world.digits.save()
+    team.refresh_from_db()
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert not Submission.objects.exists()
+    return refused.value
+
+
+def test_an_upload_becomes_a_queued_row_with_its_hash(world: World) -> None:
+    submission = world.submit(world.join(world.alice), message="  first try ")
+    assert submission.status == Status.QUEUED
+    assert submission.number == 1
+    assert submission.message == "first try"
+    assert submission.file.endswith(submission.sha256)
+
+
+def test_the_same_bytes_are_stored_once(world: World) -> None:
+    team = world.join(world.alice)
+    assert world.submit(team).file == world.submit(team).file
+
+
+def test_a_file_cut_short_by_a_crash_is_not_taken_for_the_upload(world: World) -> None:
+    team = world.join(world.alice)
+    name = world.submit(team).file
+    default_storage.delete(name)
+    default_storage.save(name, upload(predictions()[:10]))
+    stored = world.submit(team).file
+    assert default_storage.size(stored) == len(predictions())
+
+
+def test_numbers_count_per_team(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.submit(alice)
+    world.submit(alice)
+    assert world.submit(bob).number == 1
+
+
+def test_a_client_s_path_is_not_kept(world: World) -> None:
+    team = world.join(world.alice)
+    submission = intake.submit(
+        team=team, user=world.alice, upload=upload(predictions(), "../../etc/passwd")
+    )
+    assert submission.file_name == "passwd"
+
+
+def test_after_the_deadline_it_is_refused(world: World) -> None:
+    closes_at = timezone.now() - timedelta(seconds=1)
+    assert _refusal(world, closes_at=closes_at).code == "deadline_passed"
+
+
+def test_before_the_opening_it_is_refused(world: World) -> None:
+    opens_at = timezone.now() + timedelta(hours=1)
+    assert _refusal(world, opens_at=opens_at).code == "competition_not_open"
+
+
+def test_a_draft_takes_nothing(world: World) -> None:
+    assert _refusal(world, opened_by_organizer_at=None).code == "competition_not_open"
+
+
+def test_too_large_a_file_is_refused(world: World) -> None:
+    assert _refusal(world, max_file_bytes=100).code == "file_too_large"
+
+
+def test_an_empty_file_is_refused(world: World) -> None:
+    team = world.join(world.alice)
+    with pytest.raises(Refused, match="no bytes"):
+        world.submit(team, b"")
+
+
+def test_who_is_not_a_member_is_refused(world: World) -> None:
+    team = world.join(world.alice)
+    with pytest.raises(Refused) as refused:
+        intake.submit(team=team, user=world.bob, upload=upload(predictions()))
+    assert refused.value.code == "not_a_member"
+
+
+def test_the_daily_limit_is_the_team_s(world: World) -> None:
+    team = world.join(world.alice)
+    world.digits.daily_limit = 2
+    world.digits.save()
+    team.refresh_from_db()
+    world.submit(team)
+    world.submit(team)
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert refused.value.code == "daily_limit_reached"
+    assert quota(team).daily_left == 0
+
+
+def test_yesterday_s_submissions_do_not_count_today(world: World) -> None:
+    team = world.join(world.alice)
+    world.digits.daily_limit = 1
+    world.digits.save()
+    world.submit(team)
+    Submission.objects.update(created_at=timezone.now() - timedelta(days=1))
+    assert world.submit(team).number == 2
+
+
+def test_the_limit_in_all_stays_reached(world: World) -> None:
+    team = world.join(world.alice)
+    world.digits.total_limit = 1
+    world.digits.save()
+    team.refresh_from_db()
+    world.submit(team)
+    Submission.objects.update(created_at=timezone.now() - timedelta(days=3))
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert refused.value.code == "total_limit_reached"
+
+
+def test_a_rejected_file_costs_no_quota(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, b"id,label\n")
+    assert quota(team).daily_left == world.digits.daily_limit
+
+
+def test_rejected_files_are_limited_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "REJECTED_PER_DAY", 1)
+    team = world.join(world.alice)
+    world.score(team, b"nonsense")
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert refused.value.code == "too_many_rejected"
+
+
+def test_a_broker_that_is_away_does_not_refuse_the_upload(
+    world: World, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
+) -> None:
+    def away(*args: object, **kwargs: object) -> None:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(queue.current_app, "send_task", away)
+    team = world.join(world.alice)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]  # a fixture
+        submission = world.submit(team)
+    submission.refresh_from_db()
+    assert (submission.status, submission.enqueued_at) == (Status.QUEUED, None)

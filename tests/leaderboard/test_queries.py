@@ -1,0 +1,130 @@
+"""Queries: the board's order, ranks, pages and digits; nothing that was not released."""
+
+from datetime import timedelta
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from leaderboard import queries
+from leaderboard.models import Standing, Submission, Team
+from leaderboard.words import said
+from tests.cast import World, make_user, predictions
+
+
+def _with_teams(world: World, wrong: dict[str, int]) -> None:
+    for name, count in wrong.items():
+        world.score(world.join(make_user(name), name), predictions(wrong=range(8, 8 + count)))
+
+
+def test_the_best_released_score_leads(world: World) -> None:
+    _with_teams(world, {"low": 20, "high": 0, "middle": 9})
+    page = queries.board(world.digits, AnonymousUser())
+    assert [(row.rank, row.team, row.score) for row in page.rows] == [
+        (1, "high", "1.00"),
+        (2, "middle", "0.70"),
+        (3, "low", "0.40"),
+    ]
+
+
+def test_a_team_without_a_released_score_stands_last(world: World) -> None:
+    _with_teams(world, {"scored": 20, "unscored": 0})
+    Standing.objects.filter(team__name="unscored").update(loss=None, best=None)
+    last = queries.board(world.digits, AnonymousUser()).rows[-1]
+    assert (last.team, last.score, last.rank) == ("unscored", None, 2)
+
+
+def test_my_row_is_in_reach_from_every_page(world: World) -> None:
+    _with_teams(world, {"a": 0, "b": 5, "c": 10})
+    world.score(world.join(world.alice), predictions(wrong=range(8, 38)))
+    page = queries.board(world.digits, world.alice, page_rows=2)
+    assert page.my_row is not None
+    assert (page.my_row.rank, page.my_page, page.my_row.mine) == (4, 2, True)
+    assert page.my_row == queries.board_row(world.digits, world.alice)
+    assert page.my_row in queries.board(world.digits, world.alice, page=2, page_rows=2).rows
+
+
+def test_a_search_keeps_the_ranks(world: World) -> None:
+    _with_teams(world, {"alpha": 0, "beta": 5, "alphabet": 10})
+    page = queries.board(world.digits, AnonymousUser(), search="ALPHA")
+    assert [(row.rank, row.team) for row in page.rows] == [(1, "alpha"), (3, "alphabet")]
+
+
+def test_a_page_past_the_end_is_the_last_one(world: World) -> None:
+    _with_teams(world, {"a": 0})
+    assert queries.board(world.digits, AnonymousUser(), page=99).page == 1
+
+
+def test_the_csv_has_the_ranks_of_the_page(world: World) -> None:
+    _with_teams(world, {"a": 3, "b": 0})
+    rows = queries.whole_board(world.digits, AnonymousUser())
+    assert tuple(rows) == queries.board(world.digits, AnonymousUser()).rows
+
+
+def test_intervals_hold_the_score_and_the_certificate_is_wider(world: World) -> None:
+    _with_teams(world, {"a": 9})
+    row = queries.board(world.digits, AnonymousUser()).rows[0]
+    assert row.sampling is not None
+    assert row.certificate is not None
+    assert row.value is not None
+    assert row.certificate.low < row.sampling.low < row.value < row.sampling.high
+
+
+def test_the_history_has_a_step_for_each_new_best(world: World) -> None:
+    team = world.join(world.alice)
+    for count in (20, 21, 10):
+        world.score(team, predictions(wrong=range(8, 8 + count)))
+    assert [step.score for step in queries.leading_steps(world.digits)] == ["0.40", "0.70"]
+
+
+def test_queries_of_a_board_page_do_not_grow_with_its_rows(world: World) -> None:
+    _with_teams(world, {"a": 0, "b": 5})
+    few = _count_queries(world)
+    _with_teams(world, dict.fromkeys("cdefgh", 7))
+    assert _count_queries(world) == few
+
+
+def test_the_quota_says_when_it_renews(world: World) -> None:
+    team = world.join(world.alice)
+    world.submit(team)
+    left = queries.quota(team)
+    assert left.daily_left == world.digits.daily_limit - 1
+    assert timezone.now() < left.renews_at <= timezone.now() + timedelta(days=1)
+
+
+def test_the_ledger_lists_every_release_with_its_hash(world: World) -> None:
+    _with_teams(world, {"a": 0, "b": 5})
+    page = queries.ledger(world.digits)
+    assert [entry["number"] for entry in page.entries] == [2, 1]
+    assert page.entries[0]["previous_hash"] == page.entries[1]["hash"]
+    assert page.head_hash == page.entries[0]["hash"]
+
+
+def test_each_answer_is_said_in_words(world: World) -> None:
+    team = world.join(world.alice)
+    first = world.score(team, predictions(wrong=range(8, 18)))
+    second = world.score(team, predictions(wrong=range(8, 19)))
+    assert _words(first) == "New best: 0.70. The board moves in steps of 0.05."
+    assert _words(second) == (
+        "No improvement of at least 0.05 over your 0.70. Your place is unchanged."
+    )
+
+
+def _words(submission: Submission) -> str:
+    row = queries.submission_row(submission)
+    assert row.released is not None
+    return said(row.released)
+
+
+def _count_queries(world: World) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        queries.board(world.digits, world.alice)
+    return len(captured)
+
+
+def test_competition_cards_count_teams_and_scored_files(world: World) -> None:
+    _with_teams(world, {"a": 0, "b": 5})
+    card = queries.competition_cards(world.alice)[0]
+    assert (card.teams, card.submissions, card.joined) == (2, 2, False)
+    assert Team.objects.count() == 2

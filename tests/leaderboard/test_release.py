@@ -1,0 +1,185 @@
+"""Release: one question, one answer, written once; the board made of released values only."""
+
+import pytest
+from django.db import transaction
+
+from leaderboard.models import (
+    Competition,
+    HoldoutState,
+    Kind,
+    Release,
+    Standing,
+    Status,
+    Submission,
+    TeamState,
+)
+from leaderboard.pipeline import release as stage
+from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.parse import parse
+from leaderboard.pipeline.release import entry_hash, release
+from leaderboard.tasks import score_submission
+from tests.cast import World, make_competition, predictions
+
+THRESHOLDOUT = {
+    "threshold": "0.49",
+    "noise_scale": "0.024",
+    "budget": "3",
+    "team_share": "2",
+    "steps": "20",
+    "confidence": "0.95",
+}
+
+
+def _again(submission: Submission) -> bool:
+    predicted = parse(submission)
+    holdout, measured = measure(submission, predicted)
+    return release(submission.pk, holdout, predicted.digest, measured)
+
+
+def test_a_first_score_is_released_on_the_grid(world: World) -> None:
+    submission = world.score(world.join(world.alice), predictions(wrong=range(10, 18)))
+    assert submission.status == Status.RELEASED
+    assert submission.release.kind == Kind.IMPROVED
+    assert (submission.release.level, submission.release.steps) == (5, 20)
+
+
+def test_less_than_a_step_better_releases_nothing_new(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(10, 18)))
+    second = world.score(team, predictions(wrong=range(10, 17)))
+    assert second.release.kind == Kind.NOT_IMPROVED
+    assert second.release.level == 5
+
+
+def test_a_repeated_delivery_releases_once(world: World) -> None:
+    submission = world.score(world.join(world.alice))
+    score_submission(submission_id=submission.pk)
+    assert Release.objects.count() == 1
+    assert Standing.objects.get().entries == 1
+
+
+def test_a_worker_that_comes_late_finds_the_release_and_stops(world: World) -> None:
+    submission = world.score(world.join(world.alice))
+    before = HoldoutState.objects.values().get()
+    assert _again(submission) is False
+    assert HoldoutState.objects.values().get() == before
+
+
+def test_what_stops_before_the_commit_leaves_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = world.submit(world.join(world.alice))
+    Submission.objects.update(status=Status.SCORING)
+    before = HoldoutState.objects.values().get()
+
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, "_finish", stop)
+        with pytest.raises(KeyboardInterrupt), transaction.atomic():
+            _again(submission)
+    assert HoldoutState.objects.values().get() == before
+    assert not Release.objects.exists()
+    assert not TeamState.objects.exists()
+    assert not Standing.objects.exists()
+    assert _again(submission) is True
+
+
+def test_a_state_that_changed_meanwhile_is_not_overwritten(world: World) -> None:
+    world.score(world.join(world.alice))
+    row = HoldoutState.objects.get()
+    entry = Release.objects.get()
+    state = stage._load(
+        stage.mechanisms.get("ladder"),
+        stage.mechanisms.get("ladder").parse({}),
+        row,
+        entry.team,
+    )
+    HoldoutState.objects.update(version=row.version + 1)
+    with pytest.raises(stage.LostRace), transaction.atomic():
+        stage._save(row, state, entry.team, entry)
+
+
+def test_the_same_question_gets_the_stored_answer_and_costs_nothing(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(10, 18)))
+    first = world.score(team, predictions(wrong=range(10, 17)))
+    asked = HoldoutState.objects.get().asked
+    again = world.score(team, predictions(wrong=range(10, 17)))
+    assert again.release.repeat_of == first.release
+    assert again.release.level == first.release.level
+    assert HoldoutState.objects.get().asked == asked
+
+
+def test_the_ledger_is_a_hash_chain(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(10, 20)))
+    world.score(team, predictions(wrong=range(10, 12)))
+    first, second = Release.objects.order_by("number")
+    assert [first.number, second.number] == [1, 2]
+    assert second.previous_hash == first.hash
+    assert HoldoutState.objects.get().head_hash == second.hash
+    assert entry_hash(first) == first.hash
+
+
+def test_a_published_entry_hashes_the_same_after_the_database_returned_it(world: World) -> None:
+    world.score(world.join(world.alice))
+    assert entry_hash(Release.objects.get()) == Release.objects.get().hash
+
+
+def test_ties_keep_the_order_of_who_was_first(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice)
+    world.score(bob)
+    assert [each.team for each in Standing.objects.order_by("loss", "reached_at")] == [alice, bob]
+
+
+@pytest.fixture
+def corrected(world: World) -> Competition:
+    """A competition with Thresholdout in the small world."""
+    return make_competition(
+        "checked",
+        world.organizer,
+        mechanism="thresholdout",
+        mechanism_parameters=THRESHOLDOUT,
+    )
+
+
+def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competition) -> None:
+    submission = world.score(world.join(world.alice, competition=corrected))
+    assert submission.release.kind == Kind.CONFIRMED
+    assert submission.release.level == submission.release.reference_level == 0
+    assert submission.release.share_left == 2
+
+
+def test_a_public_score_that_does_not_hold_is_corrected_and_spends_the_share(
+    world: World, corrected: Competition
+) -> None:
+    submission = world.score(
+        world.join(world.alice, competition=corrected), predictions(wrong=range(8, 40))
+    )
+    assert submission.release.kind == Kind.CORRECTED
+    assert submission.release.share_left == 1
+    assert submission.release.level is not None
+    assert submission.release.level >= 15
+
+
+def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Competition) -> None:
+    team = world.join(world.alice, competition=corrected)
+    for kept in (8, 9):
+        world.score(team, predictions(wrong=range(kept, 40)))
+    last = world.score(team, predictions(wrong=range(10, 40)))
+    assert last.release.kind == Kind.EXHAUSTED
+    assert HoldoutState.objects.get(holdout__competition=corrected).asked == 3
+
+
+def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Competition) -> None:
+    alice = world.join(world.alice, competition=corrected)
+    bob = world.join(world.bob, competition=corrected)
+    for kept in (8, 9, 10):
+        world.score(alice, predictions(wrong=range(kept, 40)))
+    answer = world.score(bob, predictions(wrong=range(8, 40)))
+    assert answer.release.kind == Kind.EXHAUSTED
+    assert TeamState.objects.get(team=bob).share_left == 0
+    assert HoldoutState.objects.get(holdout__competition=corrected).budget_left == 1

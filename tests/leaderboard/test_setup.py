@@ -1,0 +1,106 @@
+"""Set-up: the checklist, the opening, and what freezes at the first release."""
+
+from typing import Any
+
+import pytest
+
+from leaderboard import setup
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, FileRole, Holdout, HoldoutState
+from scoring.errors import ParameterError, SolutionError
+from tests.cast import World, make_competition, solution, upload
+
+
+def _draft(world: World, **fields: Any) -> Competition:
+    draft = world.digits
+    Competition.objects.filter(pk=draft.pk).update(opened_by_organizer_at=None, **fields)
+    draft.refresh_from_db()
+    return draft
+
+
+def _failing(competition: Competition) -> list[str]:
+    return [check.title for check in setup.checklist(competition) if not check.passed]
+
+
+def test_a_complete_draft_has_a_green_checklist(world: World) -> None:
+    assert _failing(_draft(world)) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "title"),
+    [
+        ({"rules": " "}, "Texts"),
+        ({"schema": {}}, "Prediction schema"),
+        ({"metric": "magic"}, "Metric fits the schema"),
+        ({"metric": "roc_auc"}, "Metric fits the schema"),
+        ({"mechanism": "magic"}, "Mechanism fits the metric and the rows"),
+        ({"mechanism_parameters": {"steps": "0"}}, "Mechanism fits the metric and the rows"),
+    ],
+)
+def test_what_is_missing_is_red_and_named(world: World, fields: dict[str, Any], title: str) -> None:
+    draft = _draft(world, **fields)
+    assert title in _failing(draft)
+    with pytest.raises(Refused, match=title):
+        setup.open_competition(draft)
+
+
+def test_a_changed_sample_asks_for_the_solution_again(world: World) -> None:
+    draft = _draft(world)
+    Holdout.objects.update(row_ids_digest="0" * 64)
+    assert _failing(draft) == ["Solution: ids match the sample, usage of each row"]
+
+
+def test_opening_twice_starts_one_ledger(world: World) -> None:
+    setup.open_competition(world.digits)
+    assert HoldoutState.objects.count() == 1
+
+
+def test_a_solution_that_does_not_match_is_refused_and_changes_nothing(world: World) -> None:
+    for content in (
+        solution().replace(b"r5,", b"r4,"),
+        solution().replace(b"Public", b"Pubic"),
+        solution().replace(b"r7,3", b"r7,9"),
+        b"",
+    ):
+        with pytest.raises(SolutionError):
+            setup.install_solution(world.digits, upload(content), by=world.organizer)
+    assert Holdout.objects.count() == 1
+
+
+def test_a_solution_without_private_rows_is_refused(world: World) -> None:
+    content = solution().replace(b"Private", b"Public")
+    with pytest.raises((Refused, SolutionError)):
+        setup.install_solution(world.digits, upload(content), by=world.organizer)
+
+
+def test_a_new_solution_before_the_first_release_is_a_new_version(world: World) -> None:
+    setup.install_solution(world.digits, upload(solution()), by=world.organizer)
+    assert list(Holdout.objects.order_by("version").values_list("version", flat=True)) == [1, 2]
+    assert Holdout.objects.get(retired_at__isnull=True).version == 2
+    assert world.score(world.join(world.alice)).status == "released"
+
+
+def test_the_holdout_freezes_at_the_first_release(world: World) -> None:
+    world.score(world.join(world.alice))
+    with pytest.raises(Refused, match="frozen"):
+        setup.install_solution(world.digits, upload(solution()), by=world.organizer)
+
+
+def test_the_sample_can_not_be_removed_from_under_the_solution(world: World) -> None:
+    with pytest.raises(Refused):
+        setup.remove_file(world.digits.files.get(role=FileRole.SAMPLE))
+
+
+def test_a_broken_sample_is_refused(world: World) -> None:
+    draft = make_competition("draft", world.organizer)
+    draft.holdouts.all().update(retired_at="2026-01-01T00:00Z")
+    setup.remove_file(draft.files.get(role=FileRole.SAMPLE))
+    with pytest.raises(SolutionError):
+        setup.add_file(draft, upload(b"id,label\na,0\na,0\n", "s.csv"), role=FileRole.SAMPLE)
+
+
+def test_wrong_settings_name_their_field(world: World) -> None:
+    world.digits.mechanism_parameters = {"steps": "many"}
+    with pytest.raises(ParameterError) as error:
+        setup.check_settings(world.digits)
+    assert error.value.field == "steps"

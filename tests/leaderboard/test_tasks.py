@@ -1,0 +1,122 @@
+"""Tasks: every submission ends, whatever happens to queue and workers."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError
+from django.utils import timezone
+
+from leaderboard import queries, tasks
+from leaderboard.models import HoldoutState, Status, Submission
+from leaderboard.words import summary
+from tests.cast import World, predictions
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids that were put on the queue."""
+    ids = list[int]()
+
+    def take(submission_id: int) -> bool:
+        ids.append(submission_id)
+        Submission.objects.filter(pk=submission_id).update(enqueued_at=timezone.now())
+        return True
+
+    monkeypatch.setattr(tasks, "enqueue", take)
+    return ids
+
+
+def _age(**fields: object) -> None:
+    Submission.objects.update(**fields)
+
+
+def test_a_rejected_file_says_line_column_and_what_was_expected(world: World) -> None:
+    text = predictions().replace(b"r17,1", b"r17,cat ")
+    submission = world.score(world.join(world.alice), text)
+    assert submission.status == Status.REJECTED
+    problem = submission.problems[0]
+    assert (problem["line"], problem["column"], problem["value"]) == (19, "label", "cat ")
+    assert "Nothing was counted" in summary(queries.submission_row(submission))
+
+
+def test_a_rejected_file_asks_the_holdout_nothing(world: World) -> None:
+    world.score(world.join(world.alice), b"id,label\nr0,0\n")
+    assert HoldoutState.objects.get().asked == 0
+
+
+def test_the_sweeper_sends_what_the_broker_never_took(world: World, sent: list[int]) -> None:
+    submission = world.submit(world.join(world.alice))
+    tasks.sweep()
+    tasks.sweep()
+    assert sent == [submission.pk]
+
+
+def test_the_sweeper_sends_again_what_the_broker_lost(world: World, sent: list[int]) -> None:
+    submission = world.submit(world.join(world.alice))
+    _age(enqueued_at=timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS + 1))
+    tasks.sweep()
+    assert sent == [submission.pk]
+
+
+def test_work_of_a_dead_worker_is_taken_up_after_its_lease(world: World, sent: list[int]) -> None:
+    submission = world.submit(world.join(world.alice))
+    lease = timedelta(seconds=settings.LEASE_SECONDS + 1)
+    _age(status=Status.SCORING, claimed_at=timezone.now() - lease, attempts=1)
+    tasks.sweep()
+    assert sent == [submission.pk]
+    tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert submission.status == Status.RELEASED
+
+
+def test_work_in_progress_is_left_to_its_worker(world: World, sent: list[int]) -> None:
+    world.submit(world.join(world.alice))
+    _age(status=Status.SCORING, claimed_at=timezone.now())
+    tasks.sweep()
+    assert sent == []
+
+
+def test_what_kills_every_worker_fails_in_the_end(world: World, sent: list[int]) -> None:
+    submission = world.submit(world.join(world.alice))
+    lease = timedelta(seconds=settings.LEASE_SECONDS + 1)
+    _age(
+        status=Status.SCORING,
+        claimed_at=timezone.now() - lease,
+        attempts=settings.MAX_ATTEMPTS,
+    )
+    tasks.sweep()
+    submission.refresh_from_db()
+    assert submission.status == Status.FAILED
+    assert sent == []
+
+
+def test_a_busy_database_puts_the_submission_back(
+    world: World, sent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(submission: Submission) -> None:
+        raise OperationalError("database is locked")
+
+    submission = world.submit(world.join(world.alice))
+    monkeypatch.setattr(tasks, "_score", busy)
+    tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert submission.status == Status.QUEUED
+    assert sent == [submission.pk]
+
+
+def test_a_failure_names_place_and_type_but_no_value(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(submission: Submission, predicted: object) -> None:
+        raise ValueError("the holdout mean is 0.123456")
+
+    submission = world.submit(world.join(world.alice))
+    monkeypatch.setattr(tasks, "measure", broken)
+    with caplog.at_level(logging.DEBUG):
+        tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert submission.status == Status.FAILED
+    assert submission.failure.startswith("ValueError at test_tasks.py:")
+    assert "0.123456" not in submission.failure + caplog.text

@@ -1,0 +1,89 @@
+"""Vault: labels go in with the public key and come out nowhere without the private one."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import default_storage
+
+from leaderboard import vault
+from leaderboard.models import Holdout, Status
+from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.parse import parse
+from tests.cast import World, predictions, solution
+
+
+@pytest.fixture(autouse=True)
+def nothing_opened() -> None:
+    vault._opened.clear()
+
+
+def test_the_sealed_file_does_not_contain_the_labels(world: World) -> None:
+    with Holdout.objects.get().sealed_solution.open("rb") as file:
+        content = file.read()
+    assert solution()[:40] not in content
+    assert b"label" not in content
+
+
+def test_two_seals_of_the_same_labels_have_nothing_in_common(world: World) -> None:
+    first = vault._seal(b"the same labels")
+    second = vault._seal(b"the same labels")
+    assert first.commitment != second.commitment
+    assert first.box != second.box
+
+
+def test_without_the_private_key_nothing_is_measured(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
+    submission = world.score(world.join(world.alice))
+    assert submission.status == Status.FAILED
+    assert submission.failure.startswith("VaultClosed")
+
+
+def test_another_private_key_does_not_open_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    vault.generate_keys(tmp_path / "public.key", tmp_path / "private.key")
+    monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", str(tmp_path / "private.key"))
+    assert world.score(world.join(world.alice)).failure.startswith("VaultClosed")
+
+
+def test_a_solution_that_was_exchanged_is_noticed(world: World) -> None:
+    holdout = Holdout.objects.get()
+    name = holdout.sealed_solution.name
+    default_storage.delete(name)
+    default_storage.save(name, _as_file(vault._seal(b"other labels").box))
+    assert world.score(world.join(world.alice)).failure.startswith("VaultClosed")
+
+
+def test_a_measurement_can_be_neither_printed_nor_pickled(world: World) -> None:
+    submission = world.submit(world.join(world.alice), predictions(wrong=[9, 10, 11]))
+    _, measured = measure(submission, parse(submission))
+    units = str(measured.measurement.holdout.units)
+    assert units not in repr(measured.measurement)
+    assert units not in repr(measured)
+    with pytest.raises(TypeError):
+        pickle.dumps(measured.measurement)
+
+
+def test_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
+    public, private = tmp_path / "vault" / "public.key", tmp_path / "vault" / "private.key"
+    vault.generate_keys(public, private)
+    assert private.stat().st_mode & 0o077 == 0
+    with pytest.raises(FileExistsError):
+        vault.generate_keys(public, private)
+
+
+def test_a_missing_public_key_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(settings, "VAULT_PUBLIC_KEY_FILE", tmp_path / "none.key")
+    with pytest.raises(ImproperlyConfigured, match="vault_keys"):
+        vault.seal_new_secret()
+
+
+def _as_file(content: bytes) -> object:
+    from tests.cast import upload
+
+    return upload(content)
