@@ -25,11 +25,14 @@ class Predictions:
     columns: label -> int32 codes into the classes; probability and number -> float64. Read-only.
     digest: SHA-256, hex, of the canonical form: equal for equal predictions whatever the order of
         rows and columns, the quoting, the line ends or the notation of numbers.
+    row_ids_digest: the digest of the row ids that they are aligned with.
     """
 
+    schema: Schema
     columns: dict[str, NDArray[Any]]
     digest: str
     rows: int
+    row_ids_digest: str
 
 
 def read_predictions(
@@ -59,7 +62,8 @@ def predictions_of(
     """Predictions from aligned, valid arrays; they become read-only."""
     for values in columns.values():
         values.setflags(write=False)
-    return Predictions(columns, _digest(columns, schema, row_ids), len(row_ids))
+    digest = _digest(columns, schema, row_ids)
+    return Predictions(schema, columns, digest, len(row_ids), row_ids.digest)
 
 
 def _read_exactly(
