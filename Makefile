@@ -31,13 +31,17 @@ lint: dev ## Style, types, layers, migrations and production settings
 	@$(BIN)/ruff format --check .
 	@echo "== Types (mypy --strict)"
 	@$(BIN)/mypy
+	@echo "== Layers (import-linter)"
+	@$(BIN)/lint-imports --quiet
+	@echo "== Migrations and production settings (manage.py)"
+	@sh tests/check-deployment.sh
 
 pytest: dev ## Every test (ARGS="-k ladder" for some)
 	@echo "== Tests (pytest)"
-	@$(BIN)/pytest $(ARGS)
+	@CHROMIUM="$(CHROMIUM)" $(BIN)/pytest --numprocesses auto --dist loadgroup $(ARGS)
 
 chromium:
-	@sh tests/browser/install-chromium.sh
+	@CHROMIUM="$(CHROMIUM)" sh tests/browser/install-chromium.sh
 
 lock: dev ## Compile the hashed requirements from pyproject.toml (UPGRADE=1 for newer versions)
 	$(call compile,requirements.txt,--extra server)

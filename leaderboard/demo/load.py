@@ -1,5 +1,7 @@
 """Brings the demo onto the platform through the same functions that organizers and teams use."""
 
+from __future__ import annotations
+
 from datetime import timedelta
 
 import pandas as pd

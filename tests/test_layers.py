@@ -1,0 +1,95 @@
+"""Rules between the packages that import-linter can't express; its own are in pyproject.toml."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+WRITES = {
+    *("create", "save", "delete", "update", "get_or_create", "update_or_create"),
+    *("bulk_create", "bulk_update", "acreate", "aupdate"),
+}
+STATE = {"HoldoutState", "TeamState"}
+
+
+def modules(folder: str, *, without: str = "") -> list[Path]:
+    """The Python files below a folder."""
+    found = sorted((ROOT / folder).rglob("*.py"))
+    return [path for path in found if not without or without not in path.parts]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def called_names(path: Path) -> set[str]:
+    """Plain functions and methods that a file calls, by their last name."""
+    functions = (node.func for node in nodes(path) if isinstance(node, ast.Call))
+    return {
+        function.id if isinstance(function, ast.Name) else function.attr
+        for function in functions
+        if isinstance(function, ast.Name | ast.Attribute)
+    }
+
+
+def imported_names(path: Path) -> set[str]:
+    """What a file takes from other modules by `from ... import`."""
+    statements = (node for node in nodes(path) if isinstance(node, ast.ImportFrom))
+    return {alias.name for statement in statements for alias in statement.names}
+
+
+@pytest.mark.parametrize("path", modules("scoring", without="experiments"), ids=named)
+def test_the_numeric_core_opens_no_files_and_prints_nothing(path: Path) -> None:
+    plain = {
+        node.func.id
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not plain & {"open", "print", "input", "eval", "exec"}
+
+
+@pytest.mark.parametrize("path", modules("scoring"), ids=named)
+def test_the_numeric_core_draws_from_generators_it_is_given(path: Path) -> None:
+    """`np.random.seed` and its like share one hidden state; a Generator is passed in."""
+    drawn = {
+        node.attr
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "random"
+    }
+    assert drawn <= {"Generator", "default_rng", "SeedSequence", "Philox", "PCG64"}
+
+
+@pytest.mark.parametrize("name", ["queries.py", "access.py"])
+def test_reads_write_nothing(name: str) -> None:
+    assert not called_names(ROOT / "leaderboard" / name) & WRITES
+
+
+def test_only_release_and_the_opening_know_the_mechanisms_state() -> None:
+    allowed = {"leaderboard/pipeline/release.py", "leaderboard/setup.py", "leaderboard/queries.py"}
+    found = {
+        named(path)
+        for path in modules("leaderboard", without="migrations")
+        if "models" not in path.parts and imported_names(path) & STATE
+    }
+    assert found <= allowed
+
+
+@pytest.mark.parametrize("path", modules("leaderboard/models"), ids=named)
+def test_models_hide_no_logic_in_save_or_signals(path: Path) -> None:
+    defined = {node.name for node in nodes(path) if isinstance(node, ast.FunctionDef)}
+    assert not defined & {"save", "delete", "refresh_from_db"}
+    assert not imported_names(path) & {"receiver", "post_save", "pre_save", "post_delete"}
+
+
+@pytest.mark.parametrize("path", modules("tests"), ids=named)
+def test_no_test_is_skipped(path: Path) -> None:
+    marks = {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)}
+    assert not marks & {"skip", "skipif", "xfail", "importorskip", "skipTest"}
