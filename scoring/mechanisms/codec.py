@@ -1,7 +1,7 @@
 """States and answers as versioned JSON: strict, exact, and the same after a round trip.
 
-Anything off raises StateError: another version, a missing or unknown key, a wrong type, a state that
-the constructors refuse. Floats are JSON numbers, which Python writes and reads back exactly.
+Anything off raises StateError: another version, a missing or unknown key, a wrong type, a state
+that the constructors refuse. Floats are JSON numbers, which Python writes and reads back exactly.
 """
 
 from dataclasses import asdict, fields
@@ -23,7 +23,7 @@ def encode(value: HoldoutState | TeamState | Answer) -> dict[str, Any]:
 
 
 def decode(kind: type[Coded], data: object) -> Coded:
-    """The state or answer of this kind. Raises StateError for anything that `encode` cannot give."""
+    """The state or answer of this kind. Raises StateError for what `encode` cannot give."""
     if not isinstance(data, dict):
         raise StateError("A stored state is a JSON object.")
     body = dict(data)

@@ -1,0 +1,363 @@
+"""Guarantees against published vectors, slow independent references and inverse laws."""
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from scoring.errors import ConditionError
+from scoring.guarantees import (
+    blum_hardt,
+    dwork_nips,
+    dwork_science,
+    intervals,
+    jung,
+    ledger,
+    noise_tails,
+    privacy,
+    rogers,
+    sensitivity,
+    zhao,
+)
+
+VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
+
+
+def _ln_beta(asked: int, answered: int, log_alphabets: float, beta: float) -> float:
+    return ledger.ln_beta_of_question(asked, answered, log_alphabets, math.log(beta))
+
+
+def _ledger_width(rows: int, asked: int, answered: int, log_alphabets: float, beta: float) -> float:
+    return ledger.ledger_width(rows, asked, answered, log_alphabets, math.log(beta))
+
+
+# The vectors' names: the function, and its arguments' names there in the order of ours.
+FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "hoeffding_tail": (intervals.hoeffding_tail, "n t"),
+    "hoeffding_width": (intervals.hoeffding_width, "n beta"),
+    "bonferroni_width": (intervals.bonferroni_width, "n F beta"),
+    "laplace_sum_upper_tail": (noise_tails.laplace_sum_upper_tail, "a b x"),
+    "eps_nips": (privacy.epsilon_nips, "n B s"),
+    "eps_science": (privacy.epsilon_science, "n B tau"),
+    "eps_zhao": (privacy.epsilon_zhao, "n B s"),
+    "eps_nips_adv": (privacy.epsilon_nips_advanced, "n B s ln_2_over_delta"),
+    "eps_science_adv": (privacy.epsilon_science_advanced, "n B tau ln_2_over_delta"),
+    "rho_nips": (privacy.rho_nips, "n B s"),
+    "rho_zhao": (privacy.rho_zhao, "n B s"),
+    "eps_from_rho": (privacy.epsilon_from_rho, "rho delta"),
+    "budget0": (dwork_science.budget_pure, "n tau"),
+    "budget1_printed": (dwork_science.budget_approximate_printed, "n tau beta"),
+    "budget1_exact": (dwork_science.budget_approximate, "n tau beta"),
+    "cor7_tail": (dwork_science.corollary7_tail, "n tau"),
+    "thm8_nmin": (dwork_science.theorem8_rows, "tau beta"),
+    "thm8_ln_delta": (dwork_science.theorem8_ln_delta, "tau beta"),
+    "thm11_printed": (dwork_science.theorem11_tail_printed, "n tau t"),
+    "thm11_corrected": (dwork_science.theorem11_tail, "n tau B t u"),
+    "thm9_T": (dwork_nips.theorem9_threshold, "tau"),
+    "thm9_sigma": (dwork_nips.theorem9_sigma, "tau m beta"),
+    "thm9_n0_pure": (dwork_nips.theorem9_rows, "tau m beta B"),
+    "maxinfo_desc": (dwork_nips.max_information_of_description, "Y beta"),
+    "maxinfo_pure": (dwork_nips.max_information_of_privacy, "n eps"),
+    "maxinfo_iid": (dwork_nips.max_information_of_privacy_iid, "n eps beta"),
+    "maxinfo_apply": (dwork_nips.apply_max_information, "k p beta"),
+    "ell_printed": (dwork_nips.histories_printed, "i B"),
+    "ell_exact": (dwork_nips.histories, "i B"),
+    "sparse_lnN": (dwork_nips.sparse_ln_count, "m B G"),
+    "sparse_width": (dwork_nips.sparse_width, "n m B beta G"),
+    "gnc_ln_beta": (_ln_beta, "i f lnprodG beta"),
+    "gnc_width": (_ledger_width, "n i f lnprodG beta"),
+    "ladder_V": (blum_hardt.ladder_values, "eta"),
+    "ladder_lnN": (blum_hardt.ladder_ln_count, "k eta"),
+    "ladder_eps": (blum_hardt.ladder_epsilon, "n k eta beta"),
+    "ladder_width": (blum_hardt.ladder_width, "n k eta beta"),
+    "ladder_best": (blum_hardt.best_ladder, "n k beta"),
+    "ladder_eps_BH": (blum_hardt.ladder_epsilon_blum_hardt, "n k eta beta"),
+    "ladder_joint_width": (blum_hardt.joint_ladder_width, "n k eta beta teams"),
+    "zhao_n_star": (zhao.theorem1_rows_star, "B s tau beta a"),
+    "zhao_n_hash": (zhao.theorem1_rows_hash, "B s tau beta N b"),
+    "zhao_thm2_sigma": (zhao.theorem2_sigma, "tau m beta c"),
+    "zhao_thm2_n": (zhao.theorem2_rows, "tau m beta c B"),
+    "zhao_thm3": (zhao.theorem3_max_information, "n eps beta"),
+    "zhao_lemma1": (zhao.lemma1_tail_printed, "n tau Delta"),
+    "zhao_lemma3_dp": (zhao.lemma3_epsilon, "eps a"),
+    "zhao_lemma4": (zhao.lemma4_epsilon, "eps g rho c"),
+    "jung": (jung.transfer, "alpha beta_s eps delta c d"),
+    "thresholdout_noise": (jung.thresholdout_noise, "n m B s beta_s"),
+    "thresholdout_jung": (jung.thresholdout_width, "n m B T s beta c d"),
+    "mi_second_moment": (rogers.second_moment, "n I"),
+    "thresholdout_mse_width": (rogers.thresholdout_width, "n m B T s beta"),
+    "boosting_loss": (blum_hardt.boosting_loss, "n k"),
+    "auc_sens": (sensitivity.auc_sensitivity, "n1 n0"),
+    "auc_width": (sensitivity.auc_width, "n1 n0 beta"),
+    "logloss_range": (sensitivity.log_loss_range, "p"),
+    "kl_interval": (intervals.kl_interval, "n phat lnN beta"),
+    "markov_hoeffding_tail": (zhao.markov_hoeffding_tail, "n t lam"),
+    "naive_board_width": (dwork_nips.exact_board_width, "n m G beta"),
+    "dlap_tail": (noise_tails.discrete_laplace_tail, "t z"),
+}
+
+
+def _vector_id(vector: dict[str, Any]) -> str:
+    return f"{vector['f']}({', '.join(f'{k}={v}' for k, v in vector['args'].items())})"
+
+
+@pytest.mark.parametrize("vector", VECTORS["functions"], ids=_vector_id)
+def test_a_guarantee_gives_the_value_of_its_vector(vector: dict[str, Any]) -> None:
+    function, names = FUNCTIONS[vector["f"]]
+    assert set(names.split()) == vector["args"].keys()
+    value = function(*(vector["args"][name] for name in names.split()))
+    assert value == pytest.approx(vector["value"], rel=1e-6)
+
+
+def test_there_are_67_vectors_and_each_has_a_function() -> None:
+    assert len(VECTORS["functions"]) == 67
+    assert {vector["f"] for vector in VECTORS["functions"]} == FUNCTIONS.keys()
+
+
+CONDITIONS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (intervals.hoeffding_width, (0, 0.05)),
+    (intervals.hoeffding_width, (10, 0.0)),
+    (intervals.hoeffding_tail, (10, -0.1)),
+    (intervals.wilson_interval, (1.2, 10, 0.05)),
+    (intervals.kl_interval, (10, 0.5, -1.0, 0.05)),
+    (intervals.kl_cell_interval, (10, 0.6, 0.5, 1.0)),
+    (ledger.ln_beta_of_question, (5, 5, 0.0, -3.0)),
+    (ledger.ln_beta_of_question, (5, 2, -1.0, -3.0)),
+    (ledger.ln_anytime_share, (0,)),
+    (ledger.ledger_width, (0, 1, 0, 0.0, -3.0)),
+    (noise_tails.ln_discrete_laplace_upper_tail, (2.0, 0)),
+    (noise_tails.laplace_sum_upper_tail, (1.0, 2.0, -1.0)),
+    (privacy.epsilon_nips, (100, 1, 0.0)),
+    (privacy.epsilon_nips_advanced, (100, 1, 0.1, 0.5)),
+    (privacy.epsilon_from_rho, (-0.1, 0.1)),
+    (dwork_science.theorem8_rows, (0.0, 0.05)),
+    (dwork_science.theorem11_tail, (10**6, 0.01, 100, 60.0, 60.0)),
+    (dwork_science.theorem11_tail, (10**6, 0.01, 101, 60.0, 30.0)),
+    (dwork_nips.theorem9_rows, (0.1, 10, 0.05, 11)),
+    (dwork_nips.exact_board_width, (100, 10, 1, 0.05)),
+    (dwork_nips.sparse_width, (100, 0, 1, 0.05)),
+    (blum_hardt.ladder_values, (0.0,)),
+    (blum_hardt.ladder_epsilon_blum_hardt, (100, 10, 2.0, 0.05)),
+    (zhao.theorem1_rows_star, (10, 0.02, 0.1, 0.05, 0.01)),
+    (zhao.lemma3_epsilon, (0.1, 0.025)),
+    (zhao.lemma4_epsilon, (0.1, 0.5, 0.25, 0.2)),
+    (zhao.lemma4_epsilon, (0.1, 0.5, 0.25, 0.1, 27)),
+    (zhao.markov_hoeffding_tail, (100, 0.1, 1.0)),
+    (jung.transfer, (0.1, 0.01, 0.1, 1e-6, 0.1, 0.0)),
+    (rogers.second_moment, (0, 1.0)),
+    (sensitivity.auc_sensitivity, (0, 5)),
+    (sensitivity.log_loss_range, (0.5,)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), CONDITIONS)
+def test_a_guarantee_is_refused_where_its_condition_fails(
+    function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    with pytest.raises(ConditionError):
+        function(*arguments)
+
+
+@given(st.integers(1, 10**7), st.floats(1e-6, 0.5))
+def test_hoeffding_width_inverts_its_tail(rows: int, beta: float) -> None:
+    width = intervals.hoeffding_width(rows, beta)
+    assert intervals.hoeffding_tail(rows, width) == pytest.approx(beta, rel=1e-9)
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1), st.floats(0, 100))
+def test_kl_interval_ends_where_the_divergence_reaches_the_budget(
+    rows: int, mean: float, ln_budget: float
+) -> None:
+    low, high = intervals.kl_cell_interval(rows, mean, mean, ln_budget)
+    assert 0 <= low <= mean <= high <= 1
+    for end in {low, high} - {0.0, 1.0}:
+        assert rows * intervals.kl_divergence(mean, end) >= ln_budget * (1 - 1e-9) - 1e-9
+
+
+@given(st.integers(1, 10**5), st.floats(0, 1), st.floats(0, 50))
+def test_kl_interval_is_never_wider_than_hoeffdings(
+    rows: int, mean: float, ln_budget: float
+) -> None:
+    low, high = intervals.kl_cell_interval(rows, mean, mean, ln_budget)
+    width = math.sqrt(ln_budget / (2 * rows)) + 1e-7
+    assert mean - low <= width
+    assert high - mean <= width
+
+
+def test_kl_interval_of_a_perfect_score_has_the_closed_form() -> None:
+    low, high = intervals.kl_cell_interval(100, 0.0, 0.0, 3.0)
+    assert low == 0
+    assert high == pytest.approx(1 - math.exp(-0.03))
+
+
+def test_kl_interval_of_a_cell_covers_that_of_each_mean_in_it() -> None:
+    low, high = intervals.kl_cell_interval(1000, 0.18, 0.22, 5.0)
+    for mean in (0.18, 0.2, 0.22):
+        inner_low, inner_high = intervals.kl_cell_interval(1000, mean, mean, 5.0)
+        assert low <= inner_low
+        assert inner_high <= high
+
+
+@pytest.mark.parametrize(("mean", "rows"), [(0.0, 10), (0.3, 10), (0.5, 1000), (1.0, 7)])
+def test_wilson_interval_agrees_with_scipy(mean: float, rows: int) -> None:
+    expected = stats.binomtest(round(mean * rows), rows).proportion_ci(0.95, "wilson")
+    assert intervals.wilson_interval(mean, rows, 0.05) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_laplace_sum_tail_agrees_with_numerical_integration() -> None:
+    def integrand(y: float) -> float:
+        return float(stats.laplace.pdf(y, scale=2) * stats.laplace.sf(3 - y, scale=1))
+
+    tail = integrate.quad(integrand, -60, 60, points=[0, 3], limit=200)[0]
+    assert noise_tails.laplace_sum_upper_tail(1, 2, 3) == pytest.approx(tail, rel=1e-8)
+
+
+def test_laplace_sum_tail_is_continuous_where_the_scales_are_equal() -> None:
+    near = noise_tails.laplace_sum_upper_tail(1, 1 + 1e-6, 2)
+    assert noise_tails.laplace_sum_upper_tail(1, 1, 2) == pytest.approx(near, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
+def test_discrete_laplace_tail_agrees_with_its_probabilities(scale: float) -> None:
+    weights = {z: math.exp(-abs(z) / scale) for z in range(-600, 601)}
+    total = math.fsum(weights.values())
+    for z in (1, 2, 5, 20):
+        tail = math.fsum(weight for value, weight in weights.items() if abs(value) >= z) / total
+        assert noise_tails.discrete_laplace_tail(scale, z) == pytest.approx(tail, rel=1e-9)
+
+
+@given(st.floats(0.01, 1e6), st.floats(-60, -0.7))
+def test_discrete_laplace_quantiles_are_the_smallest_safe_ones(
+    scale: float, ln_beta: float
+) -> None:
+    z = noise_tails.discrete_laplace_upper_quantile(scale, ln_beta)
+    tail = noise_tails.ln_discrete_laplace_upper_tail
+    assert tail(scale, z + 1) <= ln_beta
+    assert z <= 1 or tail(scale, z - 1) > ln_beta
+
+
+def test_anytime_shares_add_up_to_one() -> None:
+    total = math.fsum(math.exp(ledger.ln_anytime_share(i)) for i in range(1, 100_000))
+    assert 0.9999 < total < 1
+
+
+def test_ledger_spends_at_most_beta_over_every_tree_of_histories() -> None:
+    """All histories of at most 8 questions with 3 possible values at each answer."""
+    spent = 0.0
+    for asked in range(1, 9):
+        for answered in range(asked):
+            histories = math.comb(asked - 1, answered) * 3**answered
+            ln_share = ledger.ln_beta_of_question(
+                asked, answered, answered * math.log(3), math.log(0.05)
+            )
+            spent += histories * math.exp(ln_share)
+    assert 0.01 < spent <= 0.05
+
+
+@given(st.integers(2, 5000), st.data())
+def test_ledger_width_grows_with_every_answer(asked: int, data: st.DataObject) -> None:
+    answered = data.draw(st.integers(0, (asked - 2) // 2))
+    before = ledger.ledger_width(1000, asked, answered, 2.0 * answered, -3.0)
+    after = ledger.ledger_width(1000, asked + 1, answered + 1, 2.0 * answered + 2.0, -3.0)
+    assert after > before
+
+
+def test_histories_agree_with_enumeration() -> None:
+    for question, budget in itertools.product(range(1, 8), range(1, 6)):
+        alive = [
+            history
+            for history in itertools.product((0, 1), repeat=question - 1)
+            if sum(history) < budget
+        ]
+        assert dwork_nips.histories(question, budget) == len(alive)
+
+
+def test_sparse_count_agrees_with_enumeration() -> None:
+    for questions, budget, alphabet in itertools.product(range(1, 6), range(1, 5), (1, 2, 3)):
+        pairs = sum(
+            alphabet ** sum(history)
+            for asked in range(questions)
+            for history in itertools.product((0, 1), repeat=asked)
+            if sum(history) < budget
+        )
+        ln_count = dwork_nips.sparse_ln_count(questions, budget, alphabet)
+        assert ln_count == pytest.approx(math.log(pairs), abs=1e-9)
+
+
+def test_ladder_count_agrees_with_enumeration() -> None:
+    for steps, submissions in itertools.product(range(1, 5), range(1, 6)):
+        values = blum_hardt.ladder_values(1 / steps)
+        pairs = sum(
+            1
+            for asked in range(submissions)
+            for shown in itertools.product(range(values), repeat=asked)
+            if list(shown) == sorted(shown, reverse=True)
+        )
+        ln_count = blum_hardt.ladder_ln_count(submissions, 1 / steps)
+        assert ln_count == pytest.approx(math.log(pairs), abs=1e-9)
+
+
+def test_exact_board_width_agrees_with_big_integers() -> None:
+    histories = (11**30 - 1) // 10
+    expected = math.sqrt((math.log(2) + math.log(histories) + math.log(20)) / 2000)
+    assert dwork_nips.exact_board_width(1000, 30, 11, 0.05) == pytest.approx(expected, rel=1e-12)
+
+
+def test_best_ladder_is_the_best_of_all_steps() -> None:
+    widths = {r: blum_hardt.ladder_width(2000, 300, 1 / r, 0.05) for r in range(1, 300)}
+    best = min(widths, key=lambda r: widths[r])
+    assert blum_hardt.best_ladder(2000, 300, 0.05) == pytest.approx((1 / best, widths[best]))
+
+
+def test_science_noise_is_nips_noise_of_twice_the_unit() -> None:
+    assert privacy.epsilon_science(10**5, 7, 0.01) == privacy.epsilon_nips(10**5, 7, 0.02)
+
+
+def test_exact_budget_keeps_lemma_10_within_theorem_8() -> None:
+    rows, tau, beta = 10**6, 0.05, 0.05
+    ln_two_over_delta = math.log(2) - dwork_science.theorem8_ln_delta(tau, beta)
+    budget = math.floor(dwork_science.budget_approximate(rows, tau, beta))
+    spend = privacy.epsilon_science_advanced
+    assert spend(rows, budget, tau, ln_two_over_delta) <= tau / 4
+    assert spend(rows, budget + 1, tau, ln_two_over_delta) > tau / 4
+
+
+def test_theorem_8_keeps_delta_as_a_logarithm_where_it_underflows() -> None:
+    assert dwork_science.theorem8_ln_delta(0.01, 0.05) / math.log(10) == pytest.approx(
+        -881.6, abs=1
+    )
+
+
+def test_pure_privacy_transfers_without_a_delta_term() -> None:
+    width, failure = jung.transfer(0.1, 0.001, 0.01, 0.0, 0.05, 0.0)
+    assert width == pytest.approx(0.1 + math.expm1(0.01) + 0.05)
+    assert failure == pytest.approx(0.02)
+
+
+def test_second_moment_is_the_smallest_on_a_fine_grid() -> None:
+    rows, information = 1000, 3.0
+    grid = min(
+        (2 * information - math.log1p(-k / 10_000)) / (4 * rows * k / 10_000)
+        for k in range(1, 10_000)
+    )
+    assert rogers.second_moment(rows, information) == pytest.approx(grid, rel=1e-6)
+
+
+def test_second_moment_without_information_is_at_least_the_sampling_variance() -> None:
+    assert rogers.second_moment(1000, 0.0) >= 1 / 4000 * (1 - 1e-9)
+
+
+def test_auc_sensitivity_covers_a_moved_row_in_either_direction() -> None:
+    assert sensitivity.auc_sensitivity(700, 300) == sensitivity.auc_sensitivity(300, 700)
+
+
+def test_repaired_theorem_3_is_smaller_than_the_printed_one() -> None:
+    repaired = zhao.theorem3_max_information_repaired(10_000, 0.01, 0.05)
+    assert repaired < zhao.theorem3_max_information(10_000, 0.01, 0.05) / 2
