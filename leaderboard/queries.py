@@ -9,6 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.files.storage import default_storage
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
+from knox.models import AuthToken
 
 from leaderboard.access import membership_of, visible_competitions
 from leaderboard.models import (
@@ -155,7 +156,7 @@ class BoardPage:
 
 @dataclass(frozen=True)
 class ScoreCount:
-    """A score on the board, its sampling interval where there is one, and the teams that have it."""
+    """A score on the board, its sampling interval if it has one, and how many teams have it."""
 
     value: float
     sampling: Interval | None
@@ -218,6 +219,15 @@ class Member:
     username: str
     is_captain: bool
     accepted_at: datetime
+
+
+@dataclass(frozen=True)
+class ApiToken:
+    """A valid token, known by its first characters."""
+
+    key: str
+    created_at: datetime
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -427,14 +437,16 @@ def score_counts(competition: Competition) -> list[ScoreCount]:
         .values("loss")
         .annotate(teams=Count("pk"))
         .order_by("loss")
+        .values_list("loss", "teams")
     )
     return [
         ScoreCount(
-            value=reads.score(each["loss"]),
-            sampling=sampling_interval(reads, holdout, each["loss"]),
-            teams=each["teams"],
+            value=reads.score(loss),
+            sampling=sampling_interval(reads, holdout, loss),
+            teams=teams,
         )
-        for each in counts
+        for loss, teams in counts
+        if loss is not None
     ]
 
 
@@ -587,6 +599,14 @@ def invitation_links(team: Team) -> list[InvitationLink]:
     """The links that still let somebody join, newest first."""
     valid = team.invitations.filter(expires_at__gt=timezone.now()).order_by("-created_at")
     return [InvitationLink(each.token, each.expires_at) for each in valid]
+
+
+def api_tokens(user: User) -> list[ApiToken]:
+    """The person's valid API tokens, newest first."""
+    valid = AuthToken.objects.filter(user=user).exclude(expiry__lte=timezone.now())
+    return [
+        ApiToken(each.token_key, each.created, each.expiry) for each in valid.order_by("-created")
+    ]
 
 
 def my_team(user: Person, competition: Competition) -> Team | None:

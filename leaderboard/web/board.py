@@ -1,0 +1,159 @@
+"""The board as it is drawn: rows with their marks on the shared axis, and the chart above."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+
+from leaderboard import queries
+from leaderboard.models import Competition
+from leaderboard.queries import BoardPage, BoardRow, Interval, Scale, Step
+from leaderboard.web.charts.axis import Axis
+from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
+from leaderboard.web.charts.steps import Series, StepChart, step_chart
+from leaderboard.words import KIND_WORDS
+
+CHART_TEAMS = 5
+NEIGHBOURS = 2
+CSV_HEADER = (
+    *("rank", "team", "score", "sampling_low", "sampling_high"),
+    *("certificate_low", "certificate_high", "entries", "last_improvement"),
+    *("last_answer", "baseline", "verified"),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the board with its drawing; `alternative` says in words what the drawing shows."""
+
+    row: BoardRow
+    mark: Mark | None
+    alternative: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Board:
+    """Rows on one axis. `certified` and `banded` say which signs the key has to explain."""
+
+    axis: Axis
+    lines: tuple[Line, ...]
+    certified: bool
+    sampled: bool
+    banded: bool
+
+
+def draw(competition: Competition, rows: Sequence[BoardRow]) -> Board:
+    """The forest plot of some rows of the board."""
+    reads = queries.scale(competition)
+    shared = _bands(competition)
+    estimates = [_estimate(row, shared) for row in rows]
+    plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
+    lines = (
+        Line(row, mark, _alternative(row, reads), KIND_WORDS[row.last_kind])
+        for row, mark in zip(rows, plot.marks, strict=True)
+    )
+    known = [each for each in estimates if each]
+    return Board(
+        axis=plot.axis,
+        lines=tuple(lines),
+        certified=any(each.certificate for each in known),
+        sampled=any(each.sampling for each in known),
+        banded=any(each.band for each in known),
+    )
+
+
+def around(page: BoardPage) -> list[BoardRow]:
+    """The person's row with its neighbours on the same page."""
+    if page.my_row is None:
+        return []
+    rank = page.my_row.rank
+    return [row for row in page.rows if abs(row.rank - rank) <= NEIGHBOURS]
+
+
+def history(competition: Competition) -> StepChart | None:
+    """The chart of the leading scores over time."""
+    steps = queries.leading_steps(competition, CHART_TEAMS)
+    if not steps:
+        return None
+    end = max(min(timezone.now(), competition.closes_at), steps[-1].at)
+    start = steps[0].at
+    margin = max((end - start) * 0.02, timedelta(seconds=30))
+    return step_chart(_series(steps, queries.scale(competition)), start - margin, end + margin / 4)
+
+
+def as_csv(rows: Iterable[BoardRow]) -> str:
+    """The board as CSV, one line per team."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(CSV_HEADER)
+    for row in rows:
+        writer.writerow(_csv_row(row))
+    return out.getvalue()
+
+
+def _csv_row(row: BoardRow) -> list[object]:
+    return [
+        row.rank,
+        _harmless(row.team),
+        row.score or "",
+        *_ends(row.sampling),
+        *_ends(row.certificate),
+        row.entries,
+        row.improved_at.isoformat() if row.improved_at else "",
+        row.last_kind.value,
+        row.is_baseline,
+        row.is_verified,
+    ]
+
+
+def _harmless(text: str) -> str:
+    """A team's name that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def _ends(interval: Interval | None) -> tuple[str, str]:
+    return (f"{interval.low:.6g}", f"{interval.high:.6g}") if interval else ("", "")
+
+
+def _bands(competition: Competition) -> dict[float, Interval]:
+    return {
+        score: Interval(interval.low, interval.high)
+        for score, interval in bands(
+            [
+                Tied(each.value, each.sampling, each.teams)
+                for each in queries.score_counts(competition)
+                if each.sampling
+            ]
+        ).items()
+    }
+
+
+def _estimate(row: BoardRow, shared: dict[float, Interval]) -> Estimate | None:
+    if row.value is None:
+        return None
+    return Estimate(row.value, row.sampling, row.certificate, shared.get(row.value))
+
+
+def _alternative(row: BoardRow, reads: Scale) -> str:
+    if row.score is None:
+        return "nothing released yet"
+    places = max(reads.decimals, 2)
+    parts = [row.score]
+    for name, each in (("sampling error", row.sampling), ("certificate", row.certificate)):
+        parts.append(
+            f"{name} {each.low:.{places}f} to {each.high:.{places}f}" if each else f"no {name}"
+        )
+    return "; ".join(parts)
+
+
+def _series(steps: Sequence[Step], reads: Scale) -> list[Series]:
+    by_team: dict[int, list[Step]] = {}
+    for step in steps:
+        by_team.setdefault(step.team_id, []).append(step)
+    sign = -1 if reads.maximize else 1
+    leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
+    return [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]

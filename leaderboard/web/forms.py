@@ -1,0 +1,77 @@
+"""Forms of the pages. They check shape only; the pipeline decides and its refusals are shown."""
+
+from django import forms
+
+from leaderboard.errors import Refused
+from leaderboard.pipeline.intake import MESSAGE_LENGTH
+from leaderboard.pipeline.membership import TEAM_NAME_LENGTH
+
+
+class AcceptRulesForm(forms.Form):
+    """Joins a team by invitation."""
+
+    accept_rules = forms.BooleanField(
+        label="I have read the rules and accept them",
+        error_messages={"required": "Accept the rules to join."},
+    )
+
+
+class JoinForm(AcceptRulesForm):
+    """Joins a competition with a team of one's own."""
+
+    team_name = forms.CharField(
+        label="Team name",
+        max_length=TEAM_NAME_LENGTH,
+        help_text="Shown on the leaderboard. You can change it, and invite others, later.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("team_name", "accept_rules")
+
+
+class TeamNameForm(forms.Form):
+    """Renames a team."""
+
+    team_name = forms.CharField(label="Team name", max_length=TEAM_NAME_LENGTH)
+
+
+class SubmitForm(forms.Form):
+    """Uploads a prediction file."""
+
+    file = forms.FileField(
+        label="Prediction file",
+        allow_empty_file=True,
+        error_messages={"required": "Choose the file with your predictions."},
+    )
+    message = forms.CharField(
+        label="Message",
+        required=False,
+        max_length=MESSAGE_LENGTH,
+        help_text="A note for your team: which model, which settings. Others don't see it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class TokenForm(forms.Form):
+    """Makes an API token."""
+
+    lifetime = forms.ChoiceField(
+        label="Valid for",
+        choices=[("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "ever")],
+        initial="90",
+        required=False,
+    )
+
+    @property
+    def days(self) -> int | None:
+        """The chosen lifetime, None for ever."""
+        chosen = self.cleaned_data["lifetime"]
+        return int(chosen) if chosen else None
+
+
+def blame(form: forms.Form, refused: Refused) -> None:
+    """Shows a refusal beside the fields that it names, or above the form if it names none."""
+    named = {name: text for name, text in refused.fields.items() if name in form.fields}
+    for name, text in named.items():
+        form.add_error(name, text)
+    if not named:
+        form.add_error(None, refused.detail)

@@ -1,0 +1,106 @@
+"""What all pages of a competition share: its head, its tabs, and the next thing to do."""
+
+from dataclasses import dataclass
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.urls import reverse
+
+from leaderboard import queries
+from leaderboard.access import competition_or_404, may_organize, membership_of
+from leaderboard.models import Competition, Membership, Phase, Team, User
+
+_TABS = (
+    ("competition", "Overview"),
+    ("data", "Data"),
+    ("rules", "Rules"),
+    ("leaderboard", "Leaderboard"),
+    ("submit", "Submit"),
+)
+_MEMBER_TABS = (("submissions", "My submissions"), ("team", "Team"))
+_LAST_TABS = (("ledger", "Ledger"),)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place to go."""
+
+    label: str
+    url: str
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a competition, for one person."""
+
+    competition: Competition
+    head: queries.CompetitionHead
+    membership: Membership | None
+    organizes: bool
+    tab: str
+
+    @property
+    def team(self) -> Team | None:
+        """The person's team."""
+        return self.membership.team if self.membership else None
+
+    @property
+    def tabs(self) -> list[Link]:
+        """The tabs that this person has."""
+        names = (*_TABS, *(_MEMBER_TABS if self.membership else ()), *_LAST_TABS)
+        return [Link(label, self.url(name), name == self.tab) for name, label in names]
+
+    @property
+    def next_step(self) -> Link | None:
+        """The one thing to do next, unless this page is the place to do it."""
+        if self.head.phase is Phase.CLOSED or self.head.phase is Phase.DRAFT:
+            return None
+        if self.membership is None:
+            link = Link("Join the competition", self.url("rules") + "#join")
+            return None if self.tab == "rules" else link
+        if self.head.phase is Phase.OPEN and self.tab != "submit":
+            return Link("Upload a file", self.url("submit"))
+        return None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a board: a draft may lack its metric or its holdout."""
+        return self.head.phase is not Phase.DRAFT
+
+    @property
+    def rules_changed(self) -> bool:
+        """Whether the member accepted an earlier version of the rules."""
+        return (
+            self.membership is not None
+            and self.membership.rules_version != self.competition.rules_version
+        )
+
+    def url(self, name: str) -> str:
+        """The address of another page of this competition."""
+        return reverse(name, args=[self.competition.slug])
+
+
+def load(request: HttpRequest, slug: str, tab: str) -> Page:
+    """The page, if the competition exists for this person; raises Http404 otherwise."""
+    competition = competition_or_404(request.user, slug)
+    return Page(
+        competition=competition,
+        head=queries.competition_head(competition),
+        membership=membership_of(request.user, competition),
+        organizes=may_organize(request.user, competition),
+        tab=tab,
+    )
+
+
+def page_number(request: HttpRequest) -> int:
+    """The page asked for in the address; 1 for anything that is not a number."""
+    text = request.GET.get("page", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The person; raises PermissionDenied for an anonymous one."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user

@@ -1,0 +1,31 @@
+"""The four steps of a submission, as they light up."""
+
+from dataclasses import dataclass
+
+from leaderboard.models import Status
+from leaderboard.queries import SubmissionRow
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step and how it stands: "done", "now", "wrong" or "ahead"."""
+
+    name: str
+    state: str
+
+
+_NAMES = ("Received", "Read", "Measured", "Released")
+
+
+def steps(row: SubmissionRow) -> list[Stage]:
+    """Received, read, measured, released. A rejected file stops at reading."""
+    done = _done(row)
+    following = "wrong" if row.status in {Status.REJECTED, Status.FAILED} else "now"
+    states = ["done"] * done + [following] + ["ahead"] * len(_NAMES)
+    return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]
+
+
+def _done(row: SubmissionRow) -> int:
+    if row.status is Status.RELEASED:
+        return 4
+    return 2 if row.read_at is not None and row.status is not Status.REJECTED else 1

@@ -1,0 +1,35 @@
+"""Addresses of the pages."""
+
+from django.urls import path
+
+from leaderboard.web.views import account, board, competitions, submissions, teams
+
+urlpatterns = [
+    path("", competitions.home, name="home"),
+    path("how-it-works/", competitions.how_it_works, name="how-it-works"),
+    path("account/", account.account, name="account"),
+    path("account/tokens/", account.create_token, name="account-tokens"),
+    path("account/tokens/<slug:key>/revoke/", account.revoke_token, name="token-revoke"),
+    path("c/<slug:slug>/", competitions.overview, name="competition"),
+    path("c/<slug:slug>/data/", competitions.data, name="data"),
+    path("c/<slug:slug>/data/<str:name>", competitions.data_file, name="data-file"),
+    path("c/<slug:slug>/rules/", competitions.rules, name="rules"),
+    path("c/<slug:slug>/rules/accept/", competitions.accept_rules, name="accept-rules"),
+    path("c/<slug:slug>/join/", competitions.join, name="join"),
+    path("c/<slug:slug>/join/<slug:token>/", competitions.invitation, name="invitation"),
+    path("c/<slug:slug>/leaderboard/", board.leaderboard, name="leaderboard"),
+    path("c/<slug:slug>/leaderboard.csv", board.leaderboard_csv, name="leaderboard-csv"),
+    path("c/<slug:slug>/submit/", submissions.submit, name="submit"),
+    path("c/<slug:slug>/submissions/", submissions.submissions, name="submissions"),
+    path("c/<slug:slug>/submissions/<int:number>/", submissions.submission, name="submission"),
+    path(
+        "c/<slug:slug>/submissions/<int:number>/status/",
+        submissions.submission_status,
+        name="submission-status",
+    ),
+    path("c/<slug:slug>/team/", teams.team, name="team"),
+    path("c/<slug:slug>/team/name/", teams.rename_team, name="team-rename"),
+    path("c/<slug:slug>/team/invite/", teams.invite, name="team-invite"),
+    path("c/<slug:slug>/team/withdraw/", teams.withdraw_invitations, name="team-withdraw"),
+    path("c/<slug:slug>/ledger/", board.ledger, name="ledger"),
+]

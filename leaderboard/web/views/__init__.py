@@ -1,0 +1,1 @@
+"""Pages: each view loads, asks `access`, reads through `queries`, writes through `pipeline`."""

@@ -1,0 +1,57 @@
+"""A person's account: competitions joined, API tokens."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from leaderboard import queries
+from leaderboard.pipeline import tokens
+from leaderboard.web.forms import TokenForm
+from leaderboard.web.page import signed_in
+
+
+@login_required
+@require_safe
+def account(request: HttpRequest) -> HttpResponse:
+    """What belongs to this person."""
+    return _account_page(request)
+
+
+@login_required
+def create_token(request: HttpRequest) -> HttpResponse:
+    """Makes an API token and shows it, this once."""
+    if request.method != "POST":
+        return redirect("account")
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _account_page(request, form=form, status=422)
+    token = tokens.issue(signed_in(request), days=form.days)
+    return _account_page(request, new_token=token, status=201)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
+    """Makes a token invalid."""
+    if tokens.revoke(signed_in(request), key):
+        messages.success(request, "The token is revoked. Programs that use it are signed out.")
+    return redirect("account")
+
+
+def _account_page(
+    request: HttpRequest, form: TokenForm | None = None, new_token: str = "", status: int = 200
+) -> HttpResponse:
+    cards = queries.competition_cards(request.user)
+    context = {
+        "cards": [card for card in cards if card.joined],
+        "tokens": queries.api_tokens(signed_in(request)),
+        "form": form or TokenForm(),
+        "new_token": new_token,
+        "site_url": settings.SITE_URL,
+    }
+    response = render(request, "pages/account.html", context, status=status)
+    response["Cache-Control"] = "no-store"
+    return response

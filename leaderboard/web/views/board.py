@@ -1,0 +1,55 @@
+"""The leaderboard, its CSV, and the public ledger behind it."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from leaderboard import queries
+from leaderboard.access import competition_or_404
+from leaderboard.web import board
+from leaderboard.web.page import load, page_number
+
+SEARCH_LENGTH = 60
+
+
+@require_safe
+def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
+    """The forest plot of the teams, fifty to a page."""
+    page = load(request, slug, "leaderboard")
+    if not page.is_ready:
+        return render(request, "pages/not_ready.html", {"page": page})
+    search = request.GET.get("team", "").strip()[:SEARCH_LENGTH]
+    rows = queries.board(page.competition, request.user, page=page_number(request), search=search)
+    context = {
+        "page": page,
+        "rows": rows,
+        "board": board.draw(page.competition, rows.rows),
+        "chart": board.history(page.competition),
+        "digits": queries.scale(page.competition).decimals,
+        "facts": queries.mechanism_facts(page.competition),
+    }
+    return render(request, "pages/leaderboard.html", context)
+
+
+@require_safe
+def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
+    """The whole board as CSV."""
+    competition = competition_or_404(request.user, slug)
+    rows = queries.whole_board(competition, request.user)
+    response = HttpResponse(board.as_csv(rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{competition.slug}-leaderboard.csv"'
+    return response
+
+
+@require_safe
+def ledger(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every answer that the holdout gave, as a hash chain."""
+    page = load(request, slug, "ledger")
+    if not page.is_ready:
+        return render(request, "pages/not_ready.html", {"page": page})
+    context = {
+        "page": page,
+        "ledger": queries.ledger(page.competition, page=page_number(request)),
+        "facts": queries.mechanism_facts(page.competition),
+    }
+    return render(request, "pages/ledger.html", context)

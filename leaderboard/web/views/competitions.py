@@ -1,0 +1,155 @@
+"""The list of competitions, and of one: overview, data, rules, joining."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.storage import default_storage
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from leaderboard import queries
+from leaderboard.access import (
+    competition_or_404,
+    file_or_404,
+    invitation_or_404,
+    may_download,
+)
+from leaderboard.errors import Refused
+from leaderboard.models import Invitation
+from leaderboard.pipeline import membership
+from leaderboard.web.forms import AcceptRulesForm, JoinForm, blame
+from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.refusals import shows_refusals
+
+LEADERS = 5
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """All competitions that exist for this person."""
+    return render(request, "pages/home.html", {"cards": queries.competition_cards(request.user)})
+
+
+@require_safe
+def how_it_works(request: HttpRequest) -> HttpResponse:
+    """What the board shows, what its intervals mean, and what they don't."""
+    return render(request, "pages/how_it_works.html")
+
+
+@require_safe
+def overview(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the competition is about."""
+    page = load(request, slug, "competition")
+    leaders = (
+        queries.board(page.competition, request.user, page_rows=LEADERS) if page.is_ready else None
+    )
+    facts = queries.mechanism_facts(page.competition)
+    return render(
+        request, "pages/overview.html", {"page": page, "facts": facts, "leaders": leaders}
+    )
+
+
+@require_safe
+def data(request: HttpRequest, slug: str) -> HttpResponse:
+    """The files to download and the file to send."""
+    page = load(request, slug, "data")
+    context = {
+        "page": page,
+        "files": queries.public_files(page.competition),
+        "may_download": may_download(request.user, page.competition),
+        "expected": queries.expected_file(page.competition),
+        "site_url": settings.SITE_URL,
+    }
+    return render(request, "pages/data.html", context)
+
+
+@require_GET
+@shows_refusals
+def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """A public file, for those who accepted the rules."""
+    competition = competition_or_404(request.user, slug)
+    entry = file_or_404(competition, name)
+    if not may_download(request.user, competition):
+        raise Refused.rules_not_accepted()
+    return FileResponse(
+        default_storage.open(str(entry.file.name), "rb"), as_attachment=True, filename=entry.name
+    )
+
+
+@require_safe
+def rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """The rules and, for those who have not joined, the form to accept them."""
+    return _rules_page(request, load(request, slug, "rules"), JoinForm())
+
+
+@login_required
+def join(request: HttpRequest, slug: str) -> HttpResponse:
+    """Accepts the rules and makes a team of one."""
+    page = load(request, slug, "rules")
+    if request.method != "POST":
+        return redirect(page.url("rules") + "#join")
+    form = JoinForm(request.POST)
+    if not form.is_valid():
+        return _rules_page(request, page, form, status=422)
+    try:
+        team = membership.join(
+            competition=page.competition,
+            user=signed_in(request),
+            accept_rules=form.cleaned_data["accept_rules"],
+            team_name=form.cleaned_data["team_name"],
+        )
+    except Refused as refused:
+        blame(form, refused)
+        return _rules_page(request, page, form, status=refused.status)
+    messages.success(request, f"Welcome, {team.name}. The data and the upload are open to you.")
+    return redirect("data", slug)
+
+
+@login_required
+@require_POST
+@shows_refusals
+def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """Accepts rules that changed after joining."""
+    page = load(request, slug, "rules")
+    if page.membership is None:
+        raise Refused.not_a_member()
+    membership.accept_rules_again(membership=page.membership)
+    messages.success(request, "You have accepted the rules as they are now.")
+    return redirect("rules", slug)
+
+
+@login_required
+def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Joins the team that gave this link."""
+    page = load(request, slug, "rules")
+    invited = invitation_or_404(page.competition, token)
+    form = AcceptRulesForm(request.POST or None)
+    if request.method != "POST":
+        return _invitation_page(request, page, invited, form)
+    if not form.is_valid():
+        return _invitation_page(request, page, invited, form, status=422)
+    try:
+        team = membership.join_team(invitation=invited, user=signed_in(request), accept_rules=True)
+    except Refused as refused:
+        blame(form, refused)
+        return _invitation_page(request, page, invited, form, status=refused.status)
+    messages.success(request, f"You are now in the team {team.name}.")
+    return redirect("team", slug)
+
+
+def _rules_page(
+    request: HttpRequest, page: Page, form: JoinForm, status: int = 200
+) -> HttpResponse:
+    return render(request, "pages/rules.html", {"page": page, "form": form}, status=status)
+
+
+def _invitation_page(
+    request: HttpRequest,
+    page: Page,
+    invited: Invitation,
+    form: AcceptRulesForm,
+    status: int = 200,
+) -> HttpResponse:
+    context = {"page": page, "invitation": invited, "form": form}
+    return render(request, "pages/invitation.html", context, status=status)

@@ -1,0 +1,134 @@
+"""Uploading a prediction file and following it until the mechanism has answered."""
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from leaderboard import queries
+from leaderboard.access import submission_or_404
+from leaderboard.errors import Refused
+from leaderboard.models import Submission
+from leaderboard.pipeline import intake
+from leaderboard.web import board
+from leaderboard.web.forms import SubmitForm, blame
+from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.refusals import shows_refusals
+from leaderboard.web.steps import steps
+from leaderboard.words import summary
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The form that takes a prediction file, and what it is to look like."""
+    page = load(request, slug, "submit")
+    if request.method == "POST":
+        return _take(request, page)
+    return _submit_page(request, page, SubmitForm())
+
+
+@login_required
+@require_safe
+def submissions(request: HttpRequest, slug: str) -> HttpResponse:
+    """All files of the person's team, newest first."""
+    page = load(request, slug, "submissions")
+    if page.team is None:
+        return render(request, "pages/not_joined.html", {"page": page}, status=403)
+    rows = [(row, summary(row)) for row in queries.submission_rows(page.team)]
+    context = {"page": page, "rows": rows, "quota": queries.quota(page.team)}
+    return render(request, "pages/submissions.html", context)
+
+
+@login_required
+@require_safe
+def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """One file: how far it has come, and what was released."""
+    page = load(request, slug, "submissions")
+    found = submission_or_404(request.user, page.competition, number)
+    return render(request, "pages/submission.html", _progress(request, page, found))
+
+
+@login_required
+@require_safe
+def submission_status(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """The part of that page that changes while the file is being scored."""
+    page = load(request, slug, "submissions")
+    found = submission_or_404(request.user, page.competition, number)
+    response = render(request, "partials/submission_status.html", _progress(request, page, found))
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@login_required
+@shows_refusals
+def _take(request: HttpRequest, page: Page) -> HttpResponse:
+    if page.team is None:
+        raise Refused.not_a_member()
+    form = SubmitForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _not_taken(request, page, form, _invalid(form))
+    try:
+        taken = intake.submit(
+            team=page.team,
+            user=signed_in(request),
+            upload=form.cleaned_data["file"],
+            message=form.cleaned_data["message"],
+        )
+    except Refused as refused:
+        blame(form, refused)
+        return _not_taken(request, page, form, refused)
+    url = reverse("submission", args=[page.competition.slug, taken.number])
+    return JsonResponse({"url": url}, status=201) if _wants_json(request) else redirect(url)
+
+
+def _invalid(form: SubmitForm) -> Refused:
+    name, errors = next(iter(form.errors.items()))
+    return Refused.invalid(name, str(errors[0]))
+
+
+def _not_taken(
+    request: HttpRequest, page: Page, form: SubmitForm, refused: Refused
+) -> HttpResponse:
+    if _wants_json(request):
+        return JsonResponse(
+            refused.problem(), status=refused.status, content_type="application/problem+json"
+        )
+    return _submit_page(request, page, form, status=refused.status)
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    """The upload script asks for JSON; a plain form gets pages."""
+    return request.headers.get("Accept") == "application/json"
+
+
+def _submit_page(
+    request: HttpRequest, page: Page, form: SubmitForm, status: int = 200
+) -> HttpResponse:
+    competition = page.competition
+    context = {
+        "page": page,
+        "form": form,
+        "expected": queries.expected_file(competition),
+        "quota": queries.quota(page.team) if page.team else None,
+        "max_bytes": min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES),
+        "site_url": settings.SITE_URL,
+    }
+    return render(request, "pages/submit.html", context, status=status)
+
+
+def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, object]:
+    row = queries.submission_row(found)
+    context: dict[str, object] = {
+        "page": page,
+        "row": row,
+        "steps": steps(row),
+        "summary": summary(row),
+    }
+    if row.released is not None:
+        mine = queries.board_row(page.competition, request.user)
+        number = (mine.rank - 1) // queries.PAGE_ROWS + 1 if mine else 1
+        near = board.around(queries.board(page.competition, request.user, page=number))
+        context |= {"board": board.draw(page.competition, near), "mine": mine}
+    return context
