@@ -5,11 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-GUNICORN = (
-    *("gunicorn", "leaderboard.wsgi", "--preload", "--no-control-socket"),
-    *("--workers", "2", "--worker-class", "gthread", "--threads", "4"),
-    *("--timeout", "120", "--graceful-timeout", "2", "--log-level", "warning"),
-)
+# gunicorn.conf.py has the rest. Nothing may keep an embedded start from ending at once.
+GUNICORN = ("gunicorn", "--graceful-timeout", "2", "--log-level", "warning")
 CELERY = ("celery", "--app", "leaderboard.celery", "--quiet")
 WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
 BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
