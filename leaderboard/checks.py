@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
 
 
 @register(Tags.security)
@@ -12,7 +13,7 @@ def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
         found.append(
-            Warning(
+            checks.Warning(
                 f"There is no vault public key at {settings.VAULT_PUBLIC_KEY_FILE}.",
                 hint="Run `python manage.py vault_keys`, or set VAULT_PUBLIC_KEY_FILE.",
                 id="holdfast.W001",

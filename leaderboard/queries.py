@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.files.storage import default_storage
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard.access import membership_of, visible_competitions
+from leaderboard.files import open_stored
 from leaderboard.models import (
     COUNTED,
     Competition,
@@ -213,6 +213,17 @@ class SubmissionRow:
 
 
 @dataclass(frozen=True)
+class TeamRow:
+    """A team as everyone sees it."""
+
+    name: str
+    members: int
+    is_baseline: bool
+    is_verified: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
 class Member:
     """A person of a team."""
 
@@ -323,7 +334,7 @@ def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
     sample = competition.files.filter(role=FileRole.SAMPLE).first()
     if sample is None:
         return None
-    with default_storage.open(sample.file.name, "rb") as file:
+    with open_stored(sample.file.name) as file:
         return preview(file, Schema.from_json(competition.schema), rows)
 
 
@@ -574,9 +585,9 @@ def quota(team: Team) -> Quota:
     )
 
 
-def submission_rows(team: Team) -> list[SubmissionRow]:
-    """The team's submissions, newest first."""
-    rows = team.submissions.select_related("user", "release").order_by("-number")
+def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
+    """The team's submissions, newest first, or a part of them."""
+    rows = team.submissions.select_related("user", "release").order_by("-number")[part]
     reads, holdout = scale(team.competition), holdout_in_force(team.competition)
     return [_submission_row(row, reads, holdout) for row in rows]
 
@@ -607,6 +618,25 @@ def api_tokens(user: User) -> list[ApiToken]:
     return [
         ApiToken(each.token_key, each.created, each.expiry) for each in valid.order_by("-created")
     ]
+
+
+def team_rows(
+    competition: Competition, *, search: str = "", part: slice = slice(None)
+) -> tuple[list[TeamRow], int]:
+    """Teams by name, or a part of them, and how many there are."""
+    teams = competition.teams.filter(name__icontains=search)
+    shown = teams.annotate(people=Count("memberships")).order_by("name", "pk")[part]
+    rows = [
+        TeamRow(each.name, each.people, each.is_baseline, each.is_verified, each.created_at)
+        for each in shown
+    ]
+    return rows, teams.count()
+
+
+def my_teams(user: User) -> list[Team]:
+    """The teams of a person, with their competitions."""
+    teams = Team.objects.filter(memberships__user=user).select_related("competition")
+    return list(teams.order_by("competition__slug"))
 
 
 def my_team(user: Person, competition: Competition) -> Team | None:

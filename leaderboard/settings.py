@@ -5,6 +5,7 @@ With no environment at all the settings are those of an embedded start: SQLite a
 cookies, HSTS and redirects.
 """
 
+import logging
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -280,6 +281,6 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.log_level("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": env.log_level("LOG_LEVEL", logging.INFO)},
     "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
 }

@@ -3,6 +3,8 @@
 What freezes at the first release is refused here, whoever asks.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from django.utils import timezone
 
 from leaderboard import vault
 from leaderboard.errors import Refused
+from leaderboard.files import open_stored
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -249,7 +252,7 @@ def _sample_ids(competition: Competition, schema: Schema) -> RowIds | None:
     sample = competition.files.filter(role=FileRole.SAMPLE).first()
     if sample is None:
         return None
-    with sample.file.open("rb") as file:
+    with open_stored(sample.file.name) as file:
         return read_row_ids(file, schema)
 
 
@@ -261,7 +264,7 @@ def _check_sample(competition: Competition, file: File[bytes]) -> None:
 
 def _read(file: File[bytes]) -> bytes:
     file.seek(0)
-    content = file.read()
+    content: bytes = file.read()
     file.seek(0)
     return content
 

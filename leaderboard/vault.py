@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
+from leaderboard.files import open_stored
 from leaderboard.models import Competition, Holdout
 from scoring import metrics
 from scoring.measurement import Measurement
@@ -100,22 +101,23 @@ def _unseal(box: bytes, commitment: str) -> bytes:
     return salted[SALT_BYTES:]
 
 
-_opened: OrderedDict[int, tuple[Solution, bytes]] = OrderedDict()
+_opened: OrderedDict[str, tuple[Solution, bytes]] = OrderedDict()
 _opened_lock = Lock()
 
 
 def _open(holdout: Holdout) -> tuple[Solution, bytes]:
     """The solution and the noise secret, from a small cache in this process's memory."""
+    key = holdout.solution_commitment
     with _opened_lock:
-        if holdout.pk not in _opened:
-            with holdout.sealed_solution.open("rb") as file:
-                content = _unseal(file.read(), holdout.solution_commitment)
+        if key not in _opened:
+            with open_stored(holdout.sealed_solution.name) as file:
+                content = _unseal(file.read(), key)
             secret = _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
-            _opened[holdout.pk] = (Solution.from_bytes(content), secret)
+            _opened[key] = (Solution.from_bytes(content), secret)
             while len(_opened) > CACHED_HOLDOUTS:
                 _opened.popitem(last=False)
-        _opened.move_to_end(holdout.pk)
-        return _opened[holdout.pk]
+        _opened.move_to_end(key)
+        return _opened[key]
 
 
 def _public_key() -> PublicKey:

@@ -40,8 +40,8 @@ def said(released: Released) -> str:
         Kind.IMPROVED: _improved,
         Kind.NOT_IMPROVED: _not_improved,
         Kind.EXHAUSTED: _exhausted,
-        Kind.PASS: lambda _: "Passed: the predictions reach the mark on the hidden rows.",
-        Kind.FAIL: lambda _: "Not passed: the predictions do not reach the mark.",
+        Kind.PASS: _passed,
+        Kind.FAIL: _not_passed,
     }
     text = words[released.kind](released)
     return (
@@ -66,7 +66,8 @@ def _corrected(released: Released) -> str:
     left = released.share_left or 0
     noun = "correction" if left == 1 else "corrections"
     return (
-        f"Your public score did not hold. On the hidden rows: about {released.score}{_within(released)}. "
+        "Your public score did not hold. "
+        f"On the hidden rows: about {released.score}{_within(released)}. "
         f"{left} {noun} left for your team."
     )
 
@@ -92,6 +93,14 @@ def _exhausted(released: Released) -> str:
         "Your team has used its share of the hidden data. Files are still kept; "
         f"the final scoring counts them.{reference}"
     )
+
+
+def _passed(released: Released) -> str:
+    return "Passed: the predictions reach the mark on the hidden rows."
+
+
+def _not_passed(released: Released) -> str:
+    return "Not passed: the predictions do not reach the mark on the hidden rows."
 
 
 def _within(released: Released) -> str:

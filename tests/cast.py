@@ -4,6 +4,8 @@
 rest Private. `predictions(wrong)` writes a file that errs on the given rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +30,15 @@ SCHEMA = {
     "columns": [{"name": "label", "kind": "label", "classes": list(CLASSES)}],
 }
 LADDER = {"steps": "20", "confidence": "0.95"}
+THRESHOLDOUT = {
+    "threshold": "0.25",
+    "noise_scale": "0.0125",
+    "budget": "3",
+    "team_share": "2",
+    "steps": "20",
+    "confidence": "0.95",
+}
+CHECKED_ROWS, CHECKED_PUBLIC_ROWS = 100, 20
 
 
 def truth(row: int) -> str:
@@ -35,11 +46,11 @@ def truth(row: int) -> str:
     return CLASSES[row % 4]
 
 
-def predictions(wrong: Iterable[int] = ()) -> bytes:
+def predictions(wrong: Iterable[int] = (), rows: int = ROWS) -> bytes:
     """A prediction file that is right except on the rows `wrong`."""
     mistaken = set(wrong)
     lines = [
-        f"r{row},{CLASSES[(row + 1) % 4] if row in mistaken else truth(row)}" for row in range(ROWS)
+        f"r{row},{CLASSES[(row + 1) % 4] if row in mistaken else truth(row)}" for row in range(rows)
     ]
     return ("id,label\n" + "\n".join(lines) + "\n").encode()
 
@@ -49,10 +60,10 @@ def upload(content: bytes, name: str = "predictions.csv") -> ContentFile[bytes]:
     return ContentFile(content, name=name)
 
 
-def solution() -> bytes:
+def solution(rows: int = ROWS, public: int = PUBLIC_ROWS) -> bytes:
     """The private solution of the small competition."""
     lines = [
-        f"r{row},{truth(row)},{'Public' if row < PUBLIC_ROWS else 'Private'}" for row in range(ROWS)
+        f"r{row},{truth(row)},{'Public' if row < public else 'Private'}" for row in range(rows)
     ]
     return ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
 
@@ -62,7 +73,9 @@ def make_user(name: str, **fields: Any) -> User:
     return User.objects.create_user(name, f"{name}@example.org", f"{name}-password", **fields)
 
 
-def make_competition(slug: str, organizer: User, **fields: Any) -> Competition:
+def make_competition(
+    slug: str, organizer: User, rows: int = ROWS, public: int = PUBLIC_ROWS, **fields: Any
+) -> Competition:
     """A competition with sample and sealed solution, opened."""
     now = timezone.now()
     given = {
@@ -79,14 +92,28 @@ def make_competition(slug: str, organizer: User, **fields: Any) -> Competition:
     } | fields
     competition = Competition.objects.create(slug=slug, **given)
     competition.organizers.add(organizer)
-    sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
+    sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(rows))
     setup.add_file(
         competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
     )
     setup.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
-    setup.install_solution(competition, upload(solution(), "solution.csv"), by=organizer)
+    setup.install_solution(
+        competition, upload(solution(rows, public), "solution.csv"), by=organizer
+    )
     setup.open_competition(competition)
     return competition
+
+
+def make_checked(slug: str, organizer: User) -> Competition:
+    """A competition with Thresholdout: 20 Public and 80 Private rows."""
+    return make_competition(
+        slug,
+        organizer,
+        rows=CHECKED_ROWS,
+        public=CHECKED_PUBLIC_ROWS,
+        mechanism="thresholdout",
+        mechanism_parameters=THRESHOLDOUT,
+    )
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """Takes an upload in: bytes to storage, a queued row to the database, its id to the queue."""
 
+from __future__ import annotations
+
 import hashlib
 import logging
 from datetime import datetime, timedelta
@@ -8,7 +10,6 @@ from pathlib import PurePath
 from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import default_storage
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -37,7 +38,7 @@ def submit(
     *,
     team: Team,
     user: User,
-    upload: UploadedFile | File[bytes],
+    upload: File[bytes],
     message: str = "",
     claimed: float | None = None,
 ) -> Submission:
@@ -62,7 +63,7 @@ def submit(
             file=stored,
             file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
             sha256=sha256,
-            size=upload.size,
+            size=upload.size or 0,
             message=message.strip()[:MESSAGE_LENGTH],
             claimed_score=claimed,
             created_at=now,
@@ -84,7 +85,7 @@ def day_start(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _check_size(upload: UploadedFile | File[bytes], competition: Competition) -> None:
+def _check_size(upload: File[bytes], competition: Competition) -> None:
     limit = min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES)
     if not upload.size:
         raise Refused.file_empty()
@@ -116,7 +117,7 @@ def _check_phase(competition: Competition, now: datetime) -> None:
         raise Refused.not_open_yet(competition.opens_at if phase is Phase.UPCOMING else None)
 
 
-def _digest(upload: UploadedFile | File[bytes]) -> str:
+def _digest(upload: File[bytes]) -> str:
     digest = hashlib.sha256()
     upload.seek(0)
     for chunk in upload.chunks():
@@ -125,7 +126,7 @@ def _digest(upload: UploadedFile | File[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _store(upload: UploadedFile | File[bytes], sha256: str) -> str:
+def _store(upload: File[bytes], sha256: str) -> str:
     """Content-addressed. A file cut short by a crash has another size and is not reused."""
     name = f"submissions/{sha256[:2]}/{sha256}"
     if default_storage.exists(name) and default_storage.size(name) == upload.size:

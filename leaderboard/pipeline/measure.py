@@ -6,18 +6,12 @@ from leaderboard.vault import Measured
 from scoring.predictions import Predictions
 
 
-class HoldoutMismatch(Exception):
-    """The holdout was sealed for other row ids than the predictions are aligned to."""
-
-
 def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, Measured]:
     """Measures predictions on the holdout in force.
 
     What comes back is held in memory for one step of the mechanism, and can't be printed, pickled,
-    logged or queued.
+    logged or queued. Raises StateError where the holdout was sealed for other rows or columns.
     """
     competition = submission.team.competition
     holdout = competition.holdouts.get(retired_at__isnull=True)
-    if holdout.row_ids_digest != predictions.row_ids_digest:
-        raise HoldoutMismatch
     return holdout, vault.measure(holdout, competition, predictions)

@@ -2,8 +2,7 @@
 
 from functools import lru_cache
 
-from django.core.files.storage import default_storage
-
+from leaderboard.files import open_stored
 from leaderboard.models import Competition, FileRole, Submission
 from scoring.predictions import (
     Limits,
@@ -23,7 +22,7 @@ def parse(submission: Submission) -> Predictions:
     """
     competition = submission.team.competition
     schema = Schema.from_json(competition.schema)
-    with default_storage.open(submission.file, "rb") as file:
+    with open_stored(submission.file) as file:
         return read_predictions(
             file,
             schema,
@@ -35,10 +34,10 @@ def parse(submission: Submission) -> Predictions:
 def row_ids(competition: Competition, schema: Schema) -> RowIds:
     """The expected ids: those of the sample submission."""
     sample = competition.files.get(role=FileRole.SAMPLE)
-    return _read_row_ids(sample.file.name, sample.sha256, schema)
+    return _read_row_ids(sample.file.name or "", sample.sha256, schema)
 
 
 @lru_cache(maxsize=4)
 def _read_row_ids(name: str, sha256: str, schema: Schema) -> RowIds:
-    with default_storage.open(name, "rb") as file:
+    with open_stored(name) as file:
         return read_row_ids(file, schema)

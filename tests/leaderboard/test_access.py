@@ -11,17 +11,16 @@ from tests.cast import World, make_user
 
 def _seen_by(world: World) -> set[str]:
     world.join(world.bob)
-    make_user("operator", is_superuser=True)
     carol = make_user("carol")
     world.digits.invited.add(carol)
-    people = {
+    people: dict[str, access.Person] = {
         "anonymous": AnonymousUser(),
         "stranger": world.alice,
         "member": world.bob,
         "invited": carol,
         "organizer": world.organizer,
         "other organizer": make_user("other", is_organizer=True),
-        "operator": access.User.objects.get(username="operator"),
+        "operator": make_user("operator", is_superuser=True),
     }
     return {
         role

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from celery import current_app
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from leaderboard import queue
 from leaderboard.errors import Refused
 from leaderboard.models import Status, Submission
 from leaderboard.pipeline import intake
@@ -149,7 +149,7 @@ def test_a_broker_that_is_away_does_not_refuse_the_upload(
     def away(*args: object, **kwargs: object) -> None:
         raise OSError("connection refused")
 
-    monkeypatch.setattr(queue.current_app, "send_task", away)
+    monkeypatch.setattr(current_app, "send_task", away)
     team = world.join(world.alice)
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]  # a fixture
         submission = world.submit(team)

@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from leaderboard.errors import Refused
-from leaderboard.models import Membership, Team, User
+from leaderboard.models import Invitation, Membership, Team, User
 from leaderboard.pipeline import membership
 from tests.cast import World
 
@@ -21,7 +22,7 @@ def _refused(code: str, **call: object) -> None:
     assert (Team.objects.count(), Membership.objects.count()) == (teams, people)
 
 
-def _invited(world: World) -> membership.Invitation:
+def _invited(world: World) -> Invitation:
     return membership.invite(team=world.join(world.alice), user=world.alice)
 
 
@@ -136,8 +137,6 @@ def test_a_withdrawn_link_is_gone(world: World) -> None:
 
 
 def test_a_user_s_name_and_address_are_unique_whatever_their_case(world: World) -> None:
-    from django.db import IntegrityError, transaction
-
     for name, email in (("ALICE", "x@example.org"), ("carol", "Alice@Example.org")):
         with pytest.raises(IntegrityError), transaction.atomic():
             User.objects.create_user(name, email, "secret-secret")

@@ -19,12 +19,12 @@ def _with_teams(world: World, wrong: dict[str, int]) -> None:
 
 
 def test_the_best_released_score_leads(world: World) -> None:
-    _with_teams(world, {"low": 20, "high": 0, "middle": 9})
+    _with_teams(world, {"low": 16, "high": 0, "middle": 9})
     page = queries.board(world.digits, AnonymousUser())
     assert [(row.rank, row.team, row.score) for row in page.rows] == [
         (1, "high", "1.00"),
         (2, "middle", "0.70"),
-        (3, "low", "0.40"),
+        (3, "low", "0.50"),
     ]
 
 
@@ -73,9 +73,9 @@ def test_intervals_hold_the_score_and_the_certificate_is_wider(world: World) -> 
 
 def test_the_history_has_a_step_for_each_new_best(world: World) -> None:
     team = world.join(world.alice)
-    for count in (20, 21, 10):
+    for count in (16, 17, 10):
         world.score(team, predictions(wrong=range(8, 8 + count)))
-    assert [step.score for step in queries.leading_steps(world.digits)] == ["0.40", "0.70"]
+    assert [step.score for step in queries.leading_steps(world.digits)] == ["0.50", "0.70"]
 
 
 def test_queries_of_a_board_page_do_not_grow_with_its_rows(world: World) -> None:

@@ -18,16 +18,8 @@ from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import entry_hash, release
 from leaderboard.tasks import score_submission
-from tests.cast import World, make_competition, predictions
-
-THRESHOLDOUT = {
-    "threshold": "0.49",
-    "noise_scale": "0.024",
-    "budget": "3",
-    "team_share": "2",
-    "steps": "20",
-    "confidence": "0.95",
-}
+from scoring import mechanisms
+from tests.cast import CHECKED_ROWS, World, make_checked, predictions
 
 
 def _again(submission: Submission) -> bool:
@@ -77,7 +69,7 @@ def test_what_stops_before_the_commit_leaves_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(stage, "_finish", stop)
-        with pytest.raises(KeyboardInterrupt), transaction.atomic():
+        with pytest.raises(KeyboardInterrupt):
             _again(submission)
     assert HoldoutState.objects.values().get() == before
     assert not Release.objects.exists()
@@ -91,8 +83,8 @@ def test_a_state_that_changed_meanwhile_is_not_overwritten(world: World) -> None
     row = HoldoutState.objects.get()
     entry = Release.objects.get()
     state = stage._load(
-        stage.mechanisms.get("ladder"),
-        stage.mechanisms.get("ladder").parse({}),
+        mechanisms.get("ladder"),
+        mechanisms.get("ladder").parse({}),
         row,
         entry.team,
     )
@@ -138,16 +130,16 @@ def test_ties_keep_the_order_of_who_was_first(world: World) -> None:
 @pytest.fixture
 def corrected(world: World) -> Competition:
     """A competition with Thresholdout in the small world."""
-    return make_competition(
-        "checked",
-        world.organizer,
-        mechanism="thresholdout",
-        mechanism_parameters=THRESHOLDOUT,
-    )
+    return make_checked("checked", world.organizer)
+
+
+def _checked_file(first_wrong: int = CHECKED_ROWS) -> bytes:
+    """Right on the Public rows, wrong from `first_wrong` on."""
+    return predictions(wrong=range(first_wrong, CHECKED_ROWS), rows=CHECKED_ROWS)
 
 
 def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competition) -> None:
-    submission = world.score(world.join(world.alice, competition=corrected))
+    submission = world.score(world.join(world.alice, competition=corrected), _checked_file())
     assert submission.release.kind == Kind.CONFIRMED
     assert submission.release.level == submission.release.reference_level == 0
     assert submission.release.share_left == 2
@@ -156,9 +148,7 @@ def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competitio
 def test_a_public_score_that_does_not_hold_is_corrected_and_spends_the_share(
     world: World, corrected: Competition
 ) -> None:
-    submission = world.score(
-        world.join(world.alice, competition=corrected), predictions(wrong=range(8, 40))
-    )
+    submission = world.score(world.join(world.alice, competition=corrected), _checked_file(20))
     assert submission.release.kind == Kind.CORRECTED
     assert submission.release.share_left == 1
     assert submission.release.level is not None
@@ -167,9 +157,9 @@ def test_a_public_score_that_does_not_hold_is_corrected_and_spends_the_share(
 
 def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Competition) -> None:
     team = world.join(world.alice, competition=corrected)
-    for kept in (8, 9):
-        world.score(team, predictions(wrong=range(kept, 40)))
-    last = world.score(team, predictions(wrong=range(10, 40)))
+    for kept in (20, 21):
+        world.score(team, _checked_file(kept))
+    last = world.score(team, _checked_file(23))
     assert last.release.kind == Kind.EXHAUSTED
     assert HoldoutState.objects.get(holdout__competition=corrected).asked == 3
 
@@ -177,9 +167,9 @@ def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Compe
 def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Competition) -> None:
     alice = world.join(world.alice, competition=corrected)
     bob = world.join(world.bob, competition=corrected)
-    for kept in (8, 9, 10):
-        world.score(alice, predictions(wrong=range(kept, 40)))
-    answer = world.score(bob, predictions(wrong=range(8, 40)))
+    for kept in (20, 21, 22):
+        world.score(alice, _checked_file(kept))
+    answer = world.score(bob, _checked_file(20))
     assert answer.release.kind == Kind.EXHAUSTED
     assert TeamState.objects.get(team=bob).share_left == 0
     assert HoldoutState.objects.get(holdout__competition=corrected).budget_left == 1

@@ -12,7 +12,7 @@ from leaderboard import vault
 from leaderboard.models import Holdout, Status
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
-from tests.cast import World, predictions, solution
+from tests.cast import World, predictions, solution, upload
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +53,9 @@ def test_another_private_key_does_not_open_it(
 
 def test_a_solution_that_was_exchanged_is_noticed(world: World) -> None:
     holdout = Holdout.objects.get()
-    name = holdout.sealed_solution.name
+    name = holdout.sealed_solution.name or ""
     default_storage.delete(name)
-    default_storage.save(name, _as_file(vault._seal(b"other labels").box))
+    default_storage.save(name, upload(vault._seal(b"other labels").box))
     assert world.score(world.join(world.alice)).failure.startswith("VaultClosed")
 
 
@@ -81,9 +81,3 @@ def test_a_missing_public_key_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(settings, "VAULT_PUBLIC_KEY_FILE", tmp_path / "none.key")
     with pytest.raises(ImproperlyConfigured, match="vault_keys"):
         vault.seal_new_secret()
-
-
-def _as_file(content: bytes) -> object:
-    from tests.cast import upload
-
-    return upload(content)
