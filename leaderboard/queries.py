@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -283,13 +283,18 @@ class LedgerPage:
 def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
     """The competitions that exist for this person: open ones first, by closing time."""
     now = timezone.now()
-    rows = visible_competitions(user).annotate(
-        team_count=Count("teams", distinct=True),
-        submission_count=Count(
-            "teams__submissions",
-            filter=Q(teams__submissions__status=Status.RELEASED),
-            distinct=True,
-        ),
+    rows = list(visible_competitions(user))
+    teams = dict(
+        Team.objects.filter(competition__in=rows)
+        .values_list("competition")
+        .annotate(count=Count("pk"))
+        .order_by()
+    )
+    entries = dict(
+        Standing.objects.filter(competition__in=rows)
+        .values_list("competition")
+        .annotate(count=Sum("entries"))
+        .order_by()
     )
     joined = set[int]()
     if isinstance(user, User):
@@ -304,8 +309,8 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
             closes_at=row.closes_at,
             metric=_metric_title(row),
             mechanism=_mechanism_title(row),
-            teams=row.team_count,
-            submissions=row.submission_count,
+            teams=teams.get(row.pk, 0),
+            submissions=entries.get(row.pk, 0),
             joined=row.pk in joined,
         )
         for row in rows

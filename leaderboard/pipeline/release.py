@@ -22,7 +22,7 @@ from leaderboard.models import (
     TeamState,
 )
 from leaderboard.vault import Measured
-from scoring import mechanisms, metrics
+from scoring import mechanisms
 from scoring.mechanisms.base import Answer, Mechanism, State
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
@@ -75,7 +75,7 @@ def _answer(
     if stored is None:
         noise = measured.noise.for_query(digest, f"team {submission.team_id}: {asked.question}")
         state, answer = mechanism.step(parameters, state, measured.measurement, noise)
-        fields = _fields(answer, certified=metrics.get(competition.metric).kind != "set_function")
+        fields = _fields(answer)
     else:
         fields = _copied(stored)
     now = timezone.now()
@@ -106,8 +106,7 @@ def _stored_answer(asked: _Asked) -> Release | None:
     ).first()
 
 
-def _fields(answer: Answer, *, certified: bool) -> dict[str, Any]:
-    """The released fields. Widths are proven for means of row losses only."""
+def _fields(answer: Answer) -> dict[str, Any]:
     return {
         "kind": answer.kind,
         "level": answer.level,
@@ -115,7 +114,7 @@ def _fields(answer: Answer, *, certified: bool) -> dict[str, Any]:
         "steps": answer.steps,
         "width": answer.width,
         "tolerance": answer.tolerance,
-        "certificate": answer.certificate if certified else None,
+        "certificate": answer.certificate,
         "asked": answer.asked,
     }
 
