@@ -14,7 +14,7 @@ VERSION: Final = 1
 
 _NAMES: Final[dict[type, str]] = {HoldoutState: "holdout", TeamState: "team", Answer: "answer"}
 
-Coded = TypeVar("Coded", HoldoutState, TeamState, Answer)
+Coded = TypeVar("Coded", bound=HoldoutState | TeamState | Answer)
 
 
 def encode(value: HoldoutState | TeamState | Answer) -> dict[str, Any]:

@@ -1,0 +1,306 @@
+"""Laws that hold for every registered mechanism, whatever is submitted by whom."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import ParameterError
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms import MECHANISMS, get
+from scoring.mechanisms.base import Answer, HoldoutState, Mechanism, State, TeamState
+from scoring.mechanisms.codec import decode, encode
+from scoring.noise import KeyedNoise, Noise
+
+SECRET = bytes(range(32))
+SILENT = {"confirmed", "not_improved", "fail", "exhausted"}
+SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
+    "ladder": ({"steps": "10"}, {"steps": "2", "confidence": "0.5"}),
+    "thresholdout": (
+        {
+            "threshold": "0.1",
+            "noise_scale": "0.005",
+            "budget": "5",
+            "team_share": "2",
+            "steps": "10",
+        },
+        {"threshold": "0.5", "noise_scale": "0.025", "budget": "1", "team_share": "1"},
+    ),
+    "sparse_validate": (
+        {"mark": "0.5", "questions": "6", "budget": "3", "team_share": "1"},
+        {"mark": "0", "budget": "9", "team_share": "4"},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The holdout and reference units of a submission by one of three teams."""
+
+    team: int
+    holdout: int
+    reference: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """A mechanism with its parameters and the sizes of a holdout."""
+
+    mechanism: Mechanism[Any]
+    params: Any
+    rows: int
+    resolution: int
+
+    def measure(self, submission: Submission) -> Measurement:
+        means = (
+            Mean(min(units, self.rows * self.resolution), self.rows, self.resolution)
+            for units in (submission.holdout, submission.reference)
+        )
+        return Measurement(*means)
+
+    def noise(self, submission: Submission, state: State) -> Noise:
+        digest = f"{submission.holdout} {submission.reference}"
+        question = self.mechanism.question(self.params, state)
+        return KeyedNoise(SECRET, "holdout").for_query(digest, question)
+
+    def answer(self, state: State, submission: Submission) -> tuple[State, Answer]:
+        measurement = self.measure(submission)
+        noise = self.noise(submission, state)
+        return self.mechanism.step(self.params, state, measurement, noise)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One submission: who, the state before and after, the answer, all teams after it."""
+
+    submission: Submission
+    before: State
+    after: State
+    answer: Answer
+    teams: dict[int, TeamState]
+
+
+def play(board: Board, submissions: Sequence[Submission]) -> list[Turn]:
+    holdout = board.mechanism.initial_holdout(board.params)
+    teams: dict[int, TeamState] = {}
+    turns = []
+    for submission in submissions:
+        if submission.team not in teams:
+            holdout, team = board.mechanism.initial_team(board.params, holdout)
+            teams = {**teams, submission.team: team}
+        before = State(holdout, teams[submission.team])
+        after, answer = board.answer(before, submission)
+        holdout, teams = after.holdout, {**teams, submission.team: after.team}
+        turns.append(Turn(submission, before, after, answer, teams))
+    return turns
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> Board:
+    name = draw(st.sampled_from(sorted(MECHANISMS)))
+    raw = draw(st.sampled_from(SETTINGS[name]))
+    mechanism = MECHANISMS[name]
+    rows = draw(st.sampled_from([1, 2, 10, 100, 997]))
+    return Board(mechanism, mechanism.parse(raw), rows, draw(st.sampled_from([1, 10])))
+
+
+@st.composite
+def games(draw: st.DrawFn) -> tuple[Board, list[Submission]]:
+    board = draw(boards())
+    units = st.integers(0, board.rows * board.resolution)
+    same = st.just(draw(units))
+    submission = st.builds(Submission, st.integers(0, 2), units | same, units | same)
+    return board, draw(st.lists(submission, min_size=1, max_size=25))
+
+
+def share(team: TeamState) -> int:
+    return team.share_left or 0
+
+
+def promised(holdout: HoldoutState, teams: dict[int, TeamState]) -> int:
+    return (holdout.budget_left or 0) + sum(share(team) for team in teams.values())
+
+
+def test_every_mechanism_is_under_these_laws() -> None:
+    assert SETTINGS.keys() == MECHANISMS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_a_mechanism_explains_itself(name: str) -> None:
+    mechanism = get(name)
+    assert mechanism.name == name
+    for text in (mechanism.title, mechanism.description):
+        assert text
+    for parameter in mechanism.parameters:
+        assert parameter.help.endswith(".")
+        assert parameter.title
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_defaults_are_valid_and_survive_their_text_form(name: str) -> None:
+    mechanism = get(name)
+    defaults = mechanism.parse({})
+    texts = {p.name: p.to_json(getattr(defaults, p.name)) for p in mechanism.parameters}
+    assert mechanism.parse(texts) == defaults
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_an_unknown_parameter_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError):
+        get(name).parse({"no_such_parameter": "1"})
+
+
+def test_an_unknown_mechanism_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no mechanism called"):
+        get("median")
+
+
+@given(games())
+def test_a_replay_gives_the_same_answers(game: tuple[Board, list[Submission]]) -> None:
+    assert play(*game) == play(*game)
+
+
+@given(games())
+def test_states_and_answers_survive_storage(game: tuple[Board, list[Submission]]) -> None:
+    for turn in play(*game):
+        for value in (turn.after.holdout, turn.after.team, turn.answer):
+            assert decode(type(value), json.loads(json.dumps(encode(value)))) == value
+
+
+@given(games())
+def test_every_question_is_counted_once(game: tuple[Board, list[Submission]]) -> None:
+    for number, turn in enumerate(play(*game), start=1):
+        assert turn.answer.asked == turn.after.holdout.asked == number
+        assert turn.answer.counted
+
+
+@given(games())
+def test_only_an_answer_that_says_more_than_no_adds_to_the_ledger(
+    game: tuple[Board, list[Submission]],
+) -> None:
+    for turn in play(*game):
+        before, after = turn.before.holdout, turn.after.holdout
+        loud = turn.answer.kind not in SILENT
+        assert after.answered - before.answered == loud
+        assert after.firings - before.firings == loud
+        assert after.log_alphabets >= before.log_alphabets
+        if not loud:
+            assert after.log_alphabets == before.log_alphabets
+
+
+@given(games())
+def test_a_budget_never_rises_and_pays_for_each_answer(
+    game: tuple[Board, list[Submission]],
+) -> None:
+    board, submissions = game
+    left = board.mechanism.initial_holdout(board.params).budget_left
+    for turn in play(board, submissions):
+        if left is None:
+            assert turn.after.holdout.budget_left is None
+            assert turn.after.team.share_left is None
+            continue
+        loud = turn.answer.kind not in SILENT
+        assert promised(turn.after.holdout, turn.teams) == left - loud
+        left -= loud
+
+
+@given(games())
+def test_no_team_changes_anothers_share(game: tuple[Board, list[Submission]]) -> None:
+    shares: dict[int, int | None] = {}
+    for turn in play(*game):
+        for team, state in turn.teams.items():
+            if team != turn.submission.team:
+                assert state.share_left == shares[team]
+            shares[team] = state.share_left
+
+
+@given(games())
+def test_exhausted_stays_exhausted(game: tuple[Board, list[Submission]]) -> None:
+    exhausted: set[int] = set()
+    for turn in play(*game):
+        if turn.submission.team in exhausted:
+            assert turn.answer.kind == "exhausted"
+        if turn.answer.kind == "exhausted":
+            exhausted.add(turn.submission.team)
+            assert turn.after.team == turn.before.team
+            assert turn.answer.certificate is None
+
+
+@given(games())
+def test_answers_lie_on_their_grid(game: tuple[Board, list[Submission]]) -> None:
+    board, submissions = game
+    for turn in play(board, submissions):
+        answer = turn.answer
+        assert answer.steps == board.params.steps
+        assert answer.loss is None or 0 <= answer.loss <= 1
+        reference = board.measure(turn.submission).reference
+        assert reference is not None
+        assert answer.reference_level == reference.level(answer.steps)
+
+
+@given(games())
+def test_a_teams_levels_are_those_that_were_released_to_it(
+    game: tuple[Board, list[Submission]],
+) -> None:
+    released: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    for turn in play(*game):
+        mine = released[turn.submission.team]
+        if turn.answer.level is not None and turn.answer.kind not in {"not_improved", "exhausted"}:
+            mine.append(turn.answer.level)
+        assert turn.after.team.best == min(mine, default=None)
+        assert turn.after.team.last == (mine[-1] if mine else None)
+
+
+@given(games(), st.data())
+def test_a_no_says_only_that_it_is_a_no(
+    game: tuple[Board, list[Submission]], data: st.DataObject
+) -> None:
+    """Another holdout on which the same predictions also get a "no" gives the same answer."""
+    board, submissions = game
+    turn = play(board, submissions)[-1]
+    units = data.draw(st.integers(0, board.rows * board.resolution))
+    noise = board.noise(turn.submission, turn.before)
+    other = board.measure(replace(turn.submission, holdout=units))
+    after, answer = board.mechanism.step(board.params, turn.before, other, noise)
+    if answer.kind == turn.answer.kind and answer.kind in SILENT:
+        assert (after, answer) == (turn.after, turn.answer)
+
+
+@given(games(), st.data())
+def test_a_certificate_follows_from_what_is_published(
+    game: tuple[Board, list[Submission]], data: st.DataObject
+) -> None:
+    """Width and tolerance do not change with the measurement, given the kind of the answer."""
+    board, submissions = game
+    turn = play(board, submissions)[-1]
+    units = data.draw(st.integers(0, board.rows * board.resolution))
+    _, other = board.answer(turn.before, replace(turn.submission, holdout=units))
+    assert other.width == turn.answer.width
+    if other.kind == turn.answer.kind:
+        assert other.tolerance == turn.answer.tolerance
+    assert other.asked == turn.answer.asked
+
+
+@given(games())
+def test_a_question_does_not_depend_on_other_teams(game: tuple[Board, list[Submission]]) -> None:
+    board, submissions = game
+    turn = play(board, submissions)[-1]
+    if turn.answer.kind == "exhausted":
+        return
+    alone = State(board.mechanism.initial_holdout(board.params), turn.before.team)
+    question = board.mechanism.question
+    assert question(board.params, turn.before) == question(board.params, alone)
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("units", [0, 5, 10])
+def test_equal_submissions_of_many_teams_are_answered_alike(name: str, units: int) -> None:
+    mechanism = get(name)
+    board = Board(mechanism, mechanism.parse(SETTINGS[name][0]), 10, 1)
+    turns = play(board, [Submission(team, units, units) for team in range(8)])
+    levels = {turn.answer.level for turn in turns if turn.answer.kind != "exhausted"}
+    assert len(levels) == 1

@@ -1,0 +1,58 @@
+"""A measurement is exact, and does not leave the process by accident."""
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import StateError
+from scoring.measurement import Mean, Measurement
+
+SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1))
+
+
+@pytest.mark.parametrize("show", [repr, str, format, "{}".format, "%s".__mod__])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
+def test_a_measurement_is_never_shown(show: Callable[[Any], str], secret: object) -> None:
+    assert not any(digit in show(secret) for digit in "0123456789")
+
+
+@pytest.mark.parametrize("send", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
+def test_a_measurement_is_never_sent(send: Callable[[Any], Any], secret: object) -> None:
+    with pytest.raises(TypeError) as caught:
+        send(secret)
+    assert "12345" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("units", "rows", "resolution"),
+    [(-1, 10, 1), (11, 10, 1), (0, 0, 1), (0, 1, 0), (1.0, 10, 1), (np.int64(1), 10, 1)],
+)
+def test_an_impossible_mean_is_refused_without_its_numbers(
+    units: Any, rows: int, resolution: int
+) -> None:
+    with pytest.raises(StateError) as caught:
+        Mean(units, rows, resolution)
+    assert "1" not in str(caught.value).replace("0 and 1", "")
+
+
+@given(st.integers(1, 500), st.integers(1, 1000), st.integers(1, 200), st.data())
+def test_a_level_is_the_nearest_on_the_grid(
+    rows: int, resolution: int, steps: int, data: st.DataObject
+) -> None:
+    units = data.draw(st.integers(0, rows * resolution))
+    level = Mean(units, rows, resolution).level(steps)
+    assert 0 <= level <= steps
+    assert abs(level - Fraction(units * steps, rows * resolution)) <= Fraction(1, 2)
+
+
+def test_a_tie_goes_to_the_larger_loss() -> None:
+    assert Mean(1, 4, 1).level(2) == 1
