@@ -1,6 +1,8 @@
 """Setting a competition up: files, the sealed solution, the checklist, and the opening.
 
-What freezes at the first release is refused here, whoever asks.
+What freezes is refused here, whoever asks. Schema, metric and mechanism are written in a draft; an
+open competition goes back to being one only as long as nobody has submitted. The holdout freezes at
+the first release.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 from django.core.files.base import ContentFile, File
 from django.db import transaction
 from django.db.models import Max
+from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 
 from leaderboard import vault
@@ -26,19 +29,19 @@ from leaderboard.models import (
     Holdout,
     HoldoutState,
     Release,
+    Submission,
     User,
 )
 from scoring import mechanisms, metrics
-from scoring.errors import HoldfastError
+from scoring.errors import HoldfastError, ParameterError
 from scoring.predictions import RowIds, Schema, Solution, read_row_ids, read_solution
-
-FROZEN_FIELDS = ("schema", "metric", "metric_parameters", "mechanism", "mechanism_parameters")
 
 
 @dataclass(frozen=True)
 class Check:
     """A line of the checklist: what must hold, whether it does, and what to do if not."""
 
+    name: str
     title: str
     passed: bool
     detail: str
@@ -84,9 +87,96 @@ def remove_file(entry: CompetitionFile) -> None:
     """Removes a public file; the sample only as long as no solution is aligned to it."""
     if entry.role == FileRole.SAMPLE and _holdout(entry.competition) is not None:
         raise Refused.invalid(
-            "file", "The solution is aligned to this sample submission. It can't be removed."
+            "file",
+            "The sealed solution is aligned to this sample submission. It can be removed once the "
+            "solution is withdrawn.",
         )
+    _delete_stored(entry.file)
     entry.delete()
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a competition scores: names in the registries, parameters as their JSON texts."""
+
+    metric: str
+    metric_parameters: dict[str, str]
+    mechanism: str
+    mechanism_parameters: dict[str, str]
+
+
+def change_schema(competition: Competition, schema: Schema) -> bool:
+    """Writes another schema; True if that withdrew a solution, which was encoded by the old one.
+
+    Raises Refused unless the competition is a draft.
+    """
+    with transaction.atomic():
+        locked = _draft(competition)
+        if locked.schema == schema.to_json():
+            return False
+        locked.schema = competition.schema = schema.to_json()
+        locked.save(update_fields=["schema"])
+        return _withdraw(locked)
+
+
+def change_scoring(competition: Competition, scoring: Scoring) -> bool:
+    """Writes metric and mechanism; True if that withdrew a solution, checked by the old metric.
+
+    Raises Refused unless the competition is a draft.
+    """
+    with transaction.atomic():
+        locked = _draft(competition)
+        before = (locked.metric, locked.metric_parameters)
+        for name, value in vars(scoring).items():
+            setattr(locked, name, value)
+            setattr(competition, name, value)
+        locked.save(update_fields=list(vars(scoring)))
+        changed = before != (scoring.metric, scoring.metric_parameters)
+        return changed and _withdraw(locked)
+
+
+def withdraw_solution(competition: Competition) -> None:
+    """Takes the holdout out of force, so that sample and solution can be mended in a draft."""
+    with transaction.atomic():
+        _withdraw(_draft(competition))
+
+
+def return_to_draft(competition: Competition) -> None:
+    """Takes an opening back, as long as nobody has submitted. Raises Refused after that."""
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
+            raise Refused(
+                "frozen",
+                "This is frozen",
+                "Somebody has submitted: what the competition asks must not change any more.",
+            )
+        locked.opened_by_organizer_at = None
+        locked.save(update_fields=["opened_by_organizer_at"])
+    competition.refresh_from_db()
+
+
+def delete_competition(competition: Competition) -> None:
+    """Deletes a competition that nobody has submitted to, with all that belongs to it.
+
+    Raises Refused after the first submission: quotas and the ledger would be forgotten.
+    """
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        if Submission.objects.filter(team__competition=locked).exists():
+            raise Refused(
+                "has_submissions",
+                "The competition has submissions",
+                "A competition that somebody has submitted to is kept, with its ledger. Set its "
+                "visibility to hidden instead.",
+            )
+        HoldoutState.objects.filter(holdout__competition=locked).delete()
+        for holdout in locked.holdouts.all():
+            _delete_stored(holdout.sealed_solution)
+            holdout.delete()
+        for entry in locked.files.all():
+            _delete_stored(entry.file)
+        locked.delete()
 
 
 def install_solution(competition: Competition, file: File[bytes], *, by: User | None) -> Holdout:
@@ -97,10 +187,12 @@ def install_solution(competition: Competition, file: File[bytes], *, by: User | 
     """
     if is_frozen(competition):
         raise _frozen("holdout")
-    schema = Schema.from_json(competition.schema)
+    schema = _schema(competition)
     ids = _sample_ids(competition, schema)
     if ids is None:
         raise Refused.invalid("solution", "Upload the sample submission first: it fixes the rows.")
+    if not competition.metric:
+        raise Refused.invalid("solution", "Choose the metric first: the labels must fit it.")
     solution = read_solution(_read(file), schema, ids)
     metric = metrics.get(competition.metric)
     metric.check(schema, solution, metric.parse(competition.metric_parameters))
@@ -111,6 +203,8 @@ def _install(competition: Competition, solution: Solution, ids: RowIds, by: User
     counts = solution.counts()
     if not counts.private:
         raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
+    if competition.opened_by_organizer_at is not None:
+        _check_mechanism_fits(competition, RowCounts(counts.public, counts.private))
     sealed, secret = vault.seal_solution(solution), vault.seal_new_secret()
     with transaction.atomic():
         Competition.objects.select_for_update().get(pk=competition.pk)
@@ -139,15 +233,16 @@ def _install(competition: Competition, solution: Solution, ids: RowIds, by: User
 
 def checklist(competition: Competition) -> list[Check]:
     """What must be green before the competition opens."""
-    tests: tuple[tuple[str, Callable[[Competition], str]], ...] = (
-        ("Texts", _check_texts),
-        ("Prediction schema", _check_schema),
-        ("Sample submission", _check_sample_file),
-        ("Solution: ids match the sample, usage of each row", _check_holdout),
-        ("Metric fits the schema", _check_metric),
-        ("Mechanism fits the metric and the rows", _check_mechanism),
+    tests: tuple[tuple[str, str, Callable[[Competition], str]], ...] = (
+        ("texts", "Texts", _check_texts),
+        ("times", "Times", _check_times),
+        ("schema", "Prediction schema", _check_schema),
+        ("sample", "Sample submission", _check_sample_file),
+        ("metric", "Metric fits the schema", _check_metric),
+        ("solution", "Solution: ids match the sample, usage of each row", _check_holdout),
+        ("mechanism", "Mechanism fits the metric and the rows", _check_mechanism),
     )
-    return [_run(title, test, competition) for title, test in tests]
+    return [_run(name, title, test, competition) for name, title, test in tests]
 
 
 def open_competition(competition: Competition) -> None:
@@ -180,14 +275,57 @@ def check_settings(competition: Competition) -> None:
 def _start_ledger(competition: Competition, holdout: Holdout) -> None:
     mechanism = mechanisms.get(competition.mechanism)
     head = mechanism.initial_holdout(mechanism.parse(competition.mechanism_parameters))
-    HoldoutState.objects.get_or_create(holdout=holdout, defaults={"budget_left": head.budget_left})
+    fresh = {"budget_left": head.budget_left}
+    HoldoutState.objects.get_or_create(holdout=holdout, defaults=fresh)
+    # An opening that was taken back may have left a head with the budget of other parameters.
+    HoldoutState.objects.filter(holdout=holdout, releases=0).update(**fresh)
 
 
-def _run(title: str, test: Callable[[Competition], str], competition: Competition) -> Check:
+def _draft(competition: Competition) -> Competition:
+    """The competition, locked; raises Refused if it is not a draft."""
+    locked = Competition.objects.select_for_update().get(pk=competition.pk)
+    if locked.opened_by_organizer_at is not None:
+        raise Refused(
+            "not_a_draft",
+            "The competition is open",
+            "What the competition asks is fixed while it is open: participants rely on it.",
+        )
+    return locked
+
+
+def _withdraw(draft: Competition) -> bool:
+    if is_frozen(draft):
+        raise _frozen("holdout")
+    in_force = draft.holdouts.filter(retired_at__isnull=True)
+    return in_force.update(retired_at=timezone.now()) > 0
+
+
+def _delete_stored(file: FieldFile) -> None:
+    """Deletes the bytes once the row is gone for good."""
+    storage, name = file.storage, file.name
+    if name:
+        transaction.on_commit(lambda: storage.delete(name))
+
+
+_WHOLE_FIELDS = ("schema", "metric", "mechanism", "solution")
+
+
+def _run(
+    name: str, title: str, test: Callable[[Competition], str], competition: Competition
+) -> Check:
     try:
-        return Check(title, True, test(competition))
+        return Check(name, title, True, test(competition))
+    except ParameterError as error:
+        whole = error.field in _WHOLE_FIELDS
+        return Check(name, title, False, error.message if whole else str(error))
     except (HoldfastError, Refused) as error:
-        return Check(title, False, str(error))
+        return Check(name, title, False, str(error))
+
+
+def _schema(competition: Competition) -> Schema:
+    if not competition.schema:
+        raise Refused.invalid("schema", "The columns of a prediction file are not written yet.")
+    return Schema.from_json(competition.schema)
 
 
 def _check_texts(competition: Competition) -> str:
@@ -197,12 +335,18 @@ def _check_texts(competition: Competition) -> str:
     return "Overview and rules are written."
 
 
+def _check_times(competition: Competition) -> str:
+    if competition.closes_at <= timezone.now():
+        raise Refused.invalid("closes_at", "The closing time has passed.")
+    return "It closes in the future."
+
+
 def _check_schema(competition: Competition) -> str:
-    return "Header: " + ", ".join(Schema.from_json(competition.schema).header)
+    return f"Header: {','.join(_schema(competition).header)}"
 
 
 def _check_sample_file(competition: Competition) -> str:
-    ids = _sample_ids(competition, Schema.from_json(competition.schema))
+    ids = _sample_ids(competition, _schema(competition))
     if ids is None:
         raise Refused.invalid("file", "There is no sample submission.")
     return f"{len(ids)} rows."
@@ -212,7 +356,7 @@ def _check_holdout(competition: Competition) -> str:
     holdout = _holdout(competition)
     if holdout is None:
         raise Refused.invalid("solution", "No solution is sealed.")
-    ids = _sample_ids(competition, Schema.from_json(competition.schema))
+    ids = _sample_ids(competition, _schema(competition))
     if ids is None or ids.digest != holdout.row_ids_digest:
         raise Refused.invalid(
             "solution", "The sample submission changed since: upload the solution again."
@@ -224,23 +368,28 @@ def _check_holdout(competition: Competition) -> str:
 
 
 def _check_metric(competition: Competition) -> str:
+    if not competition.metric:
+        raise Refused.invalid("metric", "No metric is chosen yet.")
     metric = metrics.get(competition.metric)
     parameters = metric.parse(competition.metric_parameters)
-    metric.check(Schema.from_json(competition.schema), None, parameters)
+    metric.check(_schema(competition), None, parameters)
     return f"{metric.title}."
 
 
 def _check_mechanism(competition: Competition) -> str:
+    if not competition.mechanism:
+        raise Refused.invalid("mechanism", "No mechanism is chosen yet.")
     holdout = _holdout(competition)
     if holdout is None:
         raise Refused.invalid("solution", "No solution is sealed.")
+    counts = RowCounts(holdout.public_rows, holdout.private_rows)
+    return _check_mechanism_fits(competition, counts)
+
+
+def _check_mechanism_fits(competition: Competition, counts: RowCounts) -> str:
     mechanism = mechanisms.get(competition.mechanism)
     parameters: Any = mechanism.parse(competition.mechanism_parameters)
-    mechanism.check(
-        parameters,
-        metrics.get(competition.metric),
-        RowCounts(holdout.public_rows, holdout.private_rows),
-    )
+    mechanism.check(parameters, metrics.get(competition.metric), counts)
     return f"{mechanism.title}."
 
 
@@ -259,7 +408,7 @@ def _sample_ids(competition: Competition, schema: Schema) -> RowIds | None:
 def _check_sample(competition: Competition, file: File[bytes]) -> None:
     if competition.files.filter(role=FileRole.SAMPLE).exists():
         raise Refused.invalid("file", "There is a sample submission already.")
-    read_row_ids(_read(file), Schema.from_json(competition.schema))
+    read_row_ids(_read(file), _schema(competition))
 
 
 def _read(file: File[bytes]) -> bytes:
