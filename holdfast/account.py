@@ -11,6 +11,7 @@ from holdfast import config, output
 from holdfast.client import Client, Json
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused
+from holdfast.session import connect
 
 UNAUTHORIZED = 401
 
@@ -66,11 +67,10 @@ def whoami(
     ] = output.Format.table,
 ) -> None:
     """Show who is signed in, where, and in which teams."""
-    settings = config.current()
-    with Client(settings) as client:
+    with connect() as client:
         me = client.get("me/")
     if style is output.Format.table:
-        output.show_pairs(_pairs(me, settings))
+        output.show_pairs(_pairs(me, client.settings))
     else:
         output.show([me], _COLUMNS, style, empty="")
 

@@ -82,7 +82,7 @@ def main() -> None:
         _end(failure)
     except OSError as error:
         _end(Failure(f"{error.filename or 'This machine'}: {error.strerror or error}."))
-    except Exception as error:  # noqa: BLE001  # a participant is never shown a traceback
+    except Exception as error:  # a participant is never shown a traceback
         if os.environ.get("HOLDFAST_DEBUG"):
             raise
         _end(_unexpected(error))

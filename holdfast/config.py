@@ -6,6 +6,7 @@ The file is JSON, readable by its owner only: `$HOLDFAST_CONFIG`, else `holdfast
 
 import json
 import os
+import re
 import stat
 import tempfile
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +17,7 @@ import httpx
 from holdfast.errors import Failure
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -96,18 +98,18 @@ def clean_url(text: str) -> str:
 
     An address without a scheme gets https. Raises Failure where it is no web address.
     """
-    text = text.strip().rstrip("/").removesuffix("/api/v1")
+    text = text.strip()
     if not text:
         return ""
-    if "://" not in text:
-        text = f"https://{text}"
+    address = (text if "://" in text else f"https://{text}").rstrip("/")
     try:
-        url = httpx.URL(text)
+        url = httpx.URL(address)
     except httpx.InvalidURL:
         url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query:
+    known = url.scheme in ("http", "https") and HOST.fullmatch(url.raw_host)
+    if not known or url.userinfo or url.query:
         raise Failure(f"{text!r} is not a server's address. One looks like {DEFAULT_URL}.")
-    return text
+    return address.removesuffix("/api/v1")
 
 
 def sent_in_clear(url: str) -> bool:

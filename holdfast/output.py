@@ -112,13 +112,10 @@ def show_json(value: object) -> None:
 
 def show_pairs(pairs: Iterable[tuple[str, object]]) -> None:
     """Names and values below each other, those without a value left out."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        if value not in (None, ""):
-            table.add_row(name, Text(clean(value)))
-    console(sys.stdout).print(table)
+    known = [(name, value) for name, value in pairs if value not in (None, "")]
+    width = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        say(f"{name:<{width}}  {value}")
 
 
 def local_time(text: str) -> str:

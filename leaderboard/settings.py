@@ -6,11 +6,13 @@ cookies, HSTS and redirects.
 """
 
 import logging
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from environs import Env, validate
+from whitenoise.compress import Compressor
 
 env = Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -152,6 +154,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "static/"
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+# Source maps are read by developers only, and compressing them takes most of a minute.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 STATIC_ROOT: Path = env.path("STATIC_ROOT", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512 * 2**20, validate=validate.Range(min=1))
@@ -196,7 +201,7 @@ SERVER_EMAIL = DEFAULT_FROM_EMAIL
 # --- API ------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "knox.auth.TokenAuthentication",
+        "leaderboard.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -211,19 +216,36 @@ REST_FRAMEWORK = {
         "anon": env.str("THROTTLE_ANON", "120/min"),
         "user": env.str("THROTTLE_USER", "600/min"),
         "login": env.str("THROTTLE_LOGIN", "10/min"),
+        "login_address": env.str("THROTTLE_LOGIN_ADDRESS", "60/min"),
         "upload": env.str("THROTTLE_UPLOAD", "60/min"),
     },
     "NUM_PROXIES": env.int("NUM_PROXIES", 0),
 }
-REST_KNOX = {"TOKEN_TTL": None, "TOKEN_PREFIX": "hf_"}
+TOKEN_DAYS: int = env.int("TOKEN_DAYS", 90, validate=validate.Range(min=1))
+# The prefix lets secret scanners find a token that was published by mistake.
+REST_KNOX = {"TOKEN_TTL": timedelta(days=TOKEN_DAYS), "TOKEN_PREFIX": "holdfast_"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Holdfast API",
-    "DESCRIPTION": "Competitions, files, leaderboards and submissions.",
     "VERSION": "1",
+    "DESCRIPTION": (
+        "Competitions, files, leaderboards and submissions: all that the pages show and do for "
+        "participants. Errors are problem documents (RFC 9457) with a stable `code`."
+    ),
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SORT_OPERATIONS": False,
+    "ENUM_NAME_OVERRIDES": {
+        "Phase": "leaderboard.models.Phase",
+        "Answer": "leaderboard.models.Kind",
+        "Status": "leaderboard.models.Status",
+    },
+    "TAGS": [
+        {"name": "account", "description": "Tokens, and who is signed in."},
+        {"name": "competitions", "description": "What there is to see, mostly without account."},
+        {"name": "teams", "description": "Joining, and your team."},
+        {"name": "submissions", "description": "Sending predictions and what became of them."},
+    ],
 }
 
 # --- Celery: messages carry ids only, nothing is returned -----------------------------------------

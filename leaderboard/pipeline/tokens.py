@@ -1,17 +1,26 @@
 """API tokens: made, shown once, stored hashed, revoked."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from knox.models import AuthToken
 
 from leaderboard.models import User
 
 
-def issue(user: User, *, days: int | None) -> str:
+@dataclass(frozen=True)
+class Issued:
+    """A new token. `text` is shown this once; `expires_at` is None for one that never ends."""
+
+    text: str
+    expires_at: datetime | None
+
+
+def issue(user: User, *, days: int | None) -> Issued:
     """A new token that ends after `days`, or never for None. Only its hash is kept."""
     lifetime = None if days is None else timedelta(days=days)
-    _, token = AuthToken.objects.create(user, expiry=lifetime)
-    return str(token)
+    record, text = AuthToken.objects.create(user, expiry=lifetime)
+    return Issued(text, record.expiry)
 
 
 def revoke(user: User, key: str) -> bool:

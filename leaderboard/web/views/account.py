@@ -28,7 +28,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account_page(request, form=form, status=422)
-    token = tokens.issue(signed_in(request), days=form.days)
+    token = tokens.issue(signed_in(request), days=form.days).text
     return _account_page(request, new_token=token, status=201)
 
 

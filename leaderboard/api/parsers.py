@@ -1,0 +1,32 @@
+"""Request bodies: JSON of a bounded size."""
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+from leaderboard.api.problems import CATALOGUE
+from leaderboard.errors import Refused
+
+MAX_JSON_BYTES = 64 * 1024
+
+
+class BoundedJSONParser(JSONParser):
+    """Reads no more than a small body, so that none can fill the memory."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        body = stream.read(MAX_JSON_BYTES + 1)
+        if len(body) > MAX_JSON_BYTES:
+            known = CATALOGUE["body_too_large"]
+            raise Refused("body_too_large", known.title, known.meaning, known.status)
+        try:
+            return super().parse(BytesIO(body), media_type, dict(parser_context or {}))
+        except RecursionError:
+            raise ParseError("JSON parse error - it is nested too deeply.") from None

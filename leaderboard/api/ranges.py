@@ -1,0 +1,84 @@
+"""Files as answers: with a checksum as ETag, and in parts for a download that goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO
+
+from django.core.files.base import File
+from django.http import FileResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase, HttpResponseNotModified
+from django.utils.http import content_disposition_header, parse_etags
+
+from leaderboard.api.problems import CATALOGUE
+from leaderboard.errors import Refused
+
+CHUNK = 1 << 16
+RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def file_response(
+    headers: dict[str, str], file: File[bytes], *, name: str, size: int, sha256: str
+) -> HttpResponseBase:
+    """The file, or the one part of it that the request's Range header asks for (RFC 9110, 14.2).
+
+    `headers` are the request's. Several parts at once, or a part of a version that is no more
+    (If-Range), are answered with the whole. Refused (416) if there is no such part.
+    """
+    etag = f'"{sha256}"'
+    if etag in parse_etags(headers.get("If-None-Match", "")):
+        return _with_headers(HttpResponseNotModified(), name, etag)
+    part = _part(headers, size, etag)
+    if part is None:
+        whole = FileResponse(file, content_type="application/octet-stream")
+        whole["Content-Length"] = str(size)
+        return _with_headers(whole, name, etag)
+    first, last = part
+    response = StreamingHttpResponse(
+        _slice(file, first, last - first + 1),
+        status=206,
+        content_type="application/octet-stream",
+    )
+    response["Content-Length"] = str(last - first + 1)
+    response["Content-Range"] = f"bytes {first}-{last}/{size}"
+    return _with_headers(response, name, etag)
+
+
+def _with_headers(response: HttpResponseBase, name: str, etag: str) -> HttpResponseBase:
+    response["ETag"] = etag
+    response["Accept-Ranges"] = "bytes"
+    response["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
+    return response
+
+
+def _part(headers: dict[str, str], size: int, etag: str) -> tuple[int, int] | None:
+    """First and last byte that are asked for; None for the whole."""
+    asked = RANGE.fullmatch(headers.get("Range", "").replace(" ", ""))
+    if asked is None or headers.get("If-Range", etag) != etag:
+        return None
+    start, end = asked.groups()
+    if not start and not end:
+        return None
+    first = int(start) if start else max(0, size - int(end))
+    last = min(int(end), size - 1) if start and end else size - 1
+    if start and end and int(end) < first:
+        return None
+    if first > last:
+        raise _no_such_part(size)
+    return first, last
+
+
+def _no_such_part(size: int) -> Refused:
+    known = CATALOGUE["range_not_satisfiable"]
+    return Refused(
+        "range_not_satisfiable", known.title, f"The file has {size} bytes.", known.status
+    )
+
+
+def _slice(file: File[bytes] | IO[bytes], first: int, count: int) -> Iterator[bytes]:
+    with file:
+        file.seek(first)
+        while count > 0 and (chunk := file.read(min(CHUNK, count))):
+            count -= len(chunk)
+            yield chunk

@@ -1,0 +1,82 @@
+"""What the OpenAPI schema says beside the views' own words."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, inline_serializer
+from rest_framework import serializers
+
+from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE, problem
+
+Json = dict[str, Any]
+ANYWHERE = ("throttled", "internal_error")
+PROBLEM = inline_serializer(
+    name="ProblemDocument",
+    fields={
+        "type": serializers.CharField(help_text="Where this kind of problem is explained."),
+        "title": serializers.CharField(),
+        "status": serializers.IntegerField(),
+        "detail": serializers.CharField(help_text="What happened and what can be done."),
+        "code": serializers.CharField(help_text="Stable; made for programs."),
+        "errors": serializers.ListField(
+            child=serializers.DictField(), required=False, help_text="Single problems."
+        ),
+        "total": serializers.IntegerField(required=False, help_text="How many there are."),
+    },
+)
+Extension: Any = OpenApiAuthenticationExtension  # it has no types
+
+
+class TokenScheme(Extension):  # type: ignore[misc]  # its base is untyped
+    """How the schema names our tokens."""
+
+    target_class = "leaderboard.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> Json:
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": "`Token ` and a token from your account page or from `auth/login/`.",
+        }
+
+
+def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
+    """The responses of an operation: its success, and the problems with these codes."""
+    answers: dict[Any, Any] = dict(success)
+    by_status: dict[int, list[str]] = {}
+    for code in (*codes, *ANYWHERE):
+        by_status.setdefault(CATALOGUE[code].status, []).append(code)
+    for status, group in sorted(by_status.items()):
+        answers[status, MEDIA_TYPE] = OpenApiResponse(
+            PROBLEM,
+            description=" · ".join(f"`{code}`" for code in group),
+            examples=[_example(code) for code in group],
+        )
+    return answers
+
+
+def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:
+    """The serializer of a page of these items."""
+    return inline_serializer(
+        name=f"{name}Page",
+        fields={
+            "count": serializers.IntegerField(help_text="Rows on all pages."),
+            "page": serializers.IntegerField(),
+            "pages": serializers.IntegerField(),
+            "page_size": serializers.IntegerField(),
+            "next": serializers.URLField(allow_null=True),
+            "previous": serializers.URLField(allow_null=True),
+            **extra,
+            "results": item(many=True),
+        },
+    )
+
+
+def _example(code: str) -> OpenApiExample:
+    known = CATALOGUE[code]
+    return OpenApiExample(
+        known.title, value=problem(code, known.meaning), response_only=True, media_type=MEDIA_TYPE
+    )

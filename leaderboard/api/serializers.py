@@ -1,0 +1,349 @@
+"""What goes in and out: every field by name, so that nothing gets out or in by accident."""
+
+import math
+from typing import Any
+
+from rest_framework import serializers
+
+from leaderboard import words
+from leaderboard.models import Kind, Phase, Status
+from leaderboard.pipeline.intake import MESSAGE_LENGTH
+from leaderboard.queries import BoardRow, Quota, Released, SubmissionRow
+
+INTERVAL_DIGITS = 6  # the ends of an interval need no more
+FORM_FIELDS = {"csrfmiddlewaretoken"}
+
+Json = dict[str, Any]
+
+
+# --- In -------------------------------------------------------------------------------------------
+
+
+class Body(serializers.Serializer[Any]):
+    """A request body: a field that is not its own is an error, not ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            mine = {name for name, field in self.fields.items() if not field.read_only}
+            unknown = sorted(str(name) for name in set(data) - mine - FORM_FIELDS)
+            if unknown:
+                text = "`{}` is not a field that can be written here."
+                raise serializers.ValidationError(
+                    {name: [text.format(name)] for name in unknown}, code="unknown_field"
+                )
+        return super().to_internal_value(data)
+
+
+class LoginBody(Body):
+    username = serializers.CharField(max_length=254, help_text="User name or e-mail address.")
+    password = serializers.CharField(
+        max_length=1000, trim_whitespace=False, style={"input_type": "password"}
+    )
+
+
+class JoinBody(Body):
+    accept_rules = serializers.BooleanField(
+        help_text="True: you have read the rules and accept them."
+    )
+    team_name = serializers.CharField(
+        required=False, max_length=200, help_text="Your team's name; your user name if left out."
+    )
+
+
+class TeamBody(Body):
+    name = serializers.CharField(max_length=200, help_text="The team's new name.")
+
+
+class SubmissionBody(Body):
+    file = serializers.FileField(
+        allow_empty_file=True, help_text="A CSV file with the columns of the sample submission."
+    )
+    message = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=MESSAGE_LENGTH,
+        help_text="A note for your team.",
+    )
+    claimed_score = serializers.FloatField(
+        required=False,
+        help_text="The score you expect; asked for where there are no public rows.",
+    )
+
+    def validate_claimed_score(self, value: float) -> float:
+        if not math.isfinite(value):
+            raise serializers.ValidationError("A score is a finite number.", code="not_finite")
+        return value
+
+
+# --- Out ------------------------------------------------------------------------------------------
+
+
+class Out(serializers.Serializer[Any]):
+    """An answer, made from a frozen row of the queries."""
+
+
+class Login(Out):
+    token = serializers.CharField(help_text="Shown this once. Send it as `Authorization: Token …`.")
+    expiry = serializers.DateTimeField(allow_null=True)
+    username = serializers.CharField()
+
+
+class MyTeam(Out):
+    competition = serializers.CharField(source="competition.slug")
+    name = serializers.CharField()
+
+
+class Me(Out):
+    username = serializers.CharField()
+    email = serializers.EmailField()
+    is_organizer = serializers.BooleanField()
+    token_expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the token of this request expires."
+    )
+    teams = MyTeam(many=True)
+
+
+class CompetitionItem(Out):
+    slug = serializers.CharField(help_text="Its name in addresses and on the command line.")
+    title = serializers.CharField()
+    tagline = serializers.CharField()
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    opens_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField()
+    metric = serializers.CharField()
+    mechanism = serializers.CharField()
+    teams = serializers.IntegerField()
+    submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
+    joined = serializers.BooleanField()
+
+
+class PredictionColumn(Out):
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=("label", "probability", "number"))
+    classes = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class PredictionSchema(Out):
+    id_column = serializers.CharField()
+    columns = PredictionColumn(many=True)
+
+
+class MechanismParameter(Out):
+    title = serializers.CharField()
+    value = serializers.CharField()
+    help = serializers.CharField()
+
+
+class MechanismFacts(Out):
+    """What may be known of the mechanism that answers on this board."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    parameters = serializers.SerializerMethodField()
+    private_rows = serializers.IntegerField()
+    public_rows = serializers.IntegerField()
+    asked = serializers.IntegerField(help_text="Questions so far, of all teams.")
+    answered = serializers.IntegerField(help_text='How many answers said more than "no".')
+    budget_left = serializers.IntegerField(allow_null=True)
+
+    def get_parameters(self, facts: Any) -> list[Json]:
+        names = ("title", "value", "help")
+        return [dict(zip(names, each, strict=True)) for each in facts.parameters]
+
+
+class CompetitionDetail(Out):
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    tagline = serializers.CharField()
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    opens_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField()
+    description = serializers.CharField(help_text="Markdown.")
+    rules = serializers.CharField(help_text="Markdown.")
+    rules_version = serializers.IntegerField()
+    data_description = serializers.CharField(help_text="Markdown.")
+    daily_limit = serializers.IntegerField(help_text="Submissions of a team in a day (UTC).")
+    total_limit = serializers.IntegerField(allow_null=True, help_text="Submissions in all.")
+    team_size = serializers.IntegerField()
+    max_file_bytes = serializers.IntegerField()
+    schema = PredictionSchema()
+    metric = serializers.CharField()
+    direction = serializers.ChoiceField(choices=("maximize", "minimize"))
+    mechanism = MechanismFacts(allow_null=True)
+    joined = serializers.BooleanField()
+
+
+class FileItem(Out):
+    name = serializers.CharField()
+    role = serializers.CharField(help_text="train, test, sample or other.")
+    description = serializers.CharField()
+    size = serializers.IntegerField(help_text="Bytes.")
+    sha256 = serializers.CharField(help_text="Hex digest of the content; also its ETag.")
+    created_at = serializers.DateTimeField()
+
+
+class Interval(Out):
+    """An interval of scores."""
+
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+    def to_representation(self, interval: Any) -> Json:
+        return {
+            "low": round(interval.low, INTERVAL_DIGITS),
+            "high": round(interval.high, INTERVAL_DIGITS),
+        }
+
+
+class BoardItem(Out):
+    rank = serializers.IntegerField()
+    team = serializers.CharField()
+    score = serializers.SerializerMethodField()
+    score_text = serializers.CharField(
+        source="score", allow_null=True, help_text="The score with the digits that mean something."
+    )
+    sampling = Interval(allow_null=True, help_text="95 % sampling interval of the score.")
+    certificate = Interval(
+        allow_null=True, help_text="What the ledger certifies; null: no certificate."
+    )
+    entries = serializers.IntegerField()
+    last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
+    last_answer = serializers.ChoiceField(choices=Kind.choices, source="last_kind")
+    last_answer_at = serializers.DateTimeField(source="last_at")
+    is_baseline = serializers.BooleanField()
+    is_verified = serializers.BooleanField()
+    is_mine = serializers.BooleanField(source="mine")
+
+    def get_score(self, row: BoardRow) -> float | None:
+        return _number(row.score)
+
+
+class TeamItem(Out):
+    name = serializers.CharField()
+    members = serializers.IntegerField()
+    is_baseline = serializers.BooleanField()
+    is_verified = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+
+
+class Limits(Out):
+    """What the team may still submit."""
+
+    daily_limit = serializers.IntegerField()
+    daily_left = serializers.IntegerField()
+    renews_at = serializers.DateTimeField(help_text="When the day (UTC) ends.")
+    total_limit = serializers.IntegerField(allow_null=True)
+    total_left = serializers.IntegerField(allow_null=True)
+    left = serializers.IntegerField(help_text="What may be submitted now.")
+    summary = serializers.SerializerMethodField(help_text="The same in words.")
+
+    def get_summary(self, quota: Quota) -> str:
+        today = f"{quota.daily_left} of {quota.daily_limit} submissions left today"
+        if quota.total_left is None:
+            return f"{today}."
+        return f"{today}, {quota.total_left} of {quota.total_limit} in all."
+
+
+class Member(Out):
+    username = serializers.CharField()
+    is_captain = serializers.BooleanField()
+
+
+class TeamDetail(Out):
+    competition = serializers.CharField()
+    name = serializers.CharField()
+    members = Member(many=True)
+    is_baseline = serializers.BooleanField()
+    is_verified = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    limits = Limits()
+
+
+class Problem(Out):
+    """One thing that is wrong with a prediction file."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    column = serializers.CharField(allow_null=True)
+    value = serializers.CharField(allow_null=True)
+    expected = serializers.CharField(allow_null=True)
+
+
+class Release(Out):
+    """What the mechanism said about a submission."""
+
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    number = serializers.IntegerField(help_text="Its number in the public ledger.")
+    score = serializers.SerializerMethodField()
+    score_text = serializers.CharField(source="score", allow_null=True)
+    reference_text = serializers.CharField(
+        source="reference", allow_null=True, help_text="The score on the public rows."
+    )
+    sampling = Interval(allow_null=True)
+    certificate = Interval(allow_null=True)
+    share_left = serializers.IntegerField(
+        allow_null=True, help_text="What is left of the team's share of the budget."
+    )
+    asked = serializers.IntegerField(help_text="How many questions there had been by then.")
+    is_repeat = serializers.BooleanField(
+        source="repeat", help_text="Asked before: the stored answer, at no cost."
+    )
+    created_at = serializers.DateTimeField()
+
+    def get_score(self, released: Released) -> float | None:
+        return _number(released.score)
+
+
+class Submission(Out):
+    number = serializers.IntegerField(help_text="Counts within the team: 1, 2, 3 …")
+    user = serializers.CharField()
+    file_name = serializers.CharField()
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    message = serializers.CharField()
+    status = serializers.ChoiceField(choices=Status.choices)
+    is_final = serializers.BooleanField(help_text="False: ask again in a moment.")
+    summary = serializers.SerializerMethodField(
+        help_text="What happened, what it means, what can be done."
+    )
+    problems = Problem(many=True, help_text="The first problems of a rejected file.")
+    problem_count = serializers.IntegerField()
+    release = Release(source="released", allow_null=True)
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_summary(self, row: SubmissionRow) -> str:
+        return words.summary(row)
+
+
+class NewSubmission(Submission):
+    limits = Limits()
+
+
+class LedgerEntry(Out):
+    number = serializers.IntegerField()
+    team = serializers.IntegerField()
+    submission = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    level = serializers.IntegerField(allow_null=True)
+    reference_level = serializers.IntegerField(allow_null=True)
+    steps = serializers.IntegerField()
+    width = serializers.FloatField()
+    tolerance = serializers.FloatField()
+    certificate = serializers.FloatField(allow_null=True)
+    asked = serializers.IntegerField()
+    share_left = serializers.IntegerField(allow_null=True)
+    predictions_digest = serializers.CharField()
+    question = serializers.CharField()
+    repeat = serializers.BooleanField()
+    parameters_hash = serializers.CharField()
+    previous_hash = serializers.CharField()
+    created_at = serializers.CharField(help_text="Exactly as it is hashed.")
+    hash = serializers.CharField()
+
+
+def _number(text: str | None) -> float | None:
+    """The number that is shown, without digits that mean nothing."""
+    return None if text is None else float(text)

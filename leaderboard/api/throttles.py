@@ -1,0 +1,35 @@
+"""Limits on how often; the counters live in the cache, the rates in the settings."""
+
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle, UserRateThrottle
+from rest_framework.views import APIView
+
+
+class LoginThrottle(SimpleRateThrottle):
+    """Guesses at one account, from wherever they come."""
+
+    scope = "login"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        name = request.data.get("username") if isinstance(request.data, dict) else None
+        if not isinstance(name, str) or not name:
+            return None
+        return self.cache_format % {"scope": self.scope, "ident": name.strip().casefold()}
+
+
+class LoginAddressThrottle(SimpleRateThrottle):
+    """Guesses from one address; a class behind one address still gets in."""
+
+    scope = "login_address"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+
+
+class UploadThrottle(UserRateThrottle):
+    """Uploads of one person, whatever becomes of them."""
+
+    scope = "upload"
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        return request.method != "POST" or super().allow_request(request, view)

@@ -1,0 +1,334 @@
+"""Competitions, their files, boards, teams and ledgers."""
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard import access, queries
+from leaderboard.api.base import PublicView, View, own_team, person, running
+from leaderboard.api.paging import Page, PageQuery, SearchQuery
+from leaderboard.api.ranges import file_response
+from leaderboard.api.schema import pages_of, responses
+from leaderboard.api.serializers import (
+    BoardItem,
+    CompetitionDetail,
+    CompetitionItem,
+    FileItem,
+    JoinBody,
+    LedgerEntry,
+    TeamBody,
+    TeamDetail,
+    TeamItem,
+)
+from leaderboard.board_csv import board_csv
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, Team
+from leaderboard.pipeline import membership
+from scoring import metrics
+
+
+class CompetitionsView(PublicView):
+    @extend_schema(
+        operation_id="competitions",
+        tags=["competitions"],
+        summary="List the competitions that you may see",
+        description="Open ones first, by closing time. `search` looks in names and titles.",
+        parameters=[SearchQuery],
+        responses=responses(
+            {200: pages_of(CompetitionItem, "Competition")}, "invalid", "not_found"
+        ),
+    )
+    def get(self, request: Request) -> Response:
+        page = Page.of(request, SearchQuery)
+        word = page.search.casefold()
+        cards = [
+            card
+            for card in queries.competition_cards(request.user)
+            if word in card.slug.casefold() or word in card.title.casefold()
+        ]
+        rows = CompetitionItem(cards[page.part], many=True).data
+        return Response(page.answer(rows, len(cards)))
+
+
+class CompetitionView(PublicView):
+    @extend_schema(
+        operation_id="competition",
+        tags=["competitions"],
+        summary="See one competition",
+        description="Texts, times, limits, the columns of a prediction file, and the mechanism.",
+        responses=responses({200: CompetitionDetail}, "not_found"),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        competition = access.competition_or_404(request.user, slug)
+        return Response(CompetitionDetail(_detail(request, competition)).data)
+
+
+class FilesView(PublicView):
+    @extend_schema(
+        operation_id="files",
+        tags=["competitions"],
+        summary="List a competition's files",
+        description="Names, sizes and checksums. To download one, accept the rules first.",
+        responses=responses({200: pages_of(FileItem, "File")}, "not_found"),
+        parameters=[PageQuery],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        page = Page.of(request)
+        found = queries.public_files(access.competition_or_404(request.user, slug))
+        rows = FileItem(found[page.part], many=True).data
+        return Response(page.answer(rows, found.count()))
+
+
+class FileView(PublicView):
+    @extend_schema(
+        operation_id="file",
+        tags=["competitions"],
+        summary="Download a file",
+        description=(
+            "For those who accepted the rules. The ETag is the SHA-256 of the content; a Range "
+            "header with If-Range resumes a broken download."
+        ),
+        parameters=[
+            OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="bytes=FIRST-"),
+        ],
+        responses=responses(
+            {
+                (200, "application/octet-stream"): OpenApiTypes.BINARY,
+                (206, "application/octet-stream"): OpenApiTypes.BINARY,
+            },
+            "not_authenticated",
+            "rules_not_accepted",
+            "not_found",
+            "range_not_satisfiable",
+        ),
+    )
+    def get(self, request: Request, slug: str, name: str) -> HttpResponseBase:
+        competition = access.competition_or_404(request.user, slug)
+        entry = access.file_or_404(competition, name)
+        if not access.may_download(request.user, competition):
+            person(request)
+            raise Refused.rules_not_accepted()
+        return file_response(
+            dict(request.headers),
+            entry.file.open("rb"),
+            name=entry.name,
+            size=entry.size,
+            sha256=entry.sha256,
+        )
+
+
+class CsvRenderer(BaseRenderer):
+    """Lets a request ask for CSV; the view itself writes it."""
+
+    media_type = "text/csv"
+    format = "csv"
+
+
+class BoardView(PublicView):
+    renderer_classes = (JSONRenderer, CsvRenderer)
+
+    @extend_schema(
+        operation_id="leaderboard",
+        tags=["competitions"],
+        summary="See the leaderboard",
+        description=(
+            "Released values only, ranked by them; ties go to who was first. `me` is your team's "
+            "row wherever it stands. `?format=csv` (or `Accept: text/csv`) gives all rows."
+        ),
+        parameters=[
+            SearchQuery,
+            OpenApiParameter("format", enum=["json", "csv"], description="json if left out."),
+        ],
+        responses=responses(
+            {
+                (200, "application/json"): pages_of(
+                    BoardItem, "Board", me=BoardItem(allow_null=True)
+                ),
+                (200, "text/csv"): OpenApiTypes.STR,
+            },
+            "invalid",
+            "competition_not_open",
+            "not_found",
+            "not_acceptable",
+        ),
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        competition = running(request, slug)
+        if request.accepted_renderer.format == CsvRenderer.format:
+            return _csv(competition, request)
+        page = Page.of(request, SearchQuery)
+        board = queries.board(
+            competition,
+            request.user,
+            page=page.number,
+            page_rows=page.size,
+            search=page.search,
+        )
+        mine = BoardItem(board.my_row).data if board.my_row else None
+        rows = BoardItem(board.rows, many=True).data
+        return Response(page.answer(rows, board.total, me=mine))
+
+
+class JoinView(View):
+    @extend_schema(
+        operation_id="join",
+        tags=["teams"],
+        summary="Join a competition",
+        description="Accepts the rules and makes a team, of which you are the captain.",
+        request=JoinBody,
+        responses=responses(
+            {201: TeamDetail},
+            "invalid",
+            "malformed",
+            "not_authenticated",
+            "csrf_failed",
+            "competition_not_open",
+            "deadline_passed",
+            "not_found",
+            "already_joined",
+            "team_name_taken",
+        ),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        competition = running(request, slug)
+        body = JoinBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        user = person(request)
+        team = membership.join(
+            competition=competition,
+            user=user,
+            accept_rules=body.validated_data["accept_rules"],
+            team_name=body.validated_data.get("team_name", user.username),
+        )
+        return Response(_team(team), status=status.HTTP_201_CREATED)
+
+
+class TeamView(View):
+    @extend_schema(
+        operation_id="team",
+        tags=["teams"],
+        summary="See your team",
+        description="Its members and what it may still submit.",
+        responses=responses(
+            {200: TeamDetail},
+            "not_authenticated",
+            "not_a_member",
+            "competition_not_open",
+            "not_found",
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(_team(own_team(request, slug)))
+
+    @extend_schema(
+        operation_id="rename_team",
+        tags=["teams"],
+        summary="Rename your team",
+        description="The captain may. The name is all of a team that can be written.",
+        request=TeamBody,
+        responses=responses(
+            {200: TeamDetail},
+            "invalid",
+            "malformed",
+            "not_authenticated",
+            "csrf_failed",
+            "not_a_member",
+            "captain_only",
+            "competition_not_open",
+            "not_found",
+            "team_name_taken",
+        ),
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        team = own_team(request, slug)
+        body = TeamBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        renamed = membership.rename_team(
+            team=team, user=person(request), name=body.validated_data["name"]
+        )
+        return Response(_team(renamed))
+
+
+class TeamsView(PublicView):
+    @extend_schema(
+        operation_id="teams",
+        tags=["teams"],
+        summary="List the teams of a competition",
+        description="By name. `search` looks in the names.",
+        parameters=[SearchQuery],
+        responses=responses(
+            {200: pages_of(TeamItem, "Team")}, "invalid", "competition_not_open", "not_found"
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        page = Page.of(request, SearchQuery)
+        rows, total = queries.team_rows(running(request, slug), search=page.search, part=page.part)
+        return Response(page.answer(TeamItem(rows, many=True).data, total))
+
+
+class LedgerView(PublicView):
+    @extend_schema(
+        operation_id="ledger",
+        tags=["competitions"],
+        summary="Read the public ledger",
+        description=(
+            "Every answer that left the holdout, the newest first. `hash` is the SHA-256 of the "
+            "entry without it, as JSON with sorted keys and no spaces; each entry holds the hash "
+            "of the one before."
+        ),
+        parameters=[PageQuery],
+        responses=responses(
+            {200: pages_of(LedgerEntry, "Ledger")}, "invalid", "competition_not_open", "not_found"
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        page = Page.of(request)
+        found = queries.ledger(running(request, slug), page=page.number, page_rows=page.size)
+        rows = LedgerEntry(found.entries, many=True).data
+        return Response(page.answer(rows, found.total))
+
+
+def _detail(request: Request, competition: Competition) -> dict[str, object]:
+    """The competition's fields and what goes with them; a draft may lack metric and mechanism."""
+    metric = metrics.METRICS.get(competition.metric)
+    names = (
+        "slug", "title", "tagline", "opens_at", "closes_at", "description", "rules",
+        "rules_version", "data_description", "daily_limit", "total_limit", "team_size",
+        "max_file_bytes", "schema",
+    )  # fmt: skip
+    return {name: getattr(competition, name) for name in names} | {
+        "phase": competition.phase(timezone.now()),
+        "metric": metric.title if metric else "",
+        "direction": metric.direction if metric else "maximize",
+        "mechanism": queries.mechanism_facts(competition),
+        "joined": access.membership_of(request.user, competition) is not None,
+    }
+
+
+def _team(team: Team) -> object:
+    row = {
+        "competition": team.competition.slug,
+        "name": team.name,
+        "members": queries.members(team),
+        "is_baseline": team.is_baseline,
+        "is_verified": team.is_verified,
+        "created_at": team.created_at,
+        "limits": queries.quota(team),
+    }
+    return TeamDetail(row).data
+
+
+def _csv(competition: Competition, request: Request) -> HttpResponse:
+    text = board_csv(queries.whole_board(competition, request.user))
+    name = f"{competition.slug}-leaderboard.csv"
+    return HttpResponse(
+        text,
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

@@ -1,0 +1,105 @@
+"""A team's submissions: send one, list them, see what became of one."""
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard import access, queries
+from leaderboard.api.base import View, own_team, person, running
+from leaderboard.api.paging import Page, PageQuery
+from leaderboard.api.schema import pages_of, responses
+from leaderboard.api.serializers import Limits, NewSubmission, Submission, SubmissionBody
+from leaderboard.api.throttles import UploadThrottle
+from leaderboard.pipeline import intake
+
+
+class SubmissionsView(View):
+    parser_classes = (MultiPartParser,)
+    throttle_classes = (*View.throttle_classes, UploadThrottle)
+
+    @extend_schema(
+        operation_id="submissions",
+        tags=["submissions"],
+        summary="List your team's submissions",
+        description="The newest first.",
+        parameters=[PageQuery],
+        responses=responses(
+            {200: pages_of(Submission, "Submission")},
+            "invalid",
+            "not_authenticated",
+            "not_a_member",
+            "competition_not_open",
+            "not_found",
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        page = Page.of(request)
+        team = own_team(request, slug)
+        rows = Submission(queries.submission_rows(team, page.part), many=True).data
+        return Response(page.answer(rows, team.submissions.count()))
+
+    @extend_schema(
+        operation_id="submit",
+        tags=["submissions"],
+        summary="Submit a prediction file",
+        description=(
+            "Answers at once; a worker scores the file soon after. Ask for the submission at the "
+            "address in the Location header until `is_final`. A file that is wrong becomes "
+            "`rejected`, says what is wrong where, and costs nothing. `limits` is what is left."
+        ),
+        request={"multipart/form-data": SubmissionBody},
+        responses=responses(
+            {201: NewSubmission},
+            "invalid",
+            "malformed",
+            "not_authenticated",
+            "csrf_failed",
+            "not_a_member",
+            "competition_not_open",
+            "deadline_passed",
+            "not_found",
+            "file_too_large",
+            "unsupported_media_type",
+            "file_empty",
+            "daily_limit_reached",
+            "total_limit_reached",
+            "too_many_rejected",
+        ),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        team = own_team(request, slug)
+        body = SubmissionBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        sent = intake.submit(
+            team=team,
+            user=person(request),
+            upload=body.validated_data["file"],
+            message=body.validated_data.get("message", ""),
+            claimed=body.validated_data.get("claimed_score"),
+        )
+        row = queries.submission_row(sent)
+        data = {**Submission(row).data, "limits": Limits(queries.quota(team)).data}
+        where = reverse("api-submission", args=(slug, sent.number))
+        return Response(
+            data,
+            status=status.HTTP_201_CREATED,
+            headers={"Location": request.build_absolute_uri(where)},
+        )
+
+
+class SubmissionView(View):
+    @extend_schema(
+        operation_id="submission",
+        tags=["submissions"],
+        summary="See one submission of your team",
+        description="How far it is, what was released, or what is wrong with the file.",
+        responses=responses(
+            {200: Submission}, "not_authenticated", "competition_not_open", "not_found"
+        ),
+    )
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        found = access.submission_or_404(request.user, running(request, slug), number)
+        return Response(Submission(queries.submission_row(found)).data)

@@ -1,0 +1,35 @@
+"""`python manage.py create_token USERNAME`: a token for scripts, alone on standard output."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from leaderboard.models import User
+from leaderboard.pipeline import tokens
+
+
+class Command(BaseCommand):
+    help = "Makes an API token for a person and prints it; only its hash is kept."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=settings.TOKEN_DAYS,
+            help=f"How long it is accepted (default: {settings.TOKEN_DAYS} days).",
+        )
+
+    def handle(self, *args: Any, username: str, days: int, **options: Any) -> None:
+        if days < 1:
+            raise CommandError("--days is at least 1.")
+        try:
+            user = User.objects.get(username=username, is_active=True)
+        except User.DoesNotExist:
+            raise CommandError(f"There is no active account named {username!r}.") from None
+        issued = tokens.issue(user, days=days)
+        self.stdout.write(issued.text)
+        if issued.expires_at:
+            self.stderr.write(f"Expires on {issued.expires_at:%d %B %Y}.")

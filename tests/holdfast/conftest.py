@@ -1,0 +1,121 @@
+"""A participant's terminal and a server that answers as it is told, without a network."""
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast import cli, client
+
+URL = "https://holdfast.example"
+Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Ran:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Server:
+    """Answers by method and path below /api/v1/; a list of answers is given one after the other."""
+
+    answers: dict[tuple[str, str], Answer | list[Answer]] = field(default_factory=dict)
+    requests: list[httpx.Request] = field(default_factory=list)
+
+    def on(self, method: str, path: str, *answers: Answer) -> None:
+        self.answers[method, path] = list(answers)
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        key = (request.method, request.url.path.removeprefix("/api/v1/"))
+        waiting = self.answers.get(key)
+        if not isinstance(waiting, list):
+            return problem(404, "not_found", "There is no such page.")
+        answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, httpx.Response) else answer(request)
+
+    @property
+    def last(self) -> httpx.Request:
+        return self.requests[-1]
+
+
+def ok(body: Any, status: int = 200) -> httpx.Response:
+    """A success with a JSON body."""
+    return httpx.Response(status, json=body)
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> httpx.Response:
+    """A problem document as the server sends it."""
+    body = {"type": "about:blank", "title": "No", "status": status, "detail": detail, "code": code}
+    return httpx.Response(
+        status, json=body | more, headers={"content-type": "application/problem+json"}
+    )
+
+
+def page(*rows: Any, count: int | None = None, more: bool = False, **extra: Any) -> httpx.Response:
+    """One page of a list."""
+    body = {
+        "count": len(rows) if count is None else count,
+        "next": "more" if more else None,
+        "previous": None,
+        "results": list(rows),
+    }
+    return ok(body | extra)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home of its own, in an empty folder, signed in by the environment."""
+    for name in ("HOLDFAST_URL", "HOLDFAST_TOKEN", "XDG_CONFIG_HOME", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOLDFAST_CONFIG", str(tmp_path / "config" / "config.json"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def signed_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", URL)
+    monkeypatch.setenv("HOLDFAST_TOKEN", "a-token")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    """The server that every command in this test talks to."""
+    fake = Server()
+    monkeypatch.setattr(client, "transport", lambda: httpx.MockTransport(fake.handle))
+    return fake
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `holdfast` with these arguments, and `stdin` as what is typed into a pipe."""
+
+    def run(*arguments: str, stdin: str = "") -> Ran:
+        monkeypatch.setattr(sys, "argv", ["holdfast", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return Ran(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+    return run
