@@ -90,7 +90,7 @@ def check_utf8(data: bytes, problems: Problems) -> None:
     problems.fail(
         Problem(
             "not_utf8",
-            f"Line {line}: byte 0x{byte:02X}{hint}, the file's byte {offset + 1}, is not UTF-8. "
+            f"Line {line}: byte {offset + 1} of the text, 0x{byte:02X}{hint}, is not UTF-8. "
             "Save the file as UTF-8.",
             line=line,
             value=f"0x{byte:02X}",
@@ -203,7 +203,7 @@ def _nul(data: bytes, offset: int) -> Problem:
     line = line_of(data, offset)
     return Problem(
         "binary_file",
-        f"Line {line}: byte {offset + 1} is NUL, so this is not a text file. Upload a CSV file.",
+        f"Line {line}: byte {offset + 1} of the text is NUL, so it isn't text. Upload a CSV file.",
         line=line,
         expected="a CSV file",
     )

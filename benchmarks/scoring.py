@@ -1,0 +1,196 @@
+"""From a prediction file to the mean loss on each split, beside the plain way to do it.
+
+    python -m benchmarks.scoring [ROWS ...]
+
+Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Each case runs in
+its own process, so that peak memory is its own; times are the median of 5 after a warm-up.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scoring.metrics import get
+from scoring.predictions import (
+    Column,
+    RowIds,
+    Schema,
+    Solution,
+    Usage,
+    read_predictions,
+    read_solution,
+)
+
+REPEATS = 5
+PRIVATE_SHARE = 0.7
+SCHEMAS = {
+    "mse": Schema("id", (Column("value", "number"),)),
+    "accuracy": Schema("id", (Column("value", "label", tuple("0123456789")),)),
+    "roc_auc": Schema("id", (Column("value", "probability"),)),
+}
+
+
+@dataclass(frozen=True)
+class Files:
+    """The solution as the plain way reads it, what a worker keeps of a competition, an upload."""
+
+    solution: Path
+    row_ids: Path
+    sealed: Path
+    upload: Path
+
+
+def main() -> None:
+    arguments = _arguments()
+    if arguments.case is not None:
+        print(json.dumps(_case(**json.loads(arguments.case))))
+        return
+    print(
+        f"{'rows':>9} {'ids':<8} {'order':<8} {'metric':<8} {'ours ms':>8} {'plain ms':>8} "
+        f"{'times':>5} {'csv ms':>6} {'ours MB':>7} {'plain MB':>8} {'file MB':>7}"
+    )
+    for rows in arguments.rows:
+        for ids in ("integer", "text"):
+            for order in ("sorted", "shuffled"):
+                _compare(rows, ids, order)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("rows", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _compare(rows: int, ids: str, order: str) -> None:
+    for metric in SCHEMAS:
+        with TemporaryDirectory() as folder:
+            files = _write(Path(folder), rows, ids, order, metric)
+            ours, plain, csv = (_run(files, metric, way) for way in ("ours", "plain", "csv"))
+            print(
+                f"{rows:>9} {ids:<8} {order:<8} {metric:<8} {ours['ms']:>8.1f} "
+                f"{plain['ms']:>8.1f} {plain['ms'] / ours['ms']:>5.1f} {csv['ms']:>6.1f} "
+                f"{ours['mb']:>7.0f} {plain['mb']:>8.0f} {files.upload.stat().st_size / 1e6:>7.1f}",
+                flush=True,
+            )
+
+
+def _write(folder: Path, rows: int, ids: str, order: str, metric: str) -> Files:
+    random = np.random.default_rng(0)
+    names = np.arange(rows) if ids == "integer" else [f"row_{i:08x}" for i in range(rows)]
+    truth = random.random(rows) if metric == "mse" else random.integers(0, 2, rows)
+    guess = random.integers(0, 10, rows) if metric == "accuracy" else random.random(rows)
+    usage = np.where(random.random(rows) < PRIVATE_SHARE, "Private", "Public")
+    files = Files(*(folder / name for name in ("solution.csv", "row_ids", "sealed", "upload.csv")))
+    solution = pd.DataFrame({"id": names, "value": truth, "Usage": usage})
+    solution.to_csv(files.solution, index=False)
+    _write_what_workers_keep(files, SCHEMAS[metric])
+    upload = pd.DataFrame({"id": names, "value": guess})
+    if order == "shuffled":
+        upload = upload.iloc[random.permutation(rows)]
+    upload.to_csv(files.upload, index=False)
+    return files
+
+
+def _write_what_workers_keep(files: Files, schema: Schema) -> None:
+    table = pd.read_csv(files.solution, dtype=str)
+    row_ids = RowIds(table["id"].tolist())
+    files.row_ids.write_bytes(row_ids.to_bytes())
+    solution = read_solution(files.solution.read_bytes(), schema, row_ids)
+    files.sealed.write_bytes(solution.to_bytes())
+
+
+def _run(files: Files, metric: str, way: str) -> dict[str, float]:
+    paths = {name: str(path) for name, path in vars(files).items()}
+    case = json.dumps({"files": paths, "metric": metric, "way": way})
+    command = [sys.executable, "-m", "benchmarks.scoring", "--case", case]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def _case(files: dict[str, str], metric: str, way: str) -> dict[str, float]:
+    """Median milliseconds, and megabytes that the runs added to what the worker keeps anyway."""
+    paths = Files(**{name: Path(path) for name, path in files.items()})
+    work = {"ours": _ours, "plain": _plain, "csv": _csv_alone}[way](paths, metric)
+    held = _memory_mb("VmRSS")
+    _forget_peak()
+    work()
+    times = [_milliseconds(work) for _ in range(REPEATS)]
+    return {"ms": statistics.median(times), "mb": _memory_mb("VmHWM") - held}
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - start)
+
+
+def _forget_peak() -> None:
+    """From now on VmHWM is the peak since now (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _memory_mb(name: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name + ":"))
+
+
+def _ours(files: Files, name: str) -> Callable[[], object]:
+    schema, metric = SCHEMAS[name], get(name)
+    row_ids = RowIds.from_bytes(files.row_ids.read_bytes())
+    solution = Solution.from_bytes(files.sealed.read_bytes())
+    params = metric.parse({})
+
+    def work() -> object:
+        predictions = read_predictions(files.upload.read_bytes(), schema, row_ids)
+        return [
+            metric.measure(predictions, solution, solution.usage == usage, params)
+            for usage in (Usage.PUBLIC, Usage.PRIVATE)
+        ]
+
+    return work
+
+
+def _plain(files: Files, name: str) -> Callable[[], object]:
+    from sklearn import metrics
+
+    score: dict[str, Any] = {
+        "mse": metrics.mean_squared_error,
+        "accuracy": metrics.accuracy_score,
+        "roc_auc": metrics.roc_auc_score,
+    }
+    solution = pd.read_csv(files.solution).sort_values("id").reset_index(drop=True)
+
+    def work() -> object:
+        upload = pd.read_csv(files.upload)
+        if not upload["id"].isin(solution["id"]).all() or len(upload) != len(solution):
+            raise ValueError("ids differ")
+        upload = upload.sort_values("id").reset_index(drop=True)
+        return [
+            score[name](solution["value"][rows], upload["value"][rows])
+            for rows in (solution["Usage"] == "Public", solution["Usage"] == "Private")
+        ]
+
+    return work
+
+
+def _csv_alone(files: Files, name: str) -> Callable[[], object]:
+    from pyarrow import csv
+
+    return lambda: csv.read_csv(files.upload)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Any bytes at all give predictions or a PredictionError that can be shown.
+
+`corpus/` keeps the files that once went wrong or that look as if they might; every run tries them.
+"""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scoring.errors import PROBLEMS_KEPT, PredictionError, SolutionError
+from scoring.predictions import (
+    REJECTIONS,
+    Limits,
+    RowIds,
+    Solution,
+    infer_schema,
+    preview,
+    read_predictions,
+    read_row_ids,
+    read_solution,
+)
+from tests.scoring.files import GOOD, IDS, ROW_IDS, SCHEMA
+
+CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
+LIMITS = Limits(max_bytes=5_000, max_expanded_bytes=20_000, max_rows=100, max_columns=10)
+SOLUTION = GOOD.replace("price\n", "price,Usage\n").replace(".5\n", ".5,Public\n", 5)
+SOLUTION = SOLUTION.replace(".5\n", ".5,Private\n")
+
+
+def check(data: bytes) -> None:
+    """Reads a file as each thing that it could be, and looks at what is said of it."""
+    try:
+        predictions = read_predictions(data, SCHEMA, ROW_IDS, LIMITS)
+    except PredictionError as error:
+        check_error(error)
+    else:
+        assert all(len(values) == len(IDS) for values in predictions.columns.values())
+        assert np.isfinite(predictions.columns["price"]).all()
+        assert {*predictions.columns["label"]} <= {*range(10)}
+        assert ((predictions.columns["p"] >= 0) & (predictions.columns["p"] <= 1)).all()
+    for read in (
+        lambda: read_row_ids(data, SCHEMA, LIMITS),
+        lambda: preview(data, SCHEMA, limits=LIMITS),
+        lambda: infer_schema(data, LIMITS),
+        lambda: read_solution(data, SCHEMA, ROW_IDS, LIMITS),
+    ):
+        try:
+            read()
+        except SolutionError as error:
+            check_error(error)
+
+
+def check_error(error: PredictionError | SolutionError) -> None:
+    assert 1 <= len(error.problems) <= PROBLEMS_KEPT
+    assert error.total >= len(error.problems)
+    for problem in error.problems:
+        assert problem.code in REJECTIONS
+        assert problem.message.isprintable()
+        assert len(problem.message) < 1_000
+        json.dumps(problem.to_json(), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_the_corpus(path: Path) -> None:
+    check(path.read_bytes())
+
+
+def test_the_corpus_is_there() -> None:
+    assert len(CORPUS) >= 20
+
+
+@given(st.binary(max_size=300))
+@example(b"\x1f\x8b")
+@example(b'"')
+def test_any_bytes(data: bytes) -> None:
+    check(data)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_after_a_good_header(data: bytes) -> None:
+    check(b"id,label,p,price\n" + data)
+
+
+@given(st.binary(max_size=100), st.integers(0, 100))
+def test_any_bytes_in_gzip(data: bytes, cut: int) -> None:
+    packed = gzip.compress(GOOD.encode() + data)
+    check(packed)
+    check(packed[: len(packed) - cut])
+    check(packed[:cut] + data + packed[cut:])
+
+
+@given(st.text(max_size=100), st.integers(0, len(GOOD)))
+def test_any_text_within_a_good_file(text: str, place: int) -> None:
+    check((GOOD[:place] + text + GOOD[place:]).encode("utf-8", "replace"))
+
+
+EDIT = st.tuples(
+    st.integers(0, len(SOLUTION)),
+    st.integers(0, 30),
+    st.binary(max_size=3) | st.sampled_from([b",", b"\n", b'"', b"\r", b"nan", b"1e999", b"\0"]),
+)
+
+
+@given(st.sampled_from([GOOD, SOLUTION]), st.lists(EDIT, min_size=1, max_size=6))
+def test_mutated_files(text: str, edits: list[tuple[int, int, bytes]]) -> None:
+    data = text.encode()
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    check(data)
+
+
+STORED_SOLUTION = read_solution(SOLUTION.encode(), SCHEMA, ROW_IDS).to_bytes()
+STORED_IDS = ROW_IDS.to_bytes()
+
+
+@given(st.lists(st.tuples(st.integers(0, len(STORED_SOLUTION)), st.binary(max_size=4)), max_size=5))
+def test_stored_solutions_are_read_back_strictly(edits: list[tuple[int, bytes]]) -> None:
+    data = STORED_SOLUTION
+    for place, written in edits:
+        data = data[:place] + written + data[place + len(written) :]
+    try:
+        Solution.from_bytes(data)
+    except SolutionError as error:
+        check_error(error)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(STORED_IDS)), st.binary(max_size=4)), max_size=5))
+def test_stored_row_ids_are_read_back_strictly(edits: list[tuple[int, bytes]]) -> None:
+    data = STORED_IDS
+    for place, written in edits:
+        data = data[:place] + written + data[place + len(written) :]
+    try:
+        RowIds.from_bytes(data)
+    except SolutionError as error:
+        check_error(error)

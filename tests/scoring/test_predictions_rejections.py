@@ -1,0 +1,583 @@
+"""What is wrong with a prediction file is named: code, line, column, value, what was expected."""
+
+import gzip
+import json
+
+import pytest
+
+from scoring.errors import PredictionError
+from scoring.predictions import REJECTIONS, Column, Limits, RowIds, Schema, read_predictions
+from tests.scoring.files import (
+    GOOD,
+    HEADER,
+    IDS,
+    ROW_IDS,
+    SCHEMA,
+    problem,
+    rejection,
+    rows_of,
+    with_line,
+)
+
+
+def with_header(header: str) -> str:
+    return with_line(1, header)
+
+
+# file -> code, line, column, message
+REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
+    "nothing": ("", "file_empty", None, None, "The file is empty."),
+    "blank lines": (" \n\r\n\t\n", "file_empty", None, None, "The file is empty."),
+    "a mark alone": ("\ufeff", "file_empty", None, None, "The file is empty."),
+    "blank lines and a mark": ("\ufeff\n\n", "file_empty", None, None, "The file is empty."),
+    "header only": (HEADER, "no_rows", None, None, "The file has a header and no rows."),
+    "xlsx": (
+        b"PK\x03\x04\x14\0[Content_Types].xml xl/workbook.xml",
+        "binary_file",
+        None,
+        None,
+        "This is an Excel workbook (.xlsx), not a CSV file. Save the table as CSV (UTF-8).",
+    ),
+    "zip": (
+        b"PK\x03\x04\x14\0a.csv",
+        "binary_file",
+        None,
+        None,
+        "This is a zip archive, not a CSV file. Save the table as CSV (UTF-8).",
+    ),
+    "parquet": (
+        b"PAR1\x15\x04",
+        "binary_file",
+        None,
+        None,
+        "This is a Parquet file, not a CSV file. Save the table as CSV (UTF-8).",
+    ),
+    "pdf": (
+        b"%PDF-1.7\n",
+        "binary_file",
+        None,
+        None,
+        "This is a PDF, not a CSV file. Save the table as CSV (UTF-8).",
+    ),
+    "NUL": (
+        with_line(3, "11,1,0.\x0011,11.5"),
+        "binary_file",
+        3,
+        None,
+        "Line 3: byte 40 of the text is NUL, so it isn't text. Upload a CSV file.",
+    ),
+    "UTF-16": (
+        GOOD.encode("utf-16"),
+        "not_utf8",
+        None,
+        None,
+        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
+    ),
+    "UTF-16 without a mark": (
+        GOOD.encode("utf-16-be"),
+        "not_utf8",
+        None,
+        None,
+        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
+    ),
+    "Windows-1252": (
+        with_line(3, "é11,1,0.11,11.5").encode("cp1252"),
+        "not_utf8",
+        3,
+        None,
+        (
+            "Line 3: byte 33 of the text, 0xE9 ('é' in Windows-1252?), is not UTF-8. "
+            "Save the file as UTF-8."
+        ),
+    ),
+    "a header in Windows-1252": (
+        with_header("id,é,p,price").encode("cp1252"),
+        "not_utf8",
+        1,
+        None,
+        (
+            "Line 1: byte 4 of the text, 0xE9 ('é' in Windows-1252?), is not UTF-8. "
+            "Save the file as UTF-8."
+        ),
+    ),
+    "a cut character": (
+        GOOD.encode() + b"\xe2\x82",
+        "not_utf8",
+        22,
+        None,
+        (
+            "Line 22: byte 318 of the text, 0xE2 ('â' in Windows-1252?), is not UTF-8. "
+            "Save the file as UTF-8."
+        ),
+    ),
+    "a cut gzip": (
+        gzip.compress(GOOD.encode())[:-9],
+        "gzip_damaged",
+        None,
+        None,
+        "The gzip file is cut off.",
+    ),
+    "a damaged gzip": (
+        b"\x1f\x8b\x08\x00" + bytes(20) + b"\xff" * 20,
+        "gzip_damaged",
+        None,
+        None,
+        "The gzip file is damaged.",
+    ),
+    "a web page": (
+        "<!DOCTYPE html>\n<html>",
+        "not_csv",
+        1,
+        None,
+        "This is a web page or XML, not a CSV file.",
+    ),
+    "JSON": ('[{"id": 10, "p": 1}]', "not_csv", 1, None, "This is JSON, not a CSV file."),
+    "semicolons": (
+        GOOD.replace(",", ";"),
+        "wrong_delimiter",
+        1,
+        None,
+        "Line 1: columns are separated by semicolons; use commas.",
+    ),
+    "tabs": (
+        GOOD.replace(",", "\t"),
+        "wrong_delimiter",
+        1,
+        None,
+        "Line 1: columns are separated by tabs; use commas.",
+    ),
+    "no header": (
+        "\n".join(rows_of()),
+        "header_missing",
+        1,
+        None,
+        "Line 1 is a row of data; the header 'id,label,p,price' is missing.",
+    ),
+    "a missing column": (
+        "\n".join(line.rsplit(",", 1)[0] for line in GOOD.splitlines()),
+        "missing_column",
+        1,
+        "price",
+        (
+            "Line 1: the column 'price' is missing; the header has to be 'id,label,p,price', in "
+            "any order."
+        ),
+    ),
+    "a misspelt column": (
+        with_header("id,lable,p,price"),
+        "misspelt_column",
+        1,
+        "label",
+        "Line 1: the column 'lable' has to be called 'label'.",
+    ),
+    "another case": (
+        with_header("ID,label,p,price"),
+        "misspelt_column",
+        1,
+        "id",
+        "Line 1: the column 'ID' has to be called 'id', in this case.",
+    ),
+    "spaces in the header": (
+        with_header("id, label,p,price"),
+        "misspelt_column",
+        1,
+        "label",
+        "Line 1: the column ' label' has to be called 'label', without spaces around it.",
+    ),
+    "an extra column": (
+        "\n".join(f"{line},1" for line in GOOD.splitlines()).replace(",1", ",weight", 1),
+        "extra_column",
+        1,
+        "weight",
+        "Line 1: the column 'weight' isn't expected; the columns are 'id', 'label', 'p', 'price'.",
+    ),
+    "a pandas index": (
+        "\n".join(f"{i},{line}" for i, line in enumerate(GOOD.splitlines())).replace("0", "", 1),
+        "extra_column",
+        1,
+        "",
+        (
+            "Line 1: column 1 has no name (pandas: write with `index=False`); the columns are "
+            "'id', 'label', 'p', 'price'."
+        ),
+    ),
+    "a doubled column": (
+        "\n".join(f"{line},{line.split(',')[2]}" for line in GOOD.splitlines()),
+        "duplicate_column",
+        1,
+        "p",
+        "Line 1: the column 'p' is there 2 times.",
+    ),
+    "too few cells": (
+        with_line(5, "13,3,0.13"),
+        "ragged_row",
+        5,
+        None,
+        "Line 5 has 3 cells, the header has 4.",
+    ),
+    "one cell": (with_line(5, "13"), "ragged_row", 5, None, "Line 5 has 1 cell, the header has 4."),
+    "a decimal comma makes a cell": (
+        with_line(5, "13,3,0.13,13,5"),
+        "ragged_row",
+        5,
+        None,
+        "Line 5 has 5 cells, the header has 4 (a decimal comma? Write 0.5, not 0,5).",
+    ),
+    "an open quote": (
+        with_line(5, '13,3,"0.13,13.5'),
+        "broken_quotes",
+        5,
+        None,
+        (
+            "Line 5: a quoted cell that starts here doesn't end, or goes on after its closing "
+            'quote. Double the quotes inside a cell ("") or leave them out.'
+        ),
+    ),
+    "text after a quote": (
+        with_line(5, '13,3,"0.13" ,13.5'),
+        "broken_quotes",
+        5,
+        None,
+        (
+            "Line 5: a quoted cell that starts here doesn't end, or goes on after its closing "
+            'quote. Double the quotes inside a cell ("") or leave them out.'
+        ),
+    ),
+    "a missing row": (
+        GOOD.replace("13,3,0.13,13.5\n", ""),
+        "missing_id",
+        None,
+        "id",
+        "1 id of the sample file's 20 is missing: '13'.",
+    ),
+    "many missing rows": (
+        "\n".join([HEADER, *rows_of(IDS[:-7])]),
+        "missing_id",
+        None,
+        "id",
+        "7 ids of the sample file's 20 are missing: '23', '24', '25', '26', '27', ….",
+    ),
+    "an id twice": (
+        GOOD + "13,3,0.13,13.5\n",
+        "duplicate_id",
+        22,
+        "id",
+        "Line 22, column `id`: the id '13' is on line 5 already.",
+    ),
+    "an id too many": (
+        GOOD + "99,9,0.5,1\n",
+        "unknown_id",
+        22,
+        "id",
+        "Line 22, column `id`: '99' is no id of the sample file.",
+    ),
+    "an empty id": (
+        GOOD + ",9,0.5,1\n",
+        "empty_id",
+        22,
+        "id",
+        "Line 22, column `id`: the id is empty.",
+    ),
+    "an empty number": (
+        with_line(5, "13,3,,13.5"),
+        "empty_cell",
+        5,
+        "p",
+        "Line 5, column `p`: the cell is empty; give a number.",
+    ),
+    "an empty label": (
+        with_line(5, "13,,0.13,13.5"),
+        "empty_cell",
+        5,
+        "label",
+        "Line 5, column `label`: the cell is empty; give one of 0-9.",
+    ),
+    "NaN": (
+        with_line(5, "13,3,NaN,13.5"),
+        "missing_value",
+        5,
+        "p",
+        "Line 5, column `p`: 'NaN' is no value; every row needs a number.",
+    ),
+    "infinity": (
+        with_line(5, "13,3,0.13,-inf"),
+        "infinite",
+        5,
+        "price",
+        "Line 5, column `price`: '-inf' is infinite; give a finite number.",
+    ),
+    "an overflow": (
+        with_line(5, "13,3,0.13,1e400"),
+        "number_too_large",
+        5,
+        "price",
+        (
+            "Line 5, column `price`: '1e400' is beyond a 64-bit floating-point number (1.8e308 at "
+            "most)."
+        ),
+    ),
+    "thousands": (
+        with_line(5, '13,3,0.13,"1,234.5"'),
+        "thousands_separator",
+        5,
+        "price",
+        "Line 5, column `price`: '1,234.5' has thousands separators; write 1234.5.",
+    ),
+    "underscores": (
+        with_line(5, "13,3,0.13,1_234"),
+        "thousands_separator",
+        5,
+        "price",
+        "Line 5, column `price`: '1_234' has thousands separators; write 1234.",
+    ),
+    "a decimal comma": (
+        with_line(5, '13,3,"0,13",13.5'),
+        "decimal_comma",
+        5,
+        "p",
+        "Line 5, column `p`: '0,13' has a decimal comma; write 0.13.",
+    ),
+    "a percentage": (
+        with_line(5, "13,3,13%,13.5"),
+        "not_a_number",
+        5,
+        "p",
+        "Line 5, column `p`: '13%' is not a number; write 0.5, not 50%.",
+    ),
+    "hexadecimal": (
+        with_line(5, "13,3,0.13,0x10"),
+        "not_a_number",
+        5,
+        "price",
+        "Line 5, column `price`: '0x10' is not a number.",
+    ),
+    "digits of another script": (
+        with_line(5, "13,3,0.13,١٢"),
+        "not_a_number",
+        5,
+        "price",
+        "Line 5, column `price`: '١٢' is not a number.",
+    ),
+    "a probability above 1": (
+        with_line(5, "13,3,1.0000001,13.5"),
+        "probability_out_of_range",
+        5,
+        "p",
+        "Line 5, column `p`: '1.0000001' is not a probability from 0 to 1.",
+    ),
+    "a negative probability": (
+        with_line(5, "13,3,-1e-9,13.5"),
+        "probability_out_of_range",
+        5,
+        "p",
+        "Line 5, column `p`: '-1e-9' is not a probability from 0 to 1.",
+    ),
+    "an unknown label": (
+        with_line(5, "13,cat,0.13,13.5"),
+        "unknown_label",
+        5,
+        "label",
+        "Line 5, column `label`: 'cat' is not one of 0-9.",
+    ),
+    "a label as a float": (
+        with_line(5, "13,3.0,0.13,13.5"),
+        "unknown_label",
+        5,
+        "label",
+        "Line 5, column `label`: '3.0' is not one of 0-9; did you mean '3'?",
+    ),
+    "a label with a space": (
+        with_line(5, "13,3 ,0.13,13.5"),
+        "unknown_label",
+        5,
+        "label",
+        "Line 5, column `label`: '3 ' is not one of 0-9; did you mean '3'?",
+    ),
+    "a long cell": (
+        with_line(5, f"13,{'3' * 1001},0.13,13.5"),
+        "cell_too_long",
+        5,
+        "label",
+        "Line 5, column `label`: the cell has 1001 characters; 1000 are the limit.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REJECTED.values(), ids=REJECTED.keys())
+def test_the_problem_is_named_exactly(
+    case: tuple[str | bytes, str, int | None, str | None, str],
+) -> None:
+    file, code, line, column, message = case
+    found = problem(file)
+    assert (found.code, found.line, found.column) == (code, line, column)
+    assert found.message == message
+    json.dumps(found.to_json(), ensure_ascii=False).encode()
+
+
+def test_every_code_is_listed() -> None:
+    assert {case[1] for case in REJECTED.values()} <= set(REJECTIONS)
+
+
+LINE_ENDS = {"LF": "\n", "CR LF": "\r\n", "CR": "\r"}
+
+
+@pytest.mark.parametrize("end", LINE_ENDS.values(), ids=LINE_ENDS.keys())
+def test_lines_are_counted_with_every_line_end(end: str) -> None:
+    assert problem(with_line(7, "15,x,0.15,15.5").replace("\n", end)).line == 7
+
+
+def test_lines_are_counted_over_blank_ones_and_a_byte_order_mark() -> None:
+    assert problem("\ufeff\n" + with_line(7, "\n\n15,x,0.15,15.5")).line == 10
+
+
+def test_lines_are_counted_over_line_ends_in_quotes() -> None:
+    schema = Schema("id", (Column("x", "number"),))
+    row_ids = RowIds(["a\r\nb", "c\nd", "e"])
+    found = problem('id,x\n"a\r\nb",1\n"c\nd",2\ne,three\n', schema, row_ids)
+    assert (found.line, found.message) == (6, "Line 6, column `x`: 'three' is not a number.")
+
+
+def test_a_record_of_several_lines_is_named_by_its_first() -> None:
+    schema = Schema("id", (Column("x", "number"),))
+    assert problem('id,x\n"a\n\nb",y\nc,1\n', schema, RowIds(["a\n\nb", "c"])).line == 2
+
+
+def test_a_repeated_problem_is_told_once_with_its_lines() -> None:
+    text = GOOD
+    for number in (3, 6, 9, 12):
+        text = text.replace(f"{number + 8},{(number + 8) % 10},", f"{number + 8},cat ,")
+    error = rejection(text)
+    assert error.total == 4
+    assert [each.message for each in error.problems] == [
+        "Line 3, column `label`: 'cat ' is not one of 0-9. 3 more lines like it (6, 9, 12)."
+    ]
+
+
+def test_many_lines_alike_are_cut_short() -> None:
+    error = rejection(GOOD.replace(",0.", ",7."))
+    assert error.total == 20
+    assert error.problems[0].message == (
+        "Line 2, column `p`: '7.10' is not a probability from 0 to 1. "
+        "19 more lines like it (3, 4, 5, 6, 7, …)."
+    )
+
+
+def test_different_wrong_labels_are_told_apart_up_to_ten() -> None:
+    rows = [f"{each},class {each},0.5,1" for each in IDS]
+    error = rejection("\n".join([HEADER, *rows]))
+    assert error.total == 20
+    assert [each.line for each in error.problems] == list(range(2, 12))
+
+
+def test_every_kind_of_problem_is_among_the_first_ten() -> None:
+    rows = [f"{each},class {each},0.5,1" for each in IDS[:-3]]
+    rows += ["27,1,2,1", "28,1,0.5,nan", "28,1,0.5", "spam,1,0.5,1"]
+    error = rejection("\n".join([HEADER, *rows]))
+    assert len(error.problems) == 10
+    assert {each.code for each in error.problems} == {
+        "unknown_label",
+        "probability_out_of_range",
+        "missing_value",
+        "ragged_row",
+        "unknown_id",
+        "missing_id",
+    }
+    lines = [each.line for each in error.problems]
+    assert lines == sorted(lines, key=lambda line: line or 99)
+
+
+def test_a_header_is_explained_as_a_whole() -> None:
+    error = rejection(with_header("ID,lable,q,q"))
+    assert [(each.code, each.column) for each in error.problems] == [
+        ("misspelt_column", "id"),
+        ("extra_column", "q"),
+        ("missing_column", "p"),
+        ("misspelt_column", "label"),
+        ("missing_column", "price"),
+    ]
+
+
+def test_a_swapped_id_is_unknown_and_another_missing() -> None:
+    error = rejection(with_line(5, "130,3,0.13,13.5"))
+    assert [each.code for each in error.problems] == ["unknown_id", "missing_id"]
+
+
+def test_a_duplicate_in_place_of_another_is_found() -> None:
+    error = rejection(with_line(5, "12,3,0.13,13.5"))
+    assert [each.code for each in error.problems] == ["duplicate_id", "missing_id"]
+
+
+def test_a_ragged_row_is_not_a_missing_one() -> None:
+    assert [each.code for each in rejection(with_line(5, "13,3")).problems] == ["ragged_row"]
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("013", "; did you mean '13'?"),
+        ("13.0", "; did you mean '13'?"),
+        ("+13", "; did you mean '13'?"),
+        (" 13", " and has spaces around it; did you mean '13'?"),
+    ],
+)
+def test_an_id_is_compared_as_text_with_a_hint(written: str, hint: str) -> None:
+    found = rejection(with_line(5, f"{written},3,0.13,13.5")).problems[0]
+    assert found.code == "unknown_id"
+    assert found.expected == "13"
+    assert found.message.endswith(f"'{written}' is no id of the sample file{hint}")
+
+
+def test_a_mistyped_text_id_gets_a_suggestion() -> None:
+    schema = Schema("id", (Column("x", "number"),))
+    row_ids = RowIds(["image_0001", "picture_77"])
+    found = rejection("id,x\nimage_0001,1\npictur_77,2\n", schema, row_ids).problems[0]
+    assert found.expected == "picture_77"
+
+
+def test_labels_of_another_case_or_nearly_right_get_a_suggestion() -> None:
+    schema = Schema("id", (Column("pet", "label", ("cat", "guinea pig")),))
+    error = rejection("id,pet\na,Cat\nb,guinea pg\nc,dog\n", schema, RowIds(["a", "b", "c"]))
+    assert [each.message.partition(" is not ")[2] for each in error.problems] == [
+        "one of cat, guinea pig; did you mean 'cat'?",
+        "one of cat, guinea pig; did you mean 'guinea pig'?",
+        "one of cat, guinea pig.",
+    ]
+
+
+def test_values_are_shown_short_and_without_invisible_characters() -> None:
+    found = problem(with_line(5, "13,\u202egnp\x1b[31m" + "x" * 500 + ",0.13,13.5"))
+    assert found.value is not None
+    assert len(found.value) < 100
+    assert found.message.isprintable()
+
+
+LIMITED = {
+    "bytes": (Limits(max_bytes=100), "too_many_bytes"),
+    "rows": (Limits(max_rows=19), "too_many_rows"),
+    "columns": (Limits(max_columns=3), "too_many_columns"),
+}
+
+
+@pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED.keys())
+def test_limits_hold_for_good_files_too(case: tuple[Limits, str]) -> None:
+    with pytest.raises(PredictionError) as caught:
+        read_predictions(GOOD.encode(), SCHEMA, ROW_IDS, case[0])
+    assert [each.code for each in caught.value.problems] == [case[1]]
+
+
+def test_a_gzip_bomb_is_not_expanded() -> None:
+    bomb = gzip.compress(bytes(2**24))
+    limits = Limits(max_bytes=len(bomb), max_expanded_bytes=2**20)
+    with pytest.raises(PredictionError) as caught:
+        read_predictions(bomb, SCHEMA, ROW_IDS, limits)
+    assert caught.value.problems[0].message == (
+        "The file expands to more than 1 MiB, which is the limit."
+    )
+
+
+def test_an_endless_line_is_named() -> None:
+    assert problem(GOOD + "9" * 2**22 + "9").code == "line_too_long"
+
+
+def test_a_quote_that_is_never_closed_is_found_in_a_long_file() -> None:
+    assert problem(with_line(5, '13,3,"0.13,13.5') + "1,2,3,4\n" * 50_000).code == "broken_quotes"
