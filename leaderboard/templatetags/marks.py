@@ -4,6 +4,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from leaderboard.models import Kind
+
 register = template.Library()
 
 _CIRCLE = '<circle cx="8" cy="8" r="6.25" fill="none" stroke="currentColor" stroke-width="1.75"/>'
@@ -65,3 +67,9 @@ def mark(name: str) -> SafeString:
 def state(name: str, word: str) -> SafeString:
     """Shape and word of a state, in its colour."""
     return format_html('<span class="state state-{}">{} {}</span>', name, mark(name), word)
+
+
+@register.simple_tag
+def answer(kind: str) -> SafeString:
+    """What the mechanism said, as shape and word."""
+    return state(kind, Kind(kind).label)

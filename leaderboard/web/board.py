@@ -14,7 +14,6 @@ from leaderboard.queries import BoardPage, BoardRow, Interval, Scale, Step
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
 from leaderboard.web.charts.steps import Series, StepChart, step_chart
-from leaderboard.words import KIND_WORDS
 
 CHART_TEAMS = 5
 NEIGHBOURS = 2
@@ -32,7 +31,6 @@ class Line:
     row: BoardRow
     mark: Mark | None
     alternative: str
-    answer: str
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def draw(competition: Competition, rows: Sequence[BoardRow]) -> Board:
     estimates = [_estimate(row, shared) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     lines = (
-        Line(row, mark, _alternative(row, reads), KIND_WORDS[row.last_kind])
+        Line(row, mark, _alternative(row, reads))
         for row, mark in zip(rows, plot.marks, strict=True)
     )
     known = [each for each in estimates if each]

@@ -12,7 +12,7 @@ from typing import Protocol
 from leaderboard.web.charts.axis import Axis, number_axis
 
 # Certificates are often much wider than all scores; this share of the axis on each side is theirs.
-_CERTIFICATE_ROOM = 0.45
+_CERTIFICATE_ROOM = 0.15
 # A score this many quartile distances or whiskers away from the rest is shown at the edge.
 _FAR_AWAY = 4.0
 _PADDING = 0.03
