@@ -88,6 +88,15 @@ def may_organize(user: Person, competition: Competition) -> bool:
     return user.is_superuser or competition.organizers.filter(pk=user.pk).exists()
 
 
+def organized_competitions(user: Person) -> QuerySet[Competition]:
+    """The competitions that this person runs; an operator runs all."""
+    if not isinstance(user, User):
+        return Competition.objects.none()
+    if user.is_superuser:
+        return Competition.objects.all()
+    return Competition.objects.filter(organizers=user)
+
+
 def may_download(user: Person, competition: Competition) -> bool:
     """Public files are for those who accepted the rules, and for organizers."""
     return membership_of(user, competition) is not None or may_organize(user, competition)

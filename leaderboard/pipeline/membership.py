@@ -16,7 +16,7 @@ INVITATION_DAYS = 14
 def join(*, competition: Competition, user: User, accept_rules: bool, team_name: str) -> Team:
     """Accepts the rules and makes a team of one. Raises Refused."""
     _check_may_join(competition, user, accept_rules)
-    name = _clean_name(team_name)
+    name = clean_team_name(team_name)
     try:
         with transaction.atomic():
             team = Team.objects.create(competition=competition, name=name, captain=user)
@@ -58,7 +58,7 @@ def accept_rules_again(*, membership: Membership) -> None:
 def rename_team(*, team: Team, user: User, name: str) -> Team:
     """Gives the team another name. Raises Refused."""
     _check_captain(team, user)
-    cleaned = _clean_name(name)
+    cleaned = clean_team_name(name)
     try:
         with transaction.atomic():
             Team.objects.filter(pk=team.pk).update(name=cleaned)
@@ -122,7 +122,8 @@ def _check_captain(team: Team, user: User) -> None:
         )
 
 
-def _clean_name(name: str) -> str:
+def clean_team_name(name: str) -> str:
+    """The name with single spaces. Raises Refused where it is empty, invisible or too long."""
     cleaned = " ".join(name.split())
     if not cleaned or not cleaned.isprintable():
         raise Refused.invalid("team_name", "Give the team a name of visible characters.")

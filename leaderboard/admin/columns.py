@@ -1,0 +1,61 @@
+"""The columns of a prediction file as lines of text that an organizer types.
+
+One line a column: `name: probability`, `name: number`, or `name: label: first, second, third`. A
+class with commas, quotes or spaces around it stands in double quotes, a quote in it is doubled.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scoring.errors import ParameterError
+from scoring.predictions import Column, Schema
+
+_LINE = re.compile(r"(?P<name>.+?)\s*:\s*(?P<kind>label|probability|number)\s*(:(?P<classes>.*))?")
+_CLASS = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",][^,]*|))\s*(?:,|$)')
+
+
+def read_columns(text: str) -> tuple[Column, ...]:
+    """The columns of a text. Raises ParameterError naming the line."""
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    return tuple(_column(number, line) for number, line in lines if line)
+
+
+def write_columns(schema: Schema) -> str:
+    """The text that `read_columns` turns back into the schema's columns."""
+    return "\n".join(_line(column) for column in schema.columns)
+
+
+def _column(number: int, line: str) -> Column:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise ParameterError(
+            "columns",
+            f"Line {number}: write “name: kind”, where the kind is label, probability or number.",
+        )
+    try:
+        return Column(match["name"], match["kind"], _classes(match["classes"] or ""))  # type: ignore[arg-type]  # one of the three, by the pattern
+    except ParameterError as error:
+        raise ParameterError("columns", f"Line {number}: {error.message}") from None
+
+
+def _classes(text: str) -> tuple[str, ...]:
+    classes, position, text = list[str](), 0, text.strip()
+    while position < len(text):
+        match = _CLASS.match(text, position)
+        if match is None:
+            raise ParameterError("columns", "a class begins with a quote and has none at its end.")
+        quoted = match["quoted"]
+        classes.append(match["plain"].strip() if quoted is None else quoted.replace('""', '"'))
+        position = match.end()
+    return tuple(classes)
+
+
+def _line(column: Column) -> str:
+    start = f"{column.name}: {column.kind}"
+    return f"{start}: {', '.join(map(_written, column.classes))}" if column.classes else start
+
+
+def _written(label: str) -> str:
+    plain = label == label.strip() and not set(label) & {",", '"'}
+    return label if plain else '"' + label.replace('"', '""') + '"'

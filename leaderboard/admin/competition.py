@@ -1,0 +1,172 @@
+"""Competitions: the list, the settings, and the pages of the steps that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model
+from django.forms import ModelForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from leaderboard import setup
+from leaderboard.admin import budget, files, opening, preview, schema, scoring, solution
+from leaderboard.admin.scope import OwnedAdmin, has_role, signed_in
+from leaderboard.admin.settings_form import SettingsForm
+from leaderboard.admin.steps import frame, next_url
+from leaderboard.models import Competition, Submission
+from leaderboard.templatetags.marks import state
+
+View = Callable[..., HttpResponse]
+
+_PAGES: tuple[tuple[str, str, View], ...] = (
+    ("schema/", "schema", schema.page),
+    ("scoring/", "scoring", scoring.page),
+    ("files/", "files", files.page),
+    ("files/<int:file_id>/remove/", "files_remove", files.remove),
+    ("solution/", "solution", solution.page),
+    ("solution/withdraw/", "solution_withdraw", solution.withdraw),
+    ("opening/", "opening", opening.page),
+    ("opening/open/", "open", opening.open_now),
+    ("opening/draft/", "draft", opening.back_to_draft),
+    ("budget/", "budget", budget.page),
+)
+
+
+@admin.register(Competition)
+class CompetitionAdmin(OwnedAdmin[Competition]):
+    form = SettingsForm
+    competition_path = "pk"
+    list_display = ("title", "slug", "phase", "opens_at", "closes_at", "visibility")
+    list_filter = ("visibility",)
+    search_fields = ("title", "slug")
+    change_form_template = "admin/competition/settings.html"
+
+    def competition_of(self, obj: Competition) -> Competition:
+        return obj
+
+    @admin.display(description="Phase")
+    def phase(self, obj: Competition) -> SafeString:
+        phase = obj.phase(timezone.now())
+        return state(phase.value, phase.label)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return has_role(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Until somebody submits; after that the ledger is kept."""
+        if not isinstance(obj, Competition) or not self.is_mine(request, obj):
+            return False
+        return not Submission.objects.filter(team__competition=obj).exists()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Competition | None = None) -> Any:
+        rules = ("rules", "ask_again") if obj else ("rules",)
+        return (
+            ("Name", {"fields": ("title", "slug", "tagline")}),
+            ("Times", {"fields": ("opens_at", "closes_at")}),
+            ("Texts", {"fields": ("description", *rules, "data_description")}),
+            ("People", {"fields": ("visibility", "invited_names", "organizer_names")}),
+            ("Limits", {"fields": ("daily_limit", "total_limit", "team_size", "max_file_bytes")}),
+        )
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Competition | None = None
+    ) -> tuple[str, ...]:
+        return ("slug",) if obj and obj.opened_by_organizer_at else ()
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Competition | None = None,
+        change: bool = False,
+        **kwargs: Any,
+    ) -> type[ModelForm[Competition]]:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.user = signed_in(request)  # type: ignore[attr-defined]  # a class of its own per request
+        return form
+
+    def get_prepopulated_fields(
+        self, request: HttpRequest, obj: Competition | None = None
+    ) -> dict[str, Sequence[str]]:
+        return {} if obj else {"slug": ("title",)}
+
+    def save_model(
+        self, request: HttpRequest, obj: Competition, form: ModelForm[Competition], change: bool
+    ) -> None:
+        if form.cleaned_data.get("ask_again"):
+            obj.rules_version += 1
+        super().save_model(request, obj, form, change)
+
+    def save_related(
+        self, request: HttpRequest, form: ModelForm[Competition], formsets: Any, change: bool
+    ) -> None:
+        super().save_related(request, form, formsets, change)
+        form.instance.organizers.set(form.cleaned_data["organizer_names"])
+        form.instance.invited.set(form.cleaned_data["invited_names"])
+
+    def response_add(
+        self, request: HttpRequest, obj: Competition, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        self.message_user(request, "Saved as a draft that only you see.", messages.SUCCESS)
+        return HttpResponseRedirect(next_url(obj, "change"))
+
+    def response_change(self, request: HttpRequest, obj: Competition) -> HttpResponse:
+        self.message_user(request, "Saved.", messages.SUCCESS)
+        return redirect("admin:leaderboard_competition_change", obj.pk)
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Competition | None = None,
+    ) -> HttpResponse:
+        extra = frame(obj, "change") if obj else {"title": "New competition"}
+        return super().render_change_form(request, context | extra, add, change, form_url, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes with a competition that nobody has submitted to."""
+        (competition,) = objs
+        listed = [
+            format_html("{}: the competition, its texts and settings", competition),
+            f"{competition.files.count()} files",
+            f"{competition.holdouts.count()} sealed solutions",
+            f"{competition.teams.count()} teams",
+        ]
+        return listed, {}, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Competition) -> None:
+        setup.delete_competition(obj)
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = [
+            path(f"<int:object_id>/{address}", self._own(view), name=f"{_PREFIX}_{name}")
+            for address, name, view in _PAGES
+        ]
+        texts = path(
+            "preview/", self.admin_site.admin_view(preview.page), name=f"{_PREFIX}_preview"
+        )
+        return [texts, *pages, *super().get_urls()]
+
+    def _own(self, view: View) -> View:
+        """The view of one competition, for its organizers; to others it doesn't exist."""
+
+        def wrapper(request: HttpRequest, object_id: int, **kwargs: Any) -> HttpResponse:
+            competition = self.get_queryset(request).filter(pk=object_id).first()
+            if competition is None:
+                raise Http404("There is no such competition.")
+            return view(request, competition, self, **kwargs)
+
+        return self.admin_site.admin_view(update_wrapper(wrapper, view))
+
+
+_PREFIX = "leaderboard_competition"

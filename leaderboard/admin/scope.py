@@ -1,0 +1,137 @@
+"""Who sees what in the admin: organizers what is theirs, operators everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from django.contrib.admin import ModelAdmin, SimpleListFilter
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from leaderboard.access import may_organize, organized_competitions
+from leaderboard.models import Competition, User
+
+M = TypeVar("M", bound=Model)
+
+if TYPE_CHECKING:
+    TypedAdmin = ModelAdmin
+else:  # ModelAdmin takes type parameters in its stubs only
+
+    class TypedAdmin(ModelAdmin):
+        def __class_getitem__(cls, item: object) -> type:
+            return cls
+
+
+def signed_in(request: HttpRequest) -> User:
+    """The person. Raises PermissionDenied for an anonymous one."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+def has_role(request: HttpRequest) -> bool:
+    """Whether the person may use the admin pages at all."""
+    user = request.user
+    return isinstance(user, User) and user.is_active and (user.is_superuser or user.is_organizer)
+
+
+class OwnedAdmin(TypedAdmin[M]):
+    """An organizer sees what belongs to its competitions, and may change what subclasses allow.
+
+    `competition_path` leads from the model to the competition. Nothing is added or deleted unless
+    a subclass says so.
+    """
+
+    competition_path: ClassVar[str]
+
+    def competition_of(self, obj: M) -> Competition:
+        """The competition that the object belongs to."""
+        found: Any = obj
+        for name in self.competition_path.split("__"):
+            found = getattr(found, name)
+        assert isinstance(found, Competition)  # noqa: S101  (for the type checker)
+        return found
+
+    def is_mine(self, request: HttpRequest, obj: M | None) -> bool:
+        """Whether the person has the role and, if an object is meant, runs its competition."""
+        if not has_role(request):
+            return False
+        return obj is None or may_organize(request.user, self.competition_of(obj))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        own = organized_competitions(request.user)
+        return super().get_queryset(request).filter(**{f"{self.competition_path}__in": own})
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return has_role(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return self.is_mine(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return self.is_mine(request, obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Lists can be narrowed by their filters and by nothing else."""
+        return any(
+            lookup == name or lookup.startswith(f"{name}__")
+            for name in map(_filter_name, self.get_list_filter(request))
+        )
+
+
+class ReadOnlyAdmin(OwnedAdmin[M]):
+    """What nobody changes by hand."""
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+
+class OperatorOnly:
+    """A mix-in: operators and nobody else, whatever permissions were given."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return _is_operator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return _is_operator(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return _is_operator(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_operator(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return _is_operator(request)
+
+
+class CompetitionFilter(SimpleListFilter):
+    """Narrows a list to one of the person's own competitions; it doesn't name the others."""
+
+    title = "competition"
+    parameter_name = "competition"
+    path: ClassVar[str]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(organized_competitions(request.user).values_list("slug", "title"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        slug = self.value()
+        return queryset.filter(**{f"{self.path}__slug": slug}) if slug else queryset
+
+
+def _filter_name(entry: Any) -> str:
+    if isinstance(entry, type) and issubclass(entry, SimpleListFilter):
+        return str(entry.parameter_name)
+    return str(entry)
+
+
+def _is_operator(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)

@@ -1,0 +1,218 @@
+"""The form of metric and mechanism, made from what the registries declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from leaderboard import setup
+from leaderboard.models import Competition
+from leaderboard.queries import holdout_in_force
+from scoring import mechanisms, metrics
+from scoring.errors import ParameterError
+from scoring.mechanisms.base import Mechanism
+from scoring.metrics import Metric
+from scoring.parameters import Parameter, show
+from scoring.predictions import Schema
+
+REGISTRIES: dict[str, Mapping[str, Any]] = {
+    "metric": metrics.METRICS,
+    "mechanism": mechanisms.MECHANISMS,
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """When to choose a mechanism."""
+
+    fits: str
+    protects: str
+    costs: str
+
+
+# What a choice fits, protects and costs, for who has to choose.
+_ADVICE = {
+    "ladder": Advice(
+        fits="Every metric and every size of holdout. No Public rows are needed.",
+        protects="An answer says at most which step was reached, so hundreds of submissions by "
+        "many teams leave certificates of useful width. It can't be drained: a team that sends "
+        "noise only stays where it is.",
+        costs="Improvements smaller than a step stay unseen.",
+    ),
+    "thresholdout": Advice(
+        fits="Metrics that are means over rows, solutions with Public rows, and some thousands of "
+        "Private rows.",
+        protects="Honest teams see the score on the Public rows as often as they like. Only a "
+        "score that doesn't hold on the Private rows tells something about them, with noise, and "
+        "uses up one of the team's corrections.",
+        costs="A certificate is at least as wide as the threshold. A team that overfits the Public "
+        "rows uses up its corrections and then learns nothing more.",
+    ),
+    "sparse_validate": Advice(
+        fits="A round that teams pass or don't pass. Every metric.",
+        protects="It tells the least of all: good enough, or not.",
+        costs="There is no ranking, and no score to improve on.",
+    ),
+}
+
+Choosable = Metric | Mechanism[Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A metric or mechanism as it is offered: radio button, words, fields of its parameters."""
+
+    name: str
+    title: str
+    description: str
+    advice: Advice | None
+    misfit: str
+    checked: bool
+    fields: tuple[forms.BoundField, ...]
+
+
+class ScoringForm(forms.Form):
+    """All parameters of all choices have fields; only those of the chosen ones are read."""
+
+    metric = forms.ChoiceField(error_messages={"required": "Choose a metric."})
+    mechanism = forms.ChoiceField(error_messages={"required": "Choose a mechanism."})
+
+    def __init__(self, competition: Competition, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        self.competition = competition
+        for kind, registry in REGISTRIES.items():
+            field = self.fields[kind]
+            assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+            field.choices = [(name, each.title) for name, each in registry.items()]
+            chosen = getattr(competition, kind)
+            self.initial[kind] = chosen
+            for name, each in registry.items():
+                given = getattr(competition, f"{kind}_parameters") if name == chosen else {}
+                for parameter in each.parameters:
+                    self.fields[_key(kind, name, parameter)] = _field(parameter, given)
+
+    def choices(self, kind: str) -> list[Choice]:
+        """What is offered: what fits the columns first."""
+        offered = [self._choice(kind, each) for each in REGISTRIES[kind].values()]
+        return sorted(offered, key=lambda choice: bool(choice.misfit))
+
+    @property
+    def metric_choices(self) -> list[Choice]:
+        return self.choices("metric")
+
+    @property
+    def mechanism_choices(self) -> list[Choice]:
+        return self.choices("mechanism")
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        for kind in REGISTRIES:
+            if data.get(kind):
+                data[f"{kind}_parameters"] = self._parameters(kind, data[kind])
+        if not self.errors:
+            self._check_together(data)
+        return data
+
+    def scoring(self) -> setup.Scoring:
+        """What the valid form says."""
+        names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
+        return setup.Scoring(**{name: self.cleaned_data[name] for name in names})
+
+    def _choice(self, kind: str, each: Choosable) -> Choice:
+        return Choice(
+            name=each.name,
+            title=each.title,
+            description=each.description,
+            advice=_ADVICE.get(each.name) if kind == "mechanism" else None,
+            misfit=self._misfit(each) if isinstance(each, Metric) else "",
+            checked=self[kind].value() == each.name,
+            fields=tuple(self[_key(kind, each.name, p)] for p in each.parameters),
+        )
+
+    def _misfit(self, metric: Metric) -> str:
+        if not self.competition.schema:
+            return ""
+        try:
+            metric.check(Schema.from_json(self.competition.schema), None, metric.parse({}))
+        except ParameterError as error:
+            return error.message
+        return ""
+
+    def _parameters(self, kind: str, name: str) -> dict[str, str]:
+        """The chosen one's parameters as texts; every error stands beside its own field."""
+        texts = dict[str, str]()
+        chosen: Choosable = REGISTRIES[kind][name]
+        for parameter in chosen.parameters:
+            key = _key(kind, name, parameter)
+            try:
+                value = parameter.parse(self.cleaned_data.get(key))
+                texts[parameter.name] = parameter.to_json(value)
+            except ParameterError as error:
+                self.add_error(key, error.message)
+        return texts
+
+    def _check_together(self, data: dict[str, Any]) -> None:
+        metric = metrics.get(data["metric"])
+        mechanism = mechanisms.get(data["mechanism"])
+        try:
+            params = metric.parse(data["metric_parameters"])
+            if self.competition.schema:
+                metric.check(Schema.from_json(self.competition.schema), None, params)
+        except ParameterError as error:
+            self._add(error, "metric", metric)
+        try:
+            self._check_mechanism(mechanism, metric, data["mechanism_parameters"])
+        except ParameterError as error:
+            self._add(error, "mechanism", mechanism)
+
+    def _check_mechanism(
+        self, mechanism: Mechanism[Any], metric: Metric, raw: dict[str, str]
+    ) -> None:
+        params = mechanism.parse(raw)
+        holdout = holdout_in_force(self.competition)
+        if holdout is not None:
+            counts = setup.RowCounts(holdout.public_rows, holdout.private_rows)
+            mechanism.check(params, metric, counts)
+
+    def _add(self, error: ParameterError, kind: str, chosen: Choosable) -> None:
+        """Beside the parameter that is to blame, else beside the choice."""
+        for parameter in chosen.parameters:
+            if parameter.name == error.field:
+                self.add_error(_key(kind, chosen.name, parameter), error.message)
+                return
+        self.add_error(kind, error.message)
+
+
+def _key(kind: str, name: str, parameter: Parameter) -> str:
+    return f"{kind}-{name}-{parameter.name}"
+
+
+def _field(parameter: Parameter, given: Mapping[str, str]) -> forms.Field:
+    """Not required: what is empty is judged only if its owner is chosen."""
+    field: forms.Field
+    if parameter.kind == "choice":
+        choices = [(choice, choice) for choice in parameter.choices]
+        field = forms.ChoiceField(choices=choices, help_text=parameter.help)
+    else:
+        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+        field = forms.CharField(help_text=f"{parameter.help} {_limits(parameter)}", widget=widget)
+    field.label, field.required = parameter.title, False
+    field.initial = given.get(parameter.name, _text(parameter))
+    return field
+
+
+def _limits(parameter: Parameter) -> str:
+    low, high = parameter.minimum, parameter.maximum
+    if low is not None and high is not None:
+        return f"From {show(low)} to {show(high)}."
+    if low is not None:
+        return f"At least {show(low)}."
+    return f"At most {show(high)}." if high is not None else ""
+
+
+def _text(parameter: Parameter) -> str:
+    default = parameter.default
+    return default if isinstance(default, str) else show(default)

@@ -1,0 +1,80 @@
+"""Submissions: read only, but those that failed on our side can be queued again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
+from leaderboard.models import Competition, Status, Submission
+from leaderboard.queries import submission_row
+from leaderboard.queue import requeue_failed
+from leaderboard.templatetags.marks import state
+from leaderboard.words import summary
+
+
+class OfCompetition(CompetitionFilter):
+    path = "team__competition"
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnlyAdmin[Submission]):
+    competition_path = "team__competition"
+    list_display = (
+        *("name", "competition", "person", "shown_status", "failure", "created_at"),
+        *("finished_at", "attempts"),
+    )
+    list_filter = ("status", OfCompetition)
+    list_select_related = ("team__competition", "user")
+    list_per_page = 50
+    search_fields = ("team__name", "user__username", "file_name")
+    show_full_result_count = False
+    fields = (
+        *("name", "competition", "person", "shown_status", "said", "listed_problems", "failure"),
+        *("file_name", "size", "sha256", "message", "claimed_score", "attempts"),
+        *("created_at", "claimed_at", "read_at", "finished_at"),
+    )
+    readonly_fields = ("name", "competition", "person", "shown_status", "said", "listed_problems")
+    actions = ("requeue",)
+
+    @admin.display(description="Submission", ordering="team__name")
+    def name(self, obj: Submission) -> str:
+        return str(obj)
+
+    @admin.display(description="Competition")
+    def competition(self, obj: Submission) -> Competition:
+        return obj.team.competition
+
+    @admin.display(description="Uploaded by", ordering="user__username")
+    def person(self, obj: Submission) -> str:
+        return obj.user.get_username()
+
+    @admin.display(description="Status", ordering="status")
+    def shown_status(self, obj: Submission) -> SafeString:
+        return state(obj.status, Status(obj.status).label)
+
+    @admin.display(description="What the team was told")
+    def said(self, obj: Submission) -> str:
+        return summary(submission_row(obj))
+
+    @admin.display(description="Problems of the file")
+    def listed_problems(self, obj: Submission) -> str:
+        lines = [(problem["message"],) for problem in obj.problems]
+        return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines)) or ""
+
+    @admin.action(description="Queue again those that failed")
+    def requeue(self, request: HttpRequest, queryset: QuerySet[Submission]) -> None:
+        """Others among the chosen are left alone: what is released stays released."""
+        failed: list[Any] = list(queryset.filter(status=Status.FAILED))
+        count = requeue_failed(Submission.objects.filter(pk__in=[each.pk for each in failed]))
+        for each in failed:
+            self.log_change(request, each, "Queued again.")
+        if count:
+            self.message_user(request, f"{count} queued again.", messages.SUCCESS)
+        else:
+            self.message_user(request, "None of these had failed.", messages.WARNING)

@@ -1,0 +1,136 @@
+"""Teams: organizers mark and rename them; people, quotas and shares are not theirs to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin
+from leaderboard.errors import Refused
+from leaderboard.models import Membership, Team
+from leaderboard.pipeline.membership import clean_team_name
+
+if TYPE_CHECKING:
+    _Form = forms.ModelForm[Team]
+    _Inline = admin.TabularInline[Membership, Team]
+else:  # these take type parameters in their stubs only
+    _Form = forms.ModelForm
+    _Inline = admin.TabularInline
+
+
+class OfCompetition(CompetitionFilter):
+    path = "competition"
+
+
+class TeamForm(_Form):
+    """Name and marks."""
+
+    class Meta:
+        model = Team
+        fields = ("name", "is_verified", "is_baseline")
+        labels: ClassVar = {"is_verified": "Verified", "is_baseline": "Baseline"}
+        help_texts: ClassVar = {
+            "name": "Rename a team whose name is abusive or somebody else's.",
+            "is_verified": "Shown on the board: you know who they are, or have seen their code.",
+            "is_baseline": "Shown on the board: a reference to compare with, not a competitor.",
+        }
+
+    def clean_name(self) -> str:
+        """The database would refuse a doubled name too, but can't say so beside the field."""
+        try:
+            name = clean_team_name(self.cleaned_data["name"])
+        except Refused as refused:
+            raise forms.ValidationError(str(refused)) from None
+        others = Team.objects.filter(competition=self.instance.competition)
+        if others.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError("Another team has this name.")
+        return name
+
+
+class Members(_Inline):
+    """Who is in the team. Quotas are the team's, so moving people could give some back."""
+
+    model = Membership
+    fields = readonly_fields = ("person", "rules_version", "accepted_at")
+    can_delete = False
+    extra = 0
+    verbose_name_plural = "Members"
+
+    @admin.display(description="Username")
+    def person(self, obj: Membership) -> str:
+        return obj.user.get_username()
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return True
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Team)
+class TeamAdmin(OwnedAdmin[Team]):
+    form = TeamForm
+    competition_path = "competition"
+    inlines = (Members,)
+    list_display = ("name", "competition", "people", "entries", "is_verified", "is_baseline")
+    list_filter = (OfCompetition, "is_verified", "is_baseline")
+    list_select_related = ("competition",)
+    search_fields = ("name",)
+    readonly_fields = ("competition", "leader", "created_at")
+    fields = (
+        *("name", "is_verified", "is_baseline"),
+        *("competition", "leader", "created_at"),
+    )
+    actions = ("mark_verified", "unmark_verified", "mark_baseline", "unmark_baseline")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
+        counted = super().get_queryset(request)
+        return counted.annotate(
+            people_count=Count("memberships", distinct=True),
+            entry_count=Count("submissions", distinct=True),
+        )
+
+    @admin.display(description="Captain")
+    def leader(self, obj: Team) -> str:
+        return obj.captain.get_username()
+
+    @admin.display(description="members", ordering="people_count")
+    def people(self, obj: Any) -> int:
+        return int(obj.people_count)
+
+    @admin.display(description="submissions", ordering="entry_count")
+    def entries(self, obj: Any) -> int:
+        return int(obj.entry_count)
+
+    @admin.action(description="Mark as verified")
+    def mark_verified(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+        self._mark(request, queryset, is_verified=True)
+
+    @admin.action(description="Take the verified mark away")
+    def unmark_verified(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+        self._mark(request, queryset, is_verified=False)
+
+    @admin.action(description="Mark as baseline")
+    def mark_baseline(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+        self._mark(request, queryset, is_baseline=True)
+
+    @admin.action(description="Take the baseline mark away")
+    def unmark_baseline(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+        self._mark(request, queryset, is_baseline=False)
+
+    def _mark(self, request: HttpRequest, queryset: QuerySet[Team], **marks: bool) -> None:
+        chosen = list(queryset)
+        Team.objects.filter(pk__in=[team.pk for team in chosen]).update(**marks)
+        for team in chosen:
+            self.log_change(request, team, f"Marks: {marks}.")
+        self.message_user(request, f"{len(chosen)} teams changed.", messages.SUCCESS)

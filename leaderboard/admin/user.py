@@ -1,0 +1,38 @@
+"""People: for operators, who grant the organizer's role here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from leaderboard.admin.scope import OperatorOnly
+from leaderboard.models import User
+
+if TYPE_CHECKING:
+    _Base = DjangoUserAdmin[User]
+else:  # it takes type parameters in its stubs only
+    _Base = DjangoUserAdmin
+
+
+@admin.register(User)
+class UserAdmin(OperatorOnly, _Base):
+    """Accounts are switched off, not deleted: what people did stays in the ledger and the log."""
+
+    list_display = ("username", "email", "is_organizer", "is_superuser", "is_active", "last_login")
+    list_filter = ("is_organizer", "is_superuser", "is_active")
+    search_fields = ("username", "email")
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()
+    fieldsets = (
+        (None, {"fields": ("username", "email", "password")}),
+        ("Roles", {"fields": ("is_organizer", "is_superuser", "is_active")}),
+        ("Dates", {"fields": ("date_joined", "last_login")}),
+    )
+    add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2")}),)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
