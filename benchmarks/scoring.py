@@ -3,7 +3,7 @@
     python -m benchmarks.scoring [ROWS ...]
 
 Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Each case runs in
-its own process, so that peak memory is its own; times are the median of 5 after a warm-up.
+its own process, so that peak memory is its own; times are the median of 3 after a warm-up.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from scoring.predictions import (
     read_solution,
 )
 
-REPEATS = 5
+REPEATS = 3
 PRIVATE_SHARE = 0.7
 SCHEMAS = {
     "mse": Schema("id", (Column("value", "number"),)),

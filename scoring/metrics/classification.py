@@ -8,19 +8,19 @@ from scoring.metrics.base import COMPLEMENT, Parameters, Values, mean_metric, se
 
 
 @mean_metric(
+    "error_rate",
+    title="Error rate",
+    description="The share of rows with a wrong label.",
+    takes=("label",),
+    units=1,
+)
+@mean_metric(
     "accuracy",
     title="Accuracy",
     description="The share of rows with the right label.",
     direction="maximize",
     takes=("label",),
     scale=COMPLEMENT,
-    units=1,
-)
-@mean_metric(
-    "error_rate",
-    title="Error rate",
-    description="The share of rows with a wrong label.",
-    takes=("label",),
     units=1,
 )
 def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:

@@ -44,19 +44,6 @@ def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Val
 
 
 @mean_metric(
-    "mse",
-    title="Mean squared error",
-    description="The mean squared difference between prediction and truth, each difference cut "
-    "to the largest error.",
-    takes=("number",),
-    several=True,
-    parameters=(CLIP,),
-    scale=Scale(
-        lambda loss, params: number(params, "clip") ** 2 * loss,
-        lambda score, params: score / number(params, "clip") ** 2,
-    ),
-)
-@mean_metric(
     "rmse",
     title="Root mean squared error",
     description="The square root of the mean squared difference between prediction and truth, "
@@ -67,6 +54,19 @@ def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Val
     scale=Scale(
         lambda loss, params: number(params, "clip") * loss**0.5,
         lambda score, params: (score / number(params, "clip")) ** 2,
+    ),
+)
+@mean_metric(
+    "mse",
+    title="Mean squared error",
+    description="The mean squared difference between prediction and truth, each difference cut "
+    "to the largest error.",
+    takes=("number",),
+    several=True,
+    parameters=(CLIP,),
+    scale=Scale(
+        lambda loss, params: number(params, "clip") ** 2 * loss,
+        lambda score, params: score / number(params, "clip") ** 2,
     ),
 )
 def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Values:

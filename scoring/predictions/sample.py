@@ -124,6 +124,8 @@ def _proposed(header: Header, seen: list[dict[str, None]], problems: Problems) -
 
 def _proposed_column(name: str, values: Iterable[str]) -> Column:
     cells = [value for value in values if value.strip()]
+    if not cells:
+        return Column(name, "number")
     numbers = _numbers(cells)
     if numbers is None or _are_whole(cells):
         return _label(name, cells)
@@ -133,7 +135,7 @@ def _proposed_column(name: str, values: Iterable[str]) -> Column:
 
 def _label(name: str, cells: list[str]) -> Column:
     """A label with the classes seen; many different whole numbers are numbers after all."""
-    if not cells or (len(cells) > _MOST_CLASSES_GUESSED and _are_whole(cells)):
+    if len(cells) > _MOST_CLASSES_GUESSED and _are_whole(cells):
         return Column(name, "number")
     if len(cells) == 1:  # a constant sample shows one class; there is another at least
         other = {"0": "1", "1": "0"}.get(cells[0], f"not {cells[0]}"[:200])
@@ -143,7 +145,7 @@ def _label(name: str, cells: list[str]) -> Column:
 
 
 def _are_whole(cells: list[str]) -> bool:
-    return bool(cells) and all(
+    return all(
         cell.isascii() and cell.removeprefix("-").isdigit() and len(cell) < 19 for cell in cells
     )
 

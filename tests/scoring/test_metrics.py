@@ -1,0 +1,419 @@
+"""Laws that every registered metric keeps, and each metric beside scikit-learn's."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from scoring.errors import ParameterError, StateError
+from scoring.measurement import Mean
+from scoring.metrics import METRICS, Metric, get
+from scoring.predictions import (
+    Column,
+    Predictions,
+    RowIds,
+    Schema,
+    Solution,
+    Usage,
+    predictions_of,
+)
+
+Values = NDArray[Any]
+
+COLUMNS = {
+    "label": Column("y", "label", ("a", "b", "c", "d")),
+    "probability": Column("y", "probability"),
+    "number": Column("y", "number"),
+}
+ORDINARY = st.floats(-1e6, 1e6)
+EXTREME = st.floats(allow_nan=False, allow_infinity=False)
+# A law is tried on every metric, so fewer examples of each will do.
+FEWER = settings().max_examples * 4 // 10
+EVERY_METRIC = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
+
+
+def of_kind(kind: str, rows: int, numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Values]:
+    """Predictions of one kind of column."""
+    if kind == "label":
+        return arrays(np.int32, rows, elements=st.integers(0, 3))
+    return arrays(np.float64, rows, elements=st.floats(0, 1) if kind == "probability" else numbers)
+
+
+def labels_of(
+    metric: Metric, rows: int, numbers: st.SearchStrategy[float]
+) -> st.SearchStrategy[Values]:
+    """What happened: as `metric` wants it."""
+    if metric.label_rule is None:
+        return of_kind(metric.takes[0], rows, numbers)
+    return arrays(np.float64, rows, elements=st.sampled_from([0.0, 1.0]))
+
+
+def pairs(
+    metric: Metric, numbers: st.SearchStrategy[float] = EXTREME
+) -> st.SearchStrategy[tuple[Values, Values]]:
+    """Predictions and labels, from one row on, with ties, constants and single classes."""
+    return st.integers(1, 40).flatmap(
+        lambda rows: st.tuples(
+            of_kind(metric.takes[0], rows, numbers), labels_of(metric, rows, numbers)
+        )
+    )
+
+
+def files(metric: Metric, *columns: tuple[Values, Values]) -> tuple[Predictions, Solution]:
+    """Predictions and solution with the given columns, all rows private."""
+    rows = len(columns[0][0])
+    row_ids = RowIds([str(row) for row in range(rows)])
+    kind = metric.takes[0]
+    classes = COLUMNS[kind].classes
+    schema = Schema("id", tuple(Column(f"y{i}", kind, classes) for i in range(len(columns))))
+    predicted = {f"y{i}": each[0].copy() for i, each in enumerate(columns)}
+    actual = {f"y{i}": each[1].astype(each[0].dtype) for i, each in enumerate(columns)}
+    usage = np.full(rows, Usage.PRIVATE, np.int8)
+    predictions = predictions_of(predicted, schema, row_ids)
+    return predictions, Solution(schema, actual, usage, row_ids.digest)
+
+
+def measured(metric: Metric, *columns: tuple[Values, Values], mask: Values | None = None) -> Mean:
+    predictions, solution = files(metric, *columns)
+    chosen = np.ones(predictions.rows, np.bool_) if mask is None else mask
+    return metric.measure(predictions, solution, chosen, metric.parse({}))
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_every_metric_is_total(metric: Metric, data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(metric))
+    mean = measured(metric, (predicted, actual))
+    score = metric.score(mean.units / mean.whole, metric.parse({}))
+    assert math.isfinite(score)
+    assert mean.rows == len(predicted)
+    assert mean.resolution == metric.resolution(metric.parse({}))
+    assert mean.additive == (metric.kind != "set_function")
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_quantising_moves_a_loss_by_half_a_unit_at_most(
+    metric: Metric, data: st.DataObject
+) -> None:
+    predicted, actual = data.draw(pairs(metric))
+    params = metric.parse({})
+    mean = measured(metric, (predicted, actual))
+    exact = metric.loss(metric.evaluate(predicted, actual, params), params)
+    assert abs(mean.units / mean.whole - exact) <= 0.5 / mean.resolution + 1e-9
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_the_order_of_rows_does_not_matter(metric: Metric, data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(metric))
+    order = data.draw(st.permutations(range(len(predicted))))
+    once, again = (
+        measured(metric, (predicted, actual)),
+        measured(metric, (predicted[order], actual[order])),
+    )
+    assert (once.units, once.rows) == (again.units, again.rows)
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_only_the_rows_of_the_mask_count(metric: Metric, data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(metric))
+    mask = data.draw(arrays(np.bool_, len(predicted)).filter(np.any))
+    inside = measured(metric, (predicted, actual), mask=mask)
+    alone = measured(metric, (predicted[mask], actual[mask]))
+    assert (inside.units, inside.rows) == (alone.units, alone.rows)
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(loss=st.floats(0, 1), other=st.floats(0, 1))
+def test_scores_are_monotone_within_their_range(metric: Metric, loss: float, other: float) -> None:
+    params = metric.parse({})
+    worst, best = metric.score_range(params)
+    sign = 1 if metric.direction == "maximize" else -1
+    assert (best > worst) == (sign == 1)
+    low, high = sorted((loss, other))
+    assert sign * metric.score(low, params) >= sign * metric.score(high, params)
+    assert min(worst, best) <= metric.score(loss, params) <= max(worst, best)
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(loss=st.floats(0, 1))
+def test_a_score_tells_its_loss(metric: Metric, loss: float) -> None:
+    params = metric.parse({})
+    assert metric.loss(metric.score(loss, params), params) == pytest.approx(loss, abs=1e-12)
+
+
+@EVERY_METRIC
+@pytest.mark.parametrize("score", [math.inf, -math.inf, math.nan, 1e308, -5.0])
+def test_a_score_out_of_range_has_a_loss_too(metric: Metric, score: float) -> None:
+    assert 0 <= metric.loss(score, metric.parse({})) <= 1
+
+
+@EVERY_METRIC
+def test_perfect_predictions_have_the_best_score(metric: Metric) -> None:
+    kind = metric.takes[0]
+    actual = np.array([0, 1, 1, 0], np.int32 if kind == "label" else np.float64)
+    params = metric.parse({})
+    assert metric.evaluate(actual, actual, params) == pytest.approx(metric.score_range(params)[1])
+    assert measured(metric, (actual, actual)).units == 0
+
+
+@EVERY_METRIC
+def test_every_metric_is_declared_for_people(metric: Metric) -> None:
+    assert METRICS[metric.name] is get(metric.name) is metric
+    assert metric.title
+    assert metric.description.endswith(".")
+    assert set(metric.takes) <= set(COLUMNS)
+    for parameter in metric.parameters:
+        assert parameter.parse(parameter.default) == parameter.default
+
+
+@EVERY_METRIC
+def test_no_rows_have_no_mean(metric: Metric) -> None:
+    actual = np.zeros(3, np.int32 if metric.takes[0] == "label" else np.float64)
+    with pytest.raises(StateError, match="at least one row"):
+        measured(metric, (actual, actual), mask=np.zeros(3, np.bool_))
+
+
+def binary_f1(actual: Values, predicted: Values) -> float:
+    return float(sklearn.metrics.f1_score(actual, predicted, average="macro", zero_division=0.0))
+
+
+def area(actual: Values, predicted: Values) -> float:
+    if len(np.unique(actual)) < 2:
+        return 0.5
+    return float(sklearn.metrics.roc_auc_score(actual, predicted))
+
+
+def log_loss(actual: Values, predicted: Values) -> float:
+    clipped = np.clip(predicted, 0.01, 0.99)
+    both = np.column_stack([1 - clipped, clipped])
+    return float(sklearn.metrics.log_loss(actual, both, labels=[0, 1]))
+
+
+def clipped(score: Callable[[Values, Values], float]) -> Callable[[Values, Values], float]:
+    """A regression metric with differences cut to 10."""
+
+    def of(actual: Values, predicted: Values) -> float:
+        return float(score(actual, actual + np.clip(predicted - actual, -10, 10)))
+
+    return of
+
+
+def error_rate(actual: Values, predicted: Values) -> float:
+    return 1 - float(sklearn.metrics.accuracy_score(actual, predicted))
+
+
+REFERENCES: dict[str, Callable[[Values, Values], float]] = {
+    "accuracy": sklearn.metrics.accuracy_score,
+    "error_rate": error_rate,
+    "f1_macro": binary_f1,
+    "brier": sklearn.metrics.mean_squared_error,
+    "log_loss": log_loss,
+    "roc_auc": area,
+    "mse": clipped(sklearn.metrics.mean_squared_error),
+    "rmse": clipped(sklearn.metrics.root_mean_squared_error),
+    "mae": clipped(sklearn.metrics.mean_absolute_error),
+}
+
+
+def test_every_metric_has_a_reference() -> None:
+    assert set(REFERENCES) == set(METRICS)
+
+
+@EVERY_METRIC
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_every_metric_equals_its_reference(metric: Metric, data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(metric, ORDINARY))
+    raw = {"clip": "10"} if metric.takes == ("number",) else {}
+    ours = metric.evaluate(predicted, actual, metric.parse(raw))
+    theirs = REFERENCES[metric.name](actual, predicted)
+    # Adding a cut difference to a target of a million and taking it off again costs digits there.
+    tolerance = 1e-9 if raw else 1e-12
+    assert ours == pytest.approx(theirs, rel=tolerance, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", ["mse", "rmse", "mae"])
+@given(data=st.data())
+def test_regression_equals_scikit_learn_where_nothing_is_cut(
+    name: str, data: st.DataObject
+) -> None:
+    metric = get(name)
+    predicted, actual = data.draw(pairs(metric, st.floats(-100, 100)))
+    theirs = {
+        "mse": sklearn.metrics.mean_squared_error,
+        "rmse": sklearn.metrics.root_mean_squared_error,
+        "mae": sklearn.metrics.mean_absolute_error,
+    }[name](actual, predicted)
+    ours = metric.evaluate(predicted, actual, metric.parse({"clip": "200"}))
+    assert ours == pytest.approx(float(theirs), rel=1e-12, abs=1e-150)
+
+
+@given(data=st.data())
+def test_brier_is_scikit_learns_brier(data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(get("brier")))
+    theirs = sklearn.metrics.brier_score_loss(actual, predicted, labels=[0, 1])
+    assert get("brier").evaluate(predicted, actual, {}) == pytest.approx(theirs, abs=1e-12)
+
+
+@given(data=st.data())
+def test_the_area_is_the_share_of_pairs_in_order(data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(get("roc_auc")))
+    ones, zeros = predicted[actual == 1], predicted[actual == 0]
+    comparisons = [Fraction(int(a > b) * 2 + int(a == b), 2) for a in ones for b in zeros]
+    share = sum(comparisons, Fraction(0)) / len(comparisons) if comparisons else Fraction(1, 2)
+    assert get("roc_auc").evaluate(predicted, actual, {}) == pytest.approx(float(share), abs=1e-15)
+
+
+def test_accuracy_counts_rows_exactly() -> None:
+    predicted, actual = np.array([0, 1, 2, 3], np.int32), np.array([0, 1, 1, 1], np.int32)
+    mean = measured(get("accuracy"), (predicted, actual))
+    assert (mean.units, mean.rows, mean.resolution) == (2, 4, 1)
+
+
+def test_log_loss_spans_what_the_clip_leaves() -> None:
+    metric = get("log_loss")
+    params = metric.parse({"clip": "0.01"})
+    worst, best = metric.score_range(params)
+    assert worst == pytest.approx(-math.log(0.01), abs=1e-12)
+    assert best == pytest.approx(-math.log(0.99), abs=1e-12)
+    assert worst - best == pytest.approx(4.59512, abs=1e-5)  # theory.md's logloss_range
+
+
+@pytest.mark.parametrize(("name", "worst"), [("mse", 100.0), ("rmse", 10.0), ("mae", 10.0)])
+def test_errors_count_up_to_the_bound(name: str, worst: float) -> None:
+    metric = get(name)
+    params = metric.parse({"clip": "10"})
+    far = metric.evaluate(np.array([1e308, 5.0]), np.array([-1e308, 1e9]), params)
+    assert far == metric.score_range(params)[0] == worst
+
+
+@pytest.mark.parametrize("name", ["mse", "mae", "brier", "log_loss"])
+def test_several_columns_are_averaged_within_a_row(name: str) -> None:
+    metric = get(name)
+    actual = np.array([0.0, 1.0, 1.0])
+    first, second = np.array([0.5, 0.25, 1.0]), np.array([0.125, 1.0, 0.0])
+    together = measured(metric, (first, actual), (second, actual))
+    alone = [measured(metric, (each, actual)) for each in (first, second)]
+    assert together.rows == 3
+    assert abs(2 * together.units - sum(each.units for each in alone)) <= 6
+
+
+def label(*names: str) -> Schema:
+    return Schema("id", tuple(Column(name, "label", ("a", "b")) for name in names))
+
+
+def chance(*names: str) -> Schema:
+    return Schema("id", tuple(Column(name, "probability") for name in names))
+
+
+def value(*names: str) -> Schema:
+    return Schema("id", tuple(Column(name, "number") for name in names))
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "message"),
+    [
+        ("accuracy", chance("p"), "Accuracy takes label; `p` is a probability."),
+        ("accuracy", label("x", "y"), "Accuracy needs one label column; the schema has 2."),
+        ("rmse", value("x", "y"), "Root mean squared error needs one number column; the schema"),
+        ("roc_auc", label("x"), "ROC AUC takes probability or number; `x` is a label."),
+        ("mse", label("x"), "Mean squared error takes number; `x` is a label."),
+        ("brier", value("x"), "Brier score takes probability; `x` is a number."),
+    ],
+)
+def test_a_schema_that_does_not_fit_is_explained(name: str, schema: Schema, message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        get(name).check(schema, None, get(name).parse({}))
+    assert caught.value.field == "metric"
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("name", ["mse", "mae"])
+def test_several_columns_fit_where_they_are_averaged(name: str) -> None:
+    get(name).check(value("x", "y"), None, get(name).parse({}))
+
+
+def solution_with(labels: list[float], usage: list[int], kind: str = "number") -> Solution:
+    schema = value("y") if kind == "number" else chance("y")
+    columns = {"y": np.array(labels, np.float64)}
+    return Solution(schema, columns, np.array(usage, np.int8), "digest")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "usage", "message"),
+    [
+        ("brier", [0, 0.5], [1, 1], "Brier score, private rows, column `y`: labels are 0 or 1; "),
+        ("log_loss", [0, 2], [1, 0], "Log loss, public rows, column `y`: labels are 0 or 1; 2 "),
+        ("roc_auc", [0, 1, 3], [1, 1, 2], "ROC AUC, final rows, column `y`: labels are 0 or 1; "),
+        ("roc_auc", [1, 1, 0], [1, 1, 0], "ROC AUC, private rows, column `y`: all labels are 1, "),
+    ],
+)
+def test_labels_that_do_not_fit_are_explained(
+    name: str, labels: list[float], usage: list[int], message: str
+) -> None:
+    solution = solution_with(labels, usage, "probability")
+    with pytest.raises(ParameterError) as caught:
+        get(name).check(solution.schema, solution, get(name).parse({}))
+    assert caught.value.message.startswith(message)
+
+
+def test_labels_of_ignored_rows_do_not_matter() -> None:
+    solution = solution_with([0, 1, math.nan], [1, 1, 3], "probability")
+    for name in ("roc_auc", "brier", "log_loss"):
+        get(name).check(solution.schema, solution, get(name).parse({}))
+
+
+def test_ignored_rows_are_never_measured() -> None:
+    predictions, solution = files(get("mse"), (np.zeros(2), np.zeros(2)))
+    ignored = Solution(
+        solution.schema,
+        solution.columns,
+        np.array([Usage.PRIVATE, Usage.IGNORED], np.int8),
+        solution.row_ids_digest,
+    )
+    with pytest.raises(StateError, match="Ignored rows"):
+        get("mse").measure(predictions, ignored, np.ones(2, np.bool_), get("mse").parse({}))
+
+
+def test_predictions_of_other_rows_are_never_measured() -> None:
+    predictions, _ = files(get("mse"), (np.zeros(2), np.zeros(2)))
+    _, solution = files(get("mse"), (np.zeros(3), np.zeros(3)))
+    with pytest.raises(StateError, match="different row ids"):
+        get("mse").measure(predictions, solution, np.ones(3, np.bool_), get("mse").parse({}))
+
+
+def test_an_unknown_metric_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ParameterError, match="no metric called 'acuracy'; choose from accuracy"):
+        get("acuracy")
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "field"),
+    [
+        ("rmse", {"clip": "0"}, "clip"),
+        ("rmse", {"clip": "ten"}, "clip"),
+        ("log_loss", {"clip": "0.5"}, "clip"),
+        ("accuracy", {"clip": "1"}, "clip"),
+    ],
+)
+def test_parameters_are_checked(name: str, raw: dict[str, str], field: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        get(name).parse(raw)
+    assert caught.value.field == field

@@ -1,0 +1,106 @@
+"""Row ids: alignment, compact form, digest."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import SolutionError
+from scoring.predictions import RowIds
+
+IDS = st.one_of(
+    st.lists(st.integers(-50, 50).map(str), min_size=1, max_size=40, unique=True),
+    st.lists(st.integers(-(10**17), 10**17).map(str), min_size=1, max_size=10, unique=True),
+    st.lists(st.text(max_size=6), min_size=1, max_size=30, unique=True),
+    st.lists(st.sampled_from(["7", "07", "007", "+7", " 7", "7.0", "8", "-0", "0"]), unique=True),
+).filter(bool)
+
+
+def column(texts: list[str], at: int = 0) -> pa.ChunkedArray:
+    return pa.chunked_array([texts[:at], texts[at:]], pa.string())
+
+
+@given(IDS, st.randoms(use_true_random=False))
+def test_a_permutation_brings_ids_in_order(ids: list[str], order: object) -> None:
+    shuffled = list(ids)
+    order.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
+    rows = RowIds(ids).permutation(column(shuffled, len(ids) // 2))
+    assert rows is not None
+    assert [ids[row] for row in rows] == shuffled
+
+
+@given(IDS, IDS)
+def test_other_ids_are_no_permutation(ids: list[str], others: list[str]) -> None:
+    rows = RowIds(ids).permutation(column(others))
+    assert (rows is not None) == (sorted(ids) == sorted(others))
+
+
+@given(IDS, st.data())
+def test_a_doubled_id_is_no_permutation(ids: list[str], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(ids) - 1))
+    second = data.draw(st.integers(0, len(ids) - 1))
+    changed = list(ids)
+    changed[first] = ids[second]
+    assert (RowIds(ids).permutation(column(changed)) is None) == (first != second)
+
+
+def test_the_same_length_in_all_does_not_hide_another_notation() -> None:
+    """'07' for '7' makes a file longer, which only a lost character could balance."""
+    assert RowIds(["7", "10"]).permutation(column(["07", "1"])) is None
+    assert RowIds(["7", "-1"]).permutation(column(["07", "1"])) is None
+    assert RowIds(["7", "100"]).permutation(column(["007", "1"])) is None
+
+
+@given(IDS)
+def test_order_is_recognised(ids: list[str]) -> None:
+    assert RowIds(ids).in_order(column(ids, 1))
+    assert RowIds(ids).in_order(column(ids[::-1])) == (ids == ids[::-1])
+
+
+@given(IDS)
+def test_bytes_give_the_same_ids_back(ids: list[str]) -> None:
+    row_ids = RowIds(ids)
+    again = RowIds.from_bytes(row_ids.to_bytes())
+    assert [again[row] for row in range(len(again))] == ids
+    assert again == row_ids
+    assert hash(again) == hash(row_ids)
+    assert again.digest == row_ids.digest
+
+
+@given(IDS, IDS)
+def test_digests_differ_where_ids_or_their_order_do(ids: list[str], others: list[str]) -> None:
+    assert (RowIds(ids).digest == RowIds(others).digest) == (ids == others)
+
+
+def test_a_slice_of_an_array_is_no_different_from_a_list() -> None:
+    ids = pa.array(["a", "bb", "ccc", "dd"])[1:3]
+    assert RowIds(ids).digest == RowIds(["bb", "ccc"]).digest
+    assert RowIds.from_bytes(RowIds(ids).to_bytes())[1] == "ccc"
+
+
+def test_boundaries_between_ids_count() -> None:
+    assert RowIds(["ab", "c"]).digest != RowIds(["a", "bc"]).digest
+
+
+@pytest.mark.parametrize("ids", [[], ["a", "a"]])
+def test_ids_are_different_and_at_least_one(ids: list[str]) -> None:
+    with pytest.raises(ValueError, match="different texts"):
+        RowIds(ids)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"PK\x05\x06" + bytes(18)])
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(SolutionError) as caught:
+        RowIds.from_bytes(data)
+    assert caught.value.problems[0].code == "row_ids_damaged"
+
+
+def test_positions_are_minus_one_for_unknown_ids() -> None:
+    found = RowIds(["a", "b"]).positions(pa.array(["b", "x", "a"]))
+    assert found.tolist() == [1, -1, 0]
+    assert found.dtype == np.int64
+
+
+def test_a_representation_says_how_many() -> None:
+    assert repr(RowIds(["a", "b"])).startswith("<RowIds: 2 rows, ")

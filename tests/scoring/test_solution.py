@@ -1,0 +1,174 @@
+"""Solutions: reading them, and keeping their labels to themselves."""
+
+import copy
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from scoring.errors import SolutionError
+from scoring.predictions import Counts, Solution, Usage, read_solution
+from tests.scoring.files import GOOD, IDS, ROW_IDS, SCHEMA, with_line
+
+
+def with_usage(*usages: str, name: str = "Usage") -> str:
+    """The good file with a usage for each row, the last one repeated."""
+    lines = GOOD.splitlines()
+    filled = [*usages, *[usages[-1]] * (len(IDS) - len(usages))]
+    rows = [f"{line},{usage}" for line, usage in zip(lines[1:], filled, strict=True)]
+    return "\n".join([f"{lines[0]},{name}", *rows])
+
+
+def read(text: str) -> Solution:
+    return read_solution(text.encode(), SCHEMA, ROW_IDS)
+
+
+def codes(text: str) -> list[str]:
+    with pytest.raises(SolutionError) as caught:
+        read(text)
+    return [each.code for each in caught.value.problems]
+
+
+def test_without_a_usage_column_all_rows_are_private() -> None:
+    assert read(GOOD).counts() == Counts(public=0, private=20, final=0, ignored=0)
+
+
+@pytest.mark.parametrize("name", ["Usage", "usage", "USAGE", "split", "Split"])
+def test_the_usage_column_has_two_names_in_any_case(name: str) -> None:
+    solution = read(with_usage("Public", "private", "FINAL", "Ignored", "Private", name=name))
+    assert solution.usage[:5].tolist() == [0, 1, 2, 3, 1]
+    assert solution.counts() == Counts(public=1, private=17, final=1, ignored=1)
+
+
+def test_rows_are_aligned_with_the_sample() -> None:
+    lines = with_usage("Public", "Private").splitlines()
+    solution = read("\n".join([lines[0], *reversed(lines[1:])]))
+    assert solution.usage[:2].tolist() == [Usage.PUBLIC, Usage.PRIVATE]
+    assert solution.columns["label"].tolist() == [int(each) % 10 for each in IDS]
+    assert solution.columns["label"].dtype == np.int32
+    assert solution.row_ids_digest == ROW_IDS.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (with_usage("Publik", "Private"), ["unknown_usage"]),
+        (with_usage("", "Private"), ["unknown_usage"]),
+        (with_usage("Public"), ["no_private_rows"]),
+        (with_usage("Private", name="Use"), ["extra_column"]),
+        (GOOD.replace("13,3,0.13,13.5\n", ""), ["missing_id"]),
+        (GOOD + "13,3,0.13,13.5\n", ["duplicate_id"]),
+        (GOOD + "99,3,0.13,13.5\n", ["unknown_id"]),
+        (with_line(5, "13,ten,0.13,13.5"), ["unknown_label"]),
+        (with_line(5, "13,3,2,13.5"), ["probability_out_of_range"]),
+        (with_line(5, "13,3,0.13,nan"), ["missing_value"]),
+        (with_line(5, "13,3,,13.5"), ["empty_cell"]),
+        ("", ["file_empty"]),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, expected: list[str]) -> None:
+    assert codes(text) == expected
+
+
+def test_an_empty_label_is_named_with_its_line() -> None:
+    with pytest.raises(SolutionError) as caught:
+        read(with_line(5, "13,,0.13,13.5"))
+    assert str(caught.value) == (
+        "Line 5, column `label`: the cell is empty; give one of 0-9. "
+        "Only ignored rows may have no label."
+    )
+
+
+def test_only_ignored_rows_may_have_no_label() -> None:
+    text = with_usage("Ignored", "Private").replace("10,0,0.10,10.5", "10,,,")
+    solution = read(text)
+    assert solution.columns["label"][0] == -1
+    assert np.isnan(solution.columns["p"][0])
+    assert Solution.from_bytes(solution.to_bytes()).counts() == solution.counts()
+
+
+def test_bytes_give_the_same_solution_back() -> None:
+    solution = read(with_usage("Public", "Final", "Ignored", "Private"))
+    again = Solution.from_bytes(solution.to_bytes())
+    assert again.schema == SCHEMA
+    assert again.row_ids_digest == solution.row_ids_digest
+    assert np.array_equal(again.usage, solution.usage)
+    for name, labels in solution.columns.items():
+        assert np.array_equal(again.columns[name], labels)
+        assert again.columns[name].dtype == labels.dtype
+    assert again.to_bytes() == solution.to_bytes()
+
+
+def test_equal_solutions_have_equal_bytes_whatever_the_file() -> None:
+    lines = GOOD.splitlines()
+    other = "\r\n".join([lines[0], *reversed(lines[1:])])
+    assert read(other).to_bytes() == read(GOOD).to_bytes()
+
+
+def rewritten(**changes: object) -> bytes:
+    """A stored solution with other arrays in place of some."""
+    with np.load(io.BytesIO(read(GOOD).to_bytes())) as arrays:
+        kept = {**arrays, **changes}
+    file = io.BytesIO()
+    np.savez(file, **{name: np.asarray(value) for name, value in kept.items()})  # type: ignore[arg-type]  # numpy's stub takes the names for its own keyword
+    return file.getvalue()
+
+
+DAMAGED = {
+    "nothing": b"",
+    "no archive": b"spam",
+    "an empty archive": b"PK\x05\x06" + bytes(18),
+    "an unknown usage": rewritten(usage=np.full(20, 4, np.int8)),
+    "a negative usage": rewritten(usage=np.full(20, -1, np.int8)),
+    "a wide usage": rewritten(usage=np.ones(20, np.int64)),
+    "a short usage": rewritten(usage=np.ones(19, np.int8)),
+    "a label out of range": rewritten(column0=np.full(20, 10, np.int32)),
+    "a label of another type": rewritten(column0=np.zeros(20)),
+    "a probability out of range": rewritten(column1=np.full(20, 1.5)),
+    "an infinite number": rewritten(column2=np.full(20, np.inf)),
+    "NaN": rewritten(column2=np.full(20, np.nan)),
+    "two dimensions": rewritten(column2=np.zeros((20, 1))),
+    "an array too many": rewritten(column3=np.zeros(20)),
+    "no JSON": rewritten(meta=np.frombuffer(b"spam", np.uint8)),
+    "other JSON": rewritten(meta=np.frombuffer(b"[1]", np.uint8)),
+}
+
+
+@pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED.keys())
+def test_other_bytes_are_refused_without_a_word_of_their_content(data: bytes) -> None:
+    with pytest.raises(SolutionError) as caught:
+        Solution.from_bytes(data)
+    assert str(caught.value) == "The stored solution can't be read back."
+    assert caught.value.__context__ is None
+
+
+def test_pickles_in_a_stored_solution_are_never_opened() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive, archive.open("meta.npy", "w") as member:
+        np.lib.format.write_array(member, np.array([object()]), allow_pickle=True)
+    with pytest.raises(SolutionError):
+        Solution.from_bytes(file.getvalue())
+
+
+def test_compressed_archives_are_refused() -> None:
+    file = io.BytesIO()
+    np.savez_compressed(file, meta=np.zeros(10**6, np.uint8))
+    with pytest.raises(SolutionError):
+        Solution.from_bytes(file.getvalue())
+
+
+def test_a_solution_is_never_shown_copied_or_pickled() -> None:
+    solution = read(GOOD)
+    assert repr(solution) == str(solution) == "<Solution: not shown>"
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="may not be pickled or copied"):
+            attempt(solution)
+
+
+def test_labels_cannot_be_changed() -> None:
+    solution = read(GOOD)
+    for values in (solution.usage, *solution.columns.values()):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 1
