@@ -2,7 +2,6 @@
 
 import os
 import socket
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from leaderboard.embedded import processes, redis
-from leaderboard.embedded.supervisor import Supervisor
+from leaderboard.embedded.supervisor import Supervisor, start_child
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 READY_SECONDS = 60
@@ -111,13 +110,7 @@ def check_port(host: str, port: int) -> None:
 
 def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> None:
     """Loads the demo in a process of its own, whose memory is free again afterwards."""
-    loaded = subprocess.run(
-        [sys.executable, "manage.py", "load_demo"],
-        env=environment,
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    if loaded.returncode:
-        supervisor.say(f"The demo could not be loaded:\n{loaded.stderr}")
+    loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
+    output, _ = loading.communicate()
+    if loading.returncode:
+        supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")

@@ -52,8 +52,13 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
     def run(self) -> int:
         """Runs until told to stop (0) or until a process ended by itself (1)."""
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        self.loop()
-        self._kill_groups()
+        try:
+            self.loop()
+        except BrokenPipeError:
+            # Whoever read the log has gone, and with it the only way to say anything.
+            return 1
+        finally:
+            self._stop_in_order()
         return 0 if self.returncode in _ASKED_TO_STOP else 1
 
     def terminate(self) -> None:
@@ -78,7 +83,7 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
 
     def _stop(self, names: set[str], seconds: float) -> None:
         """Asks the processes to end and waits until they have, `seconds` at most."""
-        for name in names:
+        for name in filter(self._runs, names):
             self._signal(name, signal.SIGTERM, os.kill)
         give_up = time.monotonic() + seconds
         while any(self._runs(name) for name in names) and time.monotonic() < give_up:
@@ -110,16 +115,17 @@ class BoundProcess(Process):  # type: ignore[misc]  # honcho ships no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._child_ctor = _start_child
+        self._child_ctor = start_child
 
     def run(self, *args: Any, **kwargs: Any) -> None:
         _die_with_parent(signal.SIGKILL)
         super().run(*args, **kwargs)
 
 
-def _start_child(
-    command: list[str], *, env: Mapping[str, str], cwd: str | None
+def start_child(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None
 ) -> subprocess.Popen[bytes]:
+    """Starts a command whose output can be read, and which ends when the calling thread does."""
     return subprocess.Popen(
         command,
         env=env,
@@ -128,7 +134,7 @@ def _start_child(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509  (the helper has one thread)
+        preexec_fn=_end_with_parent,  # noqa: PLW1509  (it only calls prctl)
     )
 
 
