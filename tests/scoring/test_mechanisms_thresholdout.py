@@ -149,20 +149,36 @@ def test_the_question_leaves_out_the_firing_index() -> None:
     assert THRESHOLDOUT.question(PARAMS, later) == THRESHOLDOUT.question(PARAMS, start())
 
 
-def test_a_certificate_covers_threshold_noise_and_ledger() -> None:
-    _, answer = submit(start(), 3000, 3500)
-    beta = 0.05 / 2
-    threshold = 20 * math.log(6 / beta * math.pi**2 / 6 / 2)
-    comparison = 40 * math.log(6 / beta * math.pi**2 / 6 / 2)
-    assert answer.tolerance == pytest.approx(0.1 + (threshold + comparison) / ROWS, rel=0.05)
-    ln_share = math.log(beta) + 2 * math.log(6 / math.pi**2)
-    assert answer.width == pytest.approx(math.sqrt((math.log(2) - ln_share) / (2 * ROWS)))
+def quantile(scale: int, beta: float, question: int, sides: int) -> int:
+    """The smallest z that noise of this scale passes with at most its share of the beta."""
+    share = beta * 6 / (math.pi * question) ** 2
+    z = 0
+    while sides * math.exp(-(z + 1) / scale) / (1 + math.exp(-1 / scale)) > share:
+        z += 1
+    return z
+
+
+LATER = State(HoldoutState(41, 1, math.log(101), 1, 2), TeamState(share_left=1))
+
+
+def test_a_confirmed_certificate_covers_threshold_and_both_noises() -> None:
+    _, answer = submit(LATER, 3000, 3500, FixedNoise({THRESHOLD: [0, 0]}))
+    noise = quantile(20, 0.025 / 3, question=2, sides=1)
+    noise += quantile(40, 0.025 / 3, question=42, sides=1)
+    assert answer.tolerance == pytest.approx(0.1 + noise / ROWS)
 
 
 def test_a_corrected_certificate_covers_its_noise_and_half_a_step() -> None:
-    _, answer = submit(start(), 5000, 3500)
-    noise = 10 * math.log(3 / 0.025 * math.pi**2 / 6)
-    assert answer.tolerance == pytest.approx(0.005 + noise / ROWS, rel=0.05)
+    _, answer = submit(LATER, 5000, 3500)
+    noise = quantile(10, 0.025 / 3, question=2, sides=2)
+    assert answer.tolerance == pytest.approx(0.005 + noise / ROWS)
+
+
+def test_the_width_has_half_of_beta() -> None:
+    _, answer = submit(LATER, 3000, 3500)
+    ln_share = math.log(0.025) + 2 * math.log(6 / math.pi**2) - 2 * math.log(42 * 2)
+    ln_share -= math.log(41) + math.log(101)
+    assert answer.width == pytest.approx(math.sqrt((math.log(2) - ln_share) / (2 * ROWS)))
 
 
 def test_noise_of_a_later_question_is_allowed_for_more_widely() -> None:
