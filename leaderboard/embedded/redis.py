@@ -15,6 +15,7 @@ port {port}
 requirepass {password}
 dir "{directory}"
 daemonize no
+loglevel warning
 appendonly yes
 appendfsync everysec
 save ""

@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from leaderboard.web.views import account, board, competitions, submissions, teams
+from leaderboard.web.views import account, board, competitions, health, submissions, teams
 
 urlpatterns = [
     path("", competitions.home, name="home"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("how-it-works/", competitions.how_it_works, name="how-it-works"),
     path("account/", account.account, name="account"),
     path("account/tokens/", account.create_token, name="account-tokens"),
