@@ -59,9 +59,9 @@ FILE_COLUMNS = [
 BOARD_COLUMNS = [
     Column("rank", "Rank", numeric=True),
     Column("team", "Team"),
-    Column("score", "Score", numeric=True),
-    Column("lower", "Low", numeric=True),
-    Column("upper", "High", numeric=True),
+    Column("score_text", "Score", numeric=True),
+    Column("low", "Low", numeric=True),
+    Column("high", "High", numeric=True),
     Column("entries", "Entries", numeric=True),
     Column("last_improvement_at", "Last improvement", output.local_time),
     Column("last_answer", "Last answer"),
@@ -151,7 +151,7 @@ def leaderboard(
 ) -> None:
     """Show the leaderboard: what the mechanism released, and where you stand.
 
-    Low and High are the ends of the certificate, or of the sampling interval where there is none.
+    Low and High are the ends of the 95 % sampling interval; JSON has the certificate as well.
     """
     slug = competition_of(competition, option)
     with connect() as client:
@@ -168,17 +168,23 @@ def join(
     team: Annotated[
         str, typer.Option("--team", help="Your team's name; your own name if left out.")
     ] = "",
+    invitation: Annotated[
+        str, typer.Option("--invitation", help="A team's invitation link.", show_default=False)
+    ] = "",
     accept_rules: Annotated[
         bool, typer.Option("--accept-rules", help="You have read the rules and accept them.")
     ] = False,
 ) -> None:
-    """Join a competition: accept its rules and make a team."""
+    """Join a competition: accept its rules and make a team, or follow an invitation to one."""
     slug = competition_of(competition, option)
+    if team and invitation:
+        raise typer.BadParameter("the inviting team has a name already; leave --team out.")
+    wanted = {"team_name": team, "invitation": invitation.rstrip("/").rpartition("/")[2]}
     with connect() as client:
         if not accept_rules:
             _ask_to_accept(client.get(competition_path(slug)))
-        body = {"accept_rules": True, **({"team_name": team} if team else {})}
-        made = client.post(competition_path(slug, "join"), body)
+        body = {name: value for name, value in wanted.items() if value}
+        made = client.post(competition_path(slug, "join"), {"accept_rules": True, **body})
     output.say(f"You have joined {slug} as team {made['name']}.")
 
 
@@ -204,7 +210,7 @@ TEAM_COLUMNS = [
     Column("name", "Team"),
     Column("competition", "Competition"),
     Column("captain", "Captain"),
-    Column("members", "Members", ", ".join),
+    Column("members", "Members", lambda people: ", ".join(each["username"] for each in people)),
     Column("created_at", "Since", output.local_time),
 ]
 
@@ -291,7 +297,7 @@ def _show_board(
         client, path, page=page, size=page_size, everything=everything, **params
     )
     if style is not Format.json:
-        rows = [{**row, "mark": _mark(row)} for row in rows]
+        rows = [{**row, **(row["sampling"] or {}), "mark": _mark(row)} for row in rows]
     output.show(rows, BOARD_COLUMNS, style, empty="No team is on the board yet.")
     note_the_rest(len(rows), count, page, style)
     _note_my_place(client, path, rows)
@@ -308,7 +314,7 @@ def _note_my_place(client: Client, path: str, rows: list[Json]) -> None:
         return
     mine = client.get(path, page_size=1).get("me")
     if mine:
-        score = "no score yet" if mine["score"] is None else f"with {mine['score']}"
+        score = "no score yet" if mine["score"] is None else f"with {mine['score_text']}"
         output.note(f"You: rank {mine['rank']}, {mine['team']}, {score}.")
 
 

@@ -36,7 +36,7 @@ COLUMNS = [
     Column("message", "Message"),
     Column("status", "Status"),
     Column("kind", "Answer"),
-    Column("score", "Score", numeric=True),
+    Column("score_text", "Score", numeric=True),
 ]
 ONE_COLUMNS = [
     *COLUMNS[:3],
@@ -44,8 +44,8 @@ ONE_COLUMNS = [
     Column("sha256", "SHA-256"),
     Column("user", "Sent by"),
     *COLUMNS[3:],
-    Column("lower", "Low"),
-    Column("upper", "High"),
+    Column("low", "Low"),
+    Column("high", "High"),
     Column("summary", "Result"),
 ]
 
@@ -188,7 +188,8 @@ def _problem_lines(final: Json) -> list[str]:
 def _flat(row: Json) -> Json:
     """The submission with the parts of its release beside its own."""
     released = row.get("release") or {}
-    return {**row, **{key: released.get(key) for key in ("kind", "score", "lower", "upper")}}
+    interval = released.get("sampling") or {"low": None, "high": None}
+    return {**row, **interval, **{key: released.get(key) for key in ("kind", "score_text")}}
 
 
 def _show_one(found: Json, style: Format) -> None:

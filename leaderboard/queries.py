@@ -346,7 +346,7 @@ def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
 def mechanism_facts(competition: Competition) -> MechanismFacts | None:
     """What the pages say about the mechanism; None for a draft that is not set up."""
     holdout = holdout_in_force(competition)
-    if holdout is None:
+    if holdout is None or competition.mechanism not in mechanisms.MECHANISMS:
         return None
     mechanism = mechanisms.get(competition.mechanism)
     state = HoldoutState.objects.filter(holdout=holdout).first()

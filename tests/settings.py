@@ -25,6 +25,7 @@ os.environ.setdefault("DATABASE_URL", "sqlite://:memory:")
 from leaderboard.settings import *  # noqa: E402, F403  (reads the environment that is set above)
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STATIC_ROOT.mkdir()  # noqa: F405  (whitenoise warns where there is none)
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 CELERY_BROKER_URL = "memory://"
 STORAGES = {

@@ -1,17 +1,23 @@
 """What every view shares."""
 
+from collections.abc import Sequence
+
 from rest_framework.exceptions import NotAuthenticated
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from leaderboard import access
+from leaderboard.api.parsers import BoundedJSONParser
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Team, User
 
 
 class View(APIView):
     """An operation; what it answers is for this person alone, and never older than now."""
+
+    parser_classes: Sequence[type[BaseParser]] = (BoundedJSONParser,)
 
     @property
     def default_response_headers(self) -> dict[str, str]:

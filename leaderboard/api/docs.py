@@ -1,6 +1,7 @@
 """The OpenAPI schema read for people: operations with their fields, and the objects they name."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -8,10 +9,10 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 
 from leaderboard.api.problems import MEDIA_TYPE
+from leaderboard.api.schema import CLI
 
 Json = dict[str, Any]
 METHODS = ("get", "post", "patch", "put", "delete")
-CLI = "x-holdfast-cli"
 
 
 @dataclass(frozen=True)
@@ -94,140 +95,134 @@ def schema() -> Json:
 @lru_cache(maxsize=1)
 def reference() -> Reference:
     """The schema, ready for a template."""
-    document = schema()
-    operations = [
-        (operation["tags"][0], _operation(document, path, method, operation))
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-        if method in METHODS
-    ]
-    groups = tuple(
-        Group(
-            tag["name"],
-            tag["description"],
-            tuple(each for name, each in operations if name == tag["name"]),
+    return _Reader(schema()).reference()
+
+
+class _Reader:
+    """Reads one OpenAPI document; `known` are the objects and enumerations that it names."""
+
+    def __init__(self, document: Json) -> None:
+        self.document = document
+        self.known: Json = document["components"]["schemas"]
+
+    def reference(self) -> Reference:
+        info = self.document["info"]
+        groups = tuple(self.groups())
+        objects = tuple(self.objects(groups))
+        return Reference(info["title"], info["description"], groups, objects)
+
+    def groups(self) -> Iterator[Group]:
+        operations = [
+            (raw["tags"][0], self.operation(path, method, raw))
+            for path, methods in self.document["paths"].items()
+            for method, raw in methods.items()
+            if method in METHODS
+        ]
+        for tag in self.document["tags"]:
+            own = tuple(each for name, each in operations if name == tag["name"])
+            yield Group(tag["name"], tag["description"], own)
+
+    def operation(self, path: str, method: str, raw: Json) -> Operation:
+        body, body_type = self.body(raw)
+        security = raw.get("security", [])
+        public = not security or {} in security
+        return Operation(
+            id=raw["operationId"],
+            method=method.upper(),
+            path=path,
+            summary=raw["summary"],
+            description=raw["description"],
+            public=public,
+            cli=raw.get(CLI, ""),
+            curl=_curl(path, method, not public, body, body_type),
+            parameters=tuple(self.parameter(each) for each in raw.get("parameters", ())),
+            body=body,
+            body_type=body_type,
+            answers=tuple(self.answers(raw)),
+            problems=tuple(_codes(raw)),
         )
-        for tag in document["tags"]
-    )
-    return Reference(
-        document["info"]["title"],
-        document["info"]["description"],
-        groups,
-        _objects(document, groups),
-    )
+
+    def parameter(self, raw: Json) -> Field:
+        kind, _ = self.kind(raw["schema"])
+        default = raw["schema"].get("default")
+        if default not in (None, ""):
+            kind = f"{kind}, {default} if left out"
+        if raw["in"] == "header":
+            kind = f"{kind}, a header"
+        return Field(raw["name"], kind, "", raw.get("required", False), raw.get("description", ""))
+
+    def body(self, raw: Json) -> tuple[tuple[Field, ...], str]:
+        for media_type, content in raw.get("requestBody", {}).get("content", {}).items():
+            return self.fields(self.resolved(content["schema"])), media_type
+        return (), ""
+
+    def answers(self, raw: Json) -> Iterator[Answer]:
+        """The successful ones. A page is told by its fields, as it is no object of its own."""
+        for status, response in raw["responses"].items():
+            if not status.startswith("2"):
+                continue
+            contents = response.get("content") or {"": {"schema": {}}}
+            for media_type, content in contents.items():
+                kind, link = self.kind(content["schema"])
+                paged = link.endswith("Page")
+                fields = self.fields(self.resolved(content["schema"])) if paged else ()
+                yield Answer(status, media_type, kind, "" if paged else link, fields)
+
+    def objects(self, groups: tuple[Group, ...]) -> Iterator[Object]:
+        """The objects that answers name, and those which these name."""
+        wanted = [
+            link
+            for group in groups
+            for operation in group.operations
+            for answer in operation.answers
+            for link in (answer.link, *(field.link for field in answer.fields))
+        ]
+        done = {""}
+        while wanted:
+            name = wanted.pop(0)
+            if name in done:
+                continue
+            done.add(name)
+            fields = self.fields(self.known[name])
+            yield Object(name, self.known[name].get("description", ""), fields)
+            wanted += [field.link for field in fields]
+
+    def fields(self, raw: Json) -> tuple[Field, ...]:
+        required = raw.get("required", ())
+        return tuple(
+            Field(name, *self.kind(each), name in required, each.get("description", ""))
+            for name, each in raw.get("properties", {}).items()
+        )
+
+    def resolved(self, raw: Json) -> Json:
+        found: Json = self.known.get(_named(raw), raw)
+        return found
+
+    def kind(self, raw: Json) -> tuple[str, str]:
+        """A type in words, and the object that it names, if any."""
+        if raw.get("type") == "array":
+            each, link = self.kind(raw["items"])
+            kind = f"list of {each}"
+        else:
+            target = self.resolved(raw)
+            is_object = "properties" in target
+            link = _named(raw) if is_object else ""
+            kind = link if is_object else _plain(target)
+        return (f"{kind} or null" if raw.get("nullable") else kind), link
 
 
-def _operation(document: Json, path: str, method: str, raw: Json) -> Operation:
-    body, body_type = _body(document, raw)
-    security = raw.get("security", [])
-    return Operation(
-        id=raw["operationId"],
-        method=method.upper(),
-        path=path,
-        summary=raw["summary"],
-        description=raw["description"],
-        public={} in security or not security,
-        cli=raw.get(CLI, ""),
-        curl=_curl(path, method, {} not in security and bool(security), body, body_type),
-        parameters=tuple(_parameter(each) for each in raw.get("parameters", ())),
-        body=body,
-        body_type=body_type,
-        answers=tuple(_answers(document, raw)),
-        problems=tuple(_codes(raw)),
-    )
+def _named(raw: Json) -> str:
+    """The component that a schema refers to, directly or as one of several."""
+    refs = [raw, *(each for key in ("allOf", "oneOf") for each in raw.get(key, ()))]
+    return next((each["$ref"].rpartition("/")[2] for each in refs if "$ref" in each), "")
 
 
-def _parameter(raw: Json) -> Field:
-    kind, _ = _kind(raw["schema"])
-    return Field(
-        raw["name"],
-        kind if raw["in"] == "query" else f"{kind}, in the {raw['in']}",
-        "",
-        raw.get("required", False),
-        raw.get("description", "") or _default(raw["schema"]),
-    )
-
-
-def _default(raw: Json) -> str:
-    return f"{raw['default']} if left out." if "default" in raw else ""
-
-
-def _body(document: Json, raw: Json) -> tuple[tuple[Field, ...], str]:
-    for media_type, content in raw.get("requestBody", {}).get("content", {}).items():
-        return _fields(_resolved(document, content["schema"])), media_type
-    return (), ""
-
-
-def _answers(document: Json, raw: Json) -> Any:
-    for status, response in raw["responses"].items():
-        if not status.startswith("2"):
-            continue
-        contents = response.get("content") or {"": {"schema": {}}}
-        for media_type, content in contents.items():
-            kind, link = _kind(content["schema"])
-            paged = link.endswith("Page")
-            fields = _fields(_resolved(document, content["schema"])) if paged else ()
-            yield Answer(status, media_type, kind, "" if paged else link, fields)
-
-
-def _codes(raw: Json) -> Any:
+def _codes(raw: Json) -> Iterator[str]:
     """The problem codes of an operation, as its responses' examples have them."""
     for response in raw["responses"].values():
         examples = response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
         for example in examples.values():
             yield example["value"]["code"]
-
-
-def _objects(document: Json, groups: tuple[Group, ...]) -> tuple[Object, ...]:
-    """The objects that answers name, and those which these name."""
-    known: Json = document["components"]["schemas"]
-    wanted = [
-        link
-        for group in groups
-        for operation in group.operations
-        for answer in operation.answers
-        for link in (answer.link, *(field.link for field in answer.fields))
-    ]
-    found: dict[str, Object] = {}
-    while wanted:
-        name = wanted.pop(0)
-        if name in found or "properties" not in known.get(name, {}):
-            continue
-        fields = _fields(known[name])
-        found[name] = Object(name, known[name].get("description", ""), fields)
-        wanted += [field.link for field in fields]
-    return tuple(found.values())
-
-
-def _fields(raw: Json) -> tuple[Field, ...]:
-    required = raw.get("required", ())
-    return tuple(
-        Field(name, *_kind(each), name in required, each.get("description", ""))
-        for name, each in raw.get("properties", {}).items()
-    )
-
-
-def _resolved(document: Json, raw: Json) -> Json:
-    _, link = _kind(raw)
-    known: Json = document["components"]["schemas"].get(link, raw)
-    return known
-
-
-def _kind(raw: Json) -> tuple[str, str]:
-    """A type in words, and the object that it names, if any."""
-    inner = raw.get("$ref") or next(
-        (each["$ref"] for key in ("allOf", "oneOf") for each in raw.get(key, ()) if "$ref" in each),
-        "",
-    )
-    if inner:
-        name = inner.rpartition("/")[2]
-        kind, link = name.removesuffix("Request"), name
-    elif raw.get("type") == "array":
-        each, link = _kind(raw["items"])
-        kind = f"list of {each}"
-    else:
-        kind, link = _plain(raw), ""
-    return (f"{kind} or null" if raw.get("nullable") else kind), link
 
 
 _FORMATS = {"date-time": "time", "binary": "file", "uri": "address", "email": "address"}

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE, problem
 
 Json = dict[str, Any]
+CLI = "x-holdfast-cli"
 ANYWHERE = ("throttled", "internal_error")
 PROBLEM = inline_serializer(
     name="ProblemDocument",
@@ -56,6 +57,11 @@ def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
             examples=[_example(code) for code in group],
         )
     return answers
+
+
+def cli(command: str) -> dict[str, str]:
+    """What does the same on the command line, for the docs."""
+    return {CLI: command}
 
 
 def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:

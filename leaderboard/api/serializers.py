@@ -48,6 +48,16 @@ class JoinBody(Body):
     team_name = serializers.CharField(
         required=False, max_length=200, help_text="Your team's name; your user name if left out."
     )
+    invitation = serializers.CharField(
+        required=False, max_length=100, help_text="The token of an invitation, to join its team."
+    )
+
+    def validate(self, body: Json) -> Json:
+        if "team_name" in body and "invitation" in body:
+            raise serializers.ValidationError(
+                {"team_name": ["The inviting team has a name already."]}, code="not_both"
+            )
+        return body
 
 
 class TeamBody(Body):
@@ -167,7 +177,7 @@ class CompetitionDetail(Out):
     total_limit = serializers.IntegerField(allow_null=True, help_text="Submissions in all.")
     team_size = serializers.IntegerField()
     max_file_bytes = serializers.IntegerField()
-    schema = PredictionSchema()
+    schema = PredictionSchema(allow_null=True)
     metric = serializers.CharField()
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)

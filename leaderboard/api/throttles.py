@@ -1,5 +1,7 @@
 """Limits on how often; the counters live in the cache, the rates in the settings."""
 
+import hashlib
+
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle, UserRateThrottle
 from rest_framework.views import APIView
@@ -14,7 +16,8 @@ class LoginThrottle(SimpleRateThrottle):
         name = request.data.get("username") if isinstance(request.data, dict) else None
         if not isinstance(name, str) or not name:
             return None
-        return self.cache_format % {"scope": self.scope, "ident": name.strip().casefold()}
+        ident = hashlib.sha256(name.strip().casefold().encode()).hexdigest()
+        return self.cache_format % {"scope": self.scope, "ident": ident}
 
 
 class LoginAddressThrottle(SimpleRateThrottle):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from leaderboard import queries
 from leaderboard.api.base import PublicView, View, person
 from leaderboard.api.problems import CATALOGUE
-from leaderboard.api.schema import responses
+from leaderboard.api.schema import cli, responses
 from leaderboard.api.serializers import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
@@ -26,6 +26,7 @@ class LoginView(PublicView):
 
     @extend_schema(
         operation_id="login",
+        extensions=cli("holdfast login"),
         tags=["account"],
         summary="Get a token for a user name and password",
         description=(
@@ -57,6 +58,7 @@ class LoginView(PublicView):
 class LogoutView(View):
     @extend_schema(
         operation_id="logout",
+        extensions=cli("holdfast logout"),
         tags=["account"],
         summary="Revoke the token of this request",
         description="The token stops working at once. Other tokens of the account go on.",
@@ -73,6 +75,7 @@ class LogoutView(View):
 class MeView(View):
     @extend_schema(
         operation_id="me",
+        extensions=cli("holdfast whoami"),
         tags=["account"],
         summary="See who is signed in",
         description="The account, when this request's token expires, and the account's teams.",

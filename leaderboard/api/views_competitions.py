@@ -14,7 +14,7 @@ from leaderboard import access, queries
 from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
 from leaderboard.api.ranges import file_response
-from leaderboard.api.schema import pages_of, responses
+from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers import (
     BoardItem,
     CompetitionDetail,
@@ -28,7 +28,7 @@ from leaderboard.api.serializers import (
 )
 from leaderboard.board_csv import board_csv
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Team
+from leaderboard.models import Competition, Team, User
 from leaderboard.pipeline import membership
 from scoring import metrics
 
@@ -36,6 +36,7 @@ from scoring import metrics
 class CompetitionsView(PublicView):
     @extend_schema(
         operation_id="competitions",
+        extensions=cli("holdfast competitions list"),
         tags=["competitions"],
         summary="List the competitions that you may see",
         description="Open ones first, by closing time. `search` looks in names and titles.",
@@ -72,6 +73,7 @@ class CompetitionView(PublicView):
 class FilesView(PublicView):
     @extend_schema(
         operation_id="files",
+        extensions=cli("holdfast files digits"),
         tags=["competitions"],
         summary="List a competition's files",
         description="Names, sizes and checksums. To download one, accept the rules first.",
@@ -88,6 +90,7 @@ class FilesView(PublicView):
 class FileView(PublicView):
     @extend_schema(
         operation_id="file",
+        extensions=cli("holdfast download digits -f train.csv"),
         tags=["competitions"],
         summary="Download a file",
         description=(
@@ -135,6 +138,7 @@ class BoardView(PublicView):
 
     @extend_schema(
         operation_id="leaderboard",
+        extensions=cli("holdfast leaderboard digits"),
         tags=["competitions"],
         summary="See the leaderboard",
         description=(
@@ -178,9 +182,13 @@ class BoardView(PublicView):
 class JoinView(View):
     @extend_schema(
         operation_id="join",
+        extensions=cli("holdfast join digits"),
         tags=["teams"],
         summary="Join a competition",
-        description="Accepts the rules and makes a team, of which you are the captain.",
+        description=(
+            "Accepts the rules and makes a team, of which you are the captain, or joins the team "
+            "that sent an invitation."
+        ),
         request=JoinBody,
         responses=responses(
             {201: TeamDetail},
@@ -193,25 +201,22 @@ class JoinView(View):
             "not_found",
             "already_joined",
             "team_name_taken",
+            "team_full",
+            "invitation_expired",
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
         competition = running(request, slug)
         body = JoinBody(data=request.data)
         body.is_valid(raise_exception=True)
-        user = person(request)
-        team = membership.join(
-            competition=competition,
-            user=user,
-            accept_rules=body.validated_data["accept_rules"],
-            team_name=body.validated_data.get("team_name", user.username),
-        )
+        team = _join(competition, person(request), **body.validated_data)
         return Response(_team(team), status=status.HTTP_201_CREATED)
 
 
 class TeamView(View):
     @extend_schema(
         operation_id="team",
+        extensions=cli("holdfast team digits"),
         tags=["teams"],
         summary="See your team",
         description="Its members and what it may still submit.",
@@ -228,6 +233,7 @@ class TeamView(View):
 
     @extend_schema(
         operation_id="rename_team",
+        extensions=cli("holdfast team digits --rename NAME"),
         tags=["teams"],
         summary="Rename your team",
         description="The captain may. The name is all of a team that can be written.",
@@ -300,15 +306,38 @@ def _detail(request: Request, competition: Competition) -> dict[str, object]:
     names = (
         "slug", "title", "tagline", "opens_at", "closes_at", "description", "rules",
         "rules_version", "data_description", "daily_limit", "total_limit", "team_size",
-        "max_file_bytes", "schema",
+        "max_file_bytes",
     )  # fmt: skip
     return {name: getattr(competition, name) for name in names} | {
+        "schema": competition.schema or None,
         "phase": competition.phase(timezone.now()),
         "metric": metric.title if metric else "",
         "direction": metric.direction if metric else "maximize",
         "mechanism": queries.mechanism_facts(competition),
         "joined": access.membership_of(request.user, competition) is not None,
     }
+
+
+def _join(
+    competition: Competition,
+    user: User,
+    *,
+    accept_rules: bool,
+    team_name: str = "",
+    invitation: str = "",
+) -> Team:
+    if invitation:
+        return membership.join_team(
+            invitation=access.invitation_or_404(competition, invitation),
+            user=user,
+            accept_rules=accept_rules,
+        )
+    return membership.join(
+        competition=competition,
+        user=user,
+        accept_rules=accept_rules,
+        team_name=team_name or user.username,
+    )
 
 
 def _team(team: Team) -> object:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from leaderboard import access, queries
 from leaderboard.api.base import View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery
-from leaderboard.api.schema import pages_of, responses
+from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers import Limits, NewSubmission, Submission, SubmissionBody
 from leaderboard.api.throttles import UploadThrottle
 from leaderboard.pipeline import intake
@@ -22,6 +22,7 @@ class SubmissionsView(View):
 
     @extend_schema(
         operation_id="submissions",
+        extensions=cli("holdfast submissions digits"),
         tags=["submissions"],
         summary="List your team's submissions",
         description="The newest first.",
@@ -43,6 +44,7 @@ class SubmissionsView(View):
 
     @extend_schema(
         operation_id="submit",
+        extensions=cli("holdfast submit digits -f predictions.csv --wait"),
         tags=["submissions"],
         summary="Submit a prediction file",
         description=(
@@ -93,6 +95,7 @@ class SubmissionsView(View):
 class SubmissionView(View):
     @extend_schema(
         operation_id="submission",
+        extensions=cli("holdfast submission digits 1"),
         tags=["submissions"],
         summary="See one submission of your team",
         description="How far it is, what was released, or what is wrong with the file.",

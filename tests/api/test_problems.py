@@ -1,0 +1,324 @@
+"""Every error is a problem document (RFC 9457): each known code is provoked here once."""
+
+import ast
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.test import override_settings
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from leaderboard import queries
+from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
+from leaderboard.api.throttles import LoginThrottle
+from leaderboard.models import Invitation, User
+from leaderboard.pipeline import intake, membership
+from tests.api.conftest import API, DIGITS, As, send
+from tests.cast import World
+
+LOGIN = f"{API}auth/login/"
+JSON = "application/json"
+
+
+class Stage:
+    """What a case may use to get its problem."""
+
+    def __init__(self, world: World, as_: As, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world = world
+        self.anonymous = APIClient(raise_request_exception=False)
+        self.alice = as_(world.alice)
+        self.bob = as_(world.bob)
+        self.patch = monkeypatch
+        self.team = world.join(world.alice)
+
+    def change(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            setattr(self.world.digits, name, value)
+        self.world.digits.save()
+
+    def login(self, **body: str) -> Any:
+        return self.anonymous.post(LOGIN, body, format="json")
+
+
+def _email_not_verified(stage: Stage) -> Any:
+    with override_settings(ACCOUNT_EMAIL_VERIFICATION="mandatory"):
+        return stage.login(username="alice", password="alice-password")
+
+
+def _csrf_failed(stage: Stage) -> Any:
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(stage.world.alice)
+    return client.post(f"{API}auth/logout/")
+
+
+def _no_token(stage: Stage) -> Any:
+    client = APIClient()
+    client.force_login(stage.world.alice)
+    return client.post(f"{API}auth/logout/")
+
+
+def _captain_only(stage: Stage) -> Any:
+    invitation = membership.invite(team=stage.team, user=stage.world.alice)
+    membership.join_team(invitation=invitation, user=stage.world.bob, accept_rules=True)
+    return stage.bob.patch(f"{DIGITS}team/", {"name": "Bobs"}, format="json")
+
+
+def _competition_not_open(stage: Stage) -> Any:
+    now = timezone.now()
+    stage.change(opens_at=now + timedelta(days=1), closes_at=now + timedelta(days=2))
+    return send(stage.alice)
+
+
+def _deadline_passed(stage: Stage) -> Any:
+    stage.change(closes_at=timezone.now() - timedelta(seconds=1))
+    return send(stage.alice)
+
+
+def _team_name_taken(stage: Stage) -> Any:
+    body = {"accept_rules": True, "team_name": stage.team.name.upper()}
+    return stage.bob.post(f"{DIGITS}join/", body, format="json")
+
+
+def _file_too_large(stage: Stage) -> Any:
+    stage.change(max_file_bytes=10)
+    return send(stage.alice)
+
+
+def _body_too_large(stage: Stage) -> Any:
+    return stage.login(username="alice", password="x" * 70_000)
+
+
+def _daily_limit_reached(stage: Stage) -> Any:
+    stage.change(daily_limit=1)
+    send(stage.alice)
+    return send(stage.alice)
+
+
+def _total_limit_reached(stage: Stage) -> Any:
+    stage.change(total_limit=1)
+    send(stage.alice)
+    return send(stage.alice)
+
+
+def _too_many_rejected(stage: Stage) -> Any:
+    stage.patch.setattr(intake, "REJECTED_PER_DAY", 0)
+    return send(stage.alice)
+
+
+def _throttled(stage: Stage) -> Any:
+    stage.patch.setattr(LoginThrottle, "THROTTLE_RATES", {"login": "1/min"})
+    stage.login(username="alice", password="wrong")
+    return stage.login(username="alice", password="wrong")
+
+
+def _internal_error(stage: Stage) -> Any:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the secret is 42")
+
+    stage.patch.setattr(queries, "board", fail)
+    return stage.anonymous.get(f"{DIGITS}leaderboard/")
+
+
+def _train_csv(stage: Stage, **headers: Any) -> Any:
+    return stage.alice.get(f"{DIGITS}files/train.csv/", **headers)
+
+
+def _not_allowed(stage: Stage) -> Any:
+    def deny(*_: object, **__: object) -> None:
+        raise PermissionDenied
+
+    stage.patch.setattr(queries, "board", deny)
+    return stage.anonymous.get(f"{DIGITS}leaderboard/")
+
+
+def _invite(stage: Stage) -> str:
+    return membership.invite(team=stage.team, user=stage.world.alice).token
+
+
+def _follow(stage: Stage, token: str) -> Any:
+    body = {"accept_rules": True, "invitation": token}
+    return stage.bob.post(f"{DIGITS}join/", body, format="json")
+
+
+def _team_full(stage: Stage) -> Any:
+    token = _invite(stage)
+    stage.change(team_size=1)
+    return _follow(stage, token)
+
+
+def _invitation_expired(stage: Stage) -> Any:
+    token = _invite(stage)
+    Invitation.objects.update(expires_at=timezone.now())
+    return _follow(stage, token)
+
+
+CASES: dict[str, Callable[[Stage], Any]] = {
+    "invalid": lambda stage: stage.login(username="alice"),
+    "malformed": lambda stage: stage.anonymous.post(LOGIN, "{", content_type=JSON),
+    "wrong_credentials": lambda stage: stage.login(username="alice", password="wrong"),
+    "email_not_verified": _email_not_verified,
+    "not_authenticated": lambda stage: stage.anonymous.get(f"{API}me/"),
+    "not_allowed": _not_allowed,
+    "csrf_failed": _csrf_failed,
+    "rules_not_accepted": lambda stage: stage.bob.get(f"{DIGITS}files/train.csv/"),
+    "not_a_member": lambda stage: send(stage.bob),
+    "captain_only": _captain_only,
+    "competition_not_open": _competition_not_open,
+    "deadline_passed": _deadline_passed,
+    "not_found": lambda stage: stage.anonymous.get(f"{API}competitions/digts/"),
+    "method_not_allowed": lambda stage: stage.anonymous.delete(DIGITS),
+    "not_acceptable": lambda stage: stage.anonymous.get(DIGITS, HTTP_ACCEPT="image/png"),
+    "already_joined": lambda stage: stage.alice.post(
+        f"{DIGITS}join/", {"accept_rules": True}, format="json"
+    ),
+    "team_name_taken": _team_name_taken,
+    "team_full": _team_full,
+    "invitation_expired": _invitation_expired,
+    "no_token": _no_token,
+    "file_too_large": _file_too_large,
+    "body_too_large": _body_too_large,
+    "unsupported_media_type": lambda stage: stage.alice.post(
+        f"{DIGITS}submissions/", {"message": "no form"}, format="json"
+    ),
+    "range_not_satisfiable": lambda stage: _train_csv(stage, HTTP_RANGE="bytes=1000-"),
+    "file_empty": lambda stage: send(stage.alice, b""),
+    "daily_limit_reached": _daily_limit_reached,
+    "total_limit_reached": _total_limit_reached,
+    "too_many_rejected": _too_many_rejected,
+    "throttled": _throttled,
+    "internal_error": _internal_error,
+}
+
+
+@pytest.fixture
+def stage(world: World, as_: As, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return Stage(world, as_, monkeypatch)
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_each_problem_is_a_document_with_its_code(code: str, stage: Stage) -> None:
+    response = CASES[code](stage)
+    known = CATALOGUE[code]
+    document = response.json()
+    assert response.headers["Content-Type"] == MEDIA_TYPE
+    assert response.status_code == document["status"] == known.status
+    assert document["code"] == code
+    assert document["type"] == f"/api/v1/problems/#{code}"
+    assert document["title"] == known.title
+    assert len(document["detail"]) > 10
+
+
+def test_every_known_code_is_provoked() -> None:
+    assert set(CASES) == set(CATALOGUE)
+
+
+def test_every_refusal_that_the_api_can_meet_is_known() -> None:
+    root = Path(settings.BASE_DIR) / "leaderboard"
+    sources = [root / "errors.py", *(root / "pipeline").glob("*.py"), *(root / "api").glob("*.py")]
+    codes = {
+        call.args[0].value
+        for source in sources
+        for call in ast.walk(ast.parse(source.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("Refused", "cls")
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert "deadline_passed" in codes
+    assert codes <= set(CATALOGUE)
+
+
+def test_an_unexpected_error_shows_nothing_of_itself(stage: Stage) -> None:
+    response = _internal_error(stage)
+    assert "secret" not in response.content.decode()
+    assert "RuntimeError" not in response.content.decode()
+
+
+def test_an_unexpected_error_is_logged(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    _internal_error(stage)
+    assert "the secret is 42" in caplog.text
+
+
+def test_a_401_says_how_to_sign_in(stage: Stage) -> None:
+    assert stage.anonymous.get(f"{API}me/").headers["WWW-Authenticate"] == "Token"
+
+
+def test_a_throttled_request_says_when_to_come_back(stage: Stage) -> None:
+    response = _throttled(stage)
+    assert 1 <= int(response.headers["Retry-After"]) <= 60
+
+
+def test_a_wrong_method_says_which_are_right(stage: Stage) -> None:
+    assert "GET" in stage.anonymous.delete(DIGITS).headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "nonsense/", "competitions/digits", "competitions/digits/nonsense/", "../v2/"]
+)
+@pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
+def test_an_unknown_route_is_a_problem_document(
+    path: str, method: str, anonymous: APIClient, db: None
+) -> None:
+    if not path:
+        path = "x"
+    response = getattr(anonymous, method)(f"{API}{path}")
+    assert response.status_code == 404
+    assert response.headers["Content-Type"] == MEDIA_TYPE
+    assert response.json()["code"] == "not_found"
+
+
+def test_a_forgotten_slash_is_pointed_out(anonymous: APIClient, db: None) -> None:
+    detail = anonymous.get(f"{API}competitions").json()["detail"]
+    assert "end with a slash" in detail
+
+
+def test_field_errors_name_their_fields(stage: Stage) -> None:
+    document = stage.login().json()
+    assert [error["field"] for error in document["errors"]] == ["username", "password"]
+    assert document["total"] == 2
+    assert document["errors"][0] == {
+        "code": "required",
+        "field": "username",
+        "message": "`username`: This field is required.",
+    }
+
+
+def test_one_field_error_is_the_detail(stage: Stage) -> None:
+    document = stage.login(username="alice").json()
+    assert document["detail"] == "`password`: This field is required."
+
+
+@pytest.mark.parametrize(
+    "body", ["[1]", '"text"', "1", "null", "[" * 5000, '{"username": "\\u0000"}', "\xff"]
+)
+def test_odd_json_is_a_400(body: str, anonymous: APIClient, db: None) -> None:
+    response = anonymous.post(LOGIN, body.encode("latin-1"), content_type=JSON)
+    assert response.status_code == 400
+    assert response.headers["Content-Type"] == MEDIA_TYPE
+
+
+@pytest.mark.parametrize(
+    "header", ["Token", "Token a b", "Token \xff", "Token nonsense", "Token holdfast_x\x00", "Tok"]
+)
+def test_a_malformed_token_is_a_401(header: str, anonymous: APIClient, db: None) -> None:
+    response = anonymous.get(f"{API}me/", HTTP_AUTHORIZATION=header)
+    assert response.status_code == 401
+    assert response.json()["code"] == "not_authenticated"
+
+
+def test_an_upload_beyond_the_site_s_limit_is_stopped(stage: Stage) -> None:
+    with override_settings(MAX_UPLOAD_BYTES=20):
+        response = send(stage.alice)
+    assert response.status_code == 413
+    assert response.json()["code"] == "file_too_large"
+
+
+def test_a_disabled_account_is_signed_out(stage: Stage) -> None:
+    User.objects.filter(pk=stage.world.alice.pk).update(is_active=False)
+    assert stage.alice.get(f"{API}me/").status_code == 401
