@@ -122,9 +122,13 @@ def check_unique(table: Table, id_column: str, problems: Problems) -> None:
 def _note(
     error: CellError, each: Field, line: int, text: str, limits: Limits, problems: Problems
 ) -> None:
-    code, says = error.code, error.message
-    if len(text) > limits.max_cell_length:
-        code = "cell_too_long"
+    too_long = len(text) > limits.max_cell_length
+    code = "cell_too_long" if too_long else error.code
+    alike = (each.name, text[:100] if each.by_value else None)
+    if problems.add_line(code, alike, line):
+        return
+    says = error.message
+    if too_long:
         says = f"the cell has {len(text)} characters; {limits.max_cell_length} are the limit."
     problem = Problem(
         code,
@@ -134,7 +138,7 @@ def _note(
         value=shortened(text),
         expected=each.expected,
     )
-    problems.add(problem, alike=(each.name, text[:100] if each.by_value else None))
+    problems.add(problem, alike)
 
 
 def _too_many_rows(line: int, limits: Limits) -> Problem:

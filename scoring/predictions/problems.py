@@ -80,16 +80,26 @@ class Problems:
 
     def add(self, problem: Problem, alike: Hashable = None, count: int = 1) -> None:
         """Notes `count` problems; those with the same code and `alike` are shown as one."""
+        if problem.line is not None and self.add_line(problem.code, alike, problem.line):
+            return
         self._total += count
         groups = self._groups.setdefault(problem.code, {})
-        group = groups.get(alike)
+        if len(groups) < PROBLEMS_KEPT:
+            groups[alike] = _Group(problem, count)
+
+    def add_line(self, code: str, alike: Hashable, line: int) -> bool:
+        """Notes a problem that is like an earlier one; False, and nothing noted, if none is.
+
+        A file may have millions of wrong cells: they need no sentence each.
+        """
+        group = self._groups.get(code, {}).get(alike)
         if group is None:
-            if len(groups) < PROBLEMS_KEPT:
-                groups[alike] = _Group(problem, count)
-            return
-        group.count += count
-        if len(group.lines) < LINES_SHOWN and problem.line is not None:
-            group.lines.append(problem.line)
+            return False
+        self._total += 1
+        group.count += 1
+        if len(group.lines) < LINES_SHOWN:
+            group.lines.append(line)
+        return True
 
     def fail(self, problem: Problem) -> NoReturn:
         """Notes a problem after which nothing more can be said of the file."""
