@@ -1,7 +1,8 @@
 """Brings database, keys and static files to the state that this version of the code needs."""
 
 import hashlib
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.conf import settings
@@ -13,28 +14,31 @@ from django.db.migrations.executor import MigrationExecutor
 from leaderboard.embedded.home import ensure_secret_key, write_private
 
 
-def prepare(private_key: Path) -> None:
-    """Does what is missing, and is quick where nothing is."""
+def prepare(private_key: Path, say: Callable[[str], object]) -> None:
+    """Does what is missing, saying so, and is quick where nothing is."""
     ensure_secret_key(settings.VAR_DIR / "secret_key")
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
-        call_command("vault_keys", private=private_key, verbosity=0)
-    _migrate()
-    _collect_static()
+        say(f"Drawing the vault's key pair; the private key is {private_key}.")
+        call_command("vault_keys", private=private_key, stdout=io.StringIO())
+    _migrate(say)
+    _collect_static(say)
     connections.close_all()
 
 
-def _migrate() -> None:
+def _migrate(say: Callable[[str], object]) -> None:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        say("Bringing the database up to date.")
         call_command("migrate", interactive=False, verbosity=0)
 
 
-def _collect_static() -> None:
+def _collect_static(say: Callable[[str], object]) -> None:
     """Collects, hashes and compresses the static files unless they are those of the last time."""
     stamp = settings.VAR_DIR / "static.stamp"
     digest = hashlib.sha256("\n".join(_static_files()).encode()).hexdigest()
     if stamp.is_file() and stamp.read_text() == digest:
         return
+    say("Collecting and compressing the static files, which takes some seconds.")
     call_command("collectstatic", interactive=False, clear=True, verbosity=0)
     write_private(stamp, digest)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -83,10 +84,14 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
 
     def _stop(self, names: set[str], seconds: float) -> None:
         """Asks the processes to end and waits until they have, `seconds` at most."""
-        for name in filter(self._runs, names):
-            self._signal(name, signal.SIGTERM, os.kill)
+        asked: set[str] = set()
         give_up = time.monotonic() + seconds
-        while any(self._runs(name) for name in names) and time.monotonic() < give_up:
+        while time.monotonic() < give_up:
+            running = set(filter(self._runs, names))
+            if not running:
+                return
+            # One that is only just being started gets its signal in a later round.
+            asked |= {n for n in running - asked if self._signal(n, signal.SIGTERM, os.kill)}
             time.sleep(0.05)
 
     def _kill_groups(self) -> None:
@@ -94,14 +99,13 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
         for name in self._processes:
             self._signal(name, signal.SIGKILL, os.killpg)
 
-    def _signal(self, name: str, number: int, send: Callable[[int, int], None]) -> None:
+    def _signal(self, name: str, number: int, send: Callable[[int, int], None]) -> bool:
         pid = self._processes[name].get("pid")
         if pid is None:
-            return
-        try:
+            return False
+        with suppress(ProcessLookupError):
             send(pid, number)
-        except ProcessLookupError:
-            return
+        return True
 
     def _runs(self, name: str) -> bool:
         return "returncode" not in self._processes[name]

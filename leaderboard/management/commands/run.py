@@ -34,7 +34,7 @@ class Command(BaseCommand):
         try:
             with home.hold(var_dir):
                 check_port(host, port)
-                prepare(start.private_key)
+                prepare(start.private_key, self.stdout.write)
                 code = start.run()
         except home.AlreadyRunning:
             raise CommandError(
