@@ -2,6 +2,7 @@
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
+from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class LeaderboardConfig(AppConfig):
@@ -15,3 +16,14 @@ class LeaderboardConfig(AppConfig):
 
 class HoldfastAdminConfig(AdminConfig):
     default_site = "leaderboard.admin.site.HoldfastAdminSite"
+
+    def ready(self) -> None:
+        # Ours come first: what other packages register for the same models is left out.
+        from leaderboard.admin import registry  # noqa: F401
+
+        super().ready()
+
+
+class HoldfastStaticFilesConfig(StaticFilesConfig):
+    # The browsable API, which is not served, would bring as many files as everything else.
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework"]

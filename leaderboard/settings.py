@@ -47,13 +47,12 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
-    "django.contrib.staticfiles",
+    "leaderboard.apps.HoldfastStaticFilesConfig",
     "allauth",
     "allauth.account",
     "rest_framework",
     "knox",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "csp",
 ]
 

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from leaderboard.apps import HoldfastStaticFilesConfig
 from leaderboard.embedded.home import ensure_secret_key, write_private
 
 
@@ -46,6 +47,6 @@ def _collect_static(say: Callable[[str], object]) -> None:
 def _static_files() -> Iterator[str]:
     """One line for each static file of the project and its packages: where, how big, how old."""
     for finder in get_finders():
-        for name, storage in finder.list([]):
+        for name, storage in finder.list(HoldfastStaticFilesConfig.ignore_patterns):
             stat = Path(storage.path(name)).stat()
             yield f"{name} {stat.st_size} {stat.st_mtime_ns}"
