@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -36,6 +36,8 @@ from scoring.predictions import Preview, Schema, preview
 Person = User | AnonymousUser
 PAGE_ROWS = 50
 SAMPLING_CONFIDENCE = 0.95
+PREVIEW_BYTES = 256 * 1024
+GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -340,7 +342,16 @@ def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
     if sample is None:
         return None
     with open_stored(sample.file.name) as file:
-        return preview(file, Schema.from_json(competition.schema), rows)
+        return preview(_beginning(file), Schema.from_json(competition.schema), rows)
+
+
+def _beginning(file: BinaryIO) -> bytes:
+    """Whole lines from the start of a text, so that a long file is not read for a few rows."""
+    head = file.read(PREVIEW_BYTES)
+    end = head.rfind(b"\n") + 1
+    if len(head) < PREVIEW_BYTES or not end or head.startswith(GZIP_MAGIC):
+        return head + file.read()
+    return head[:end]
 
 
 def mechanism_facts(competition: Competition) -> MechanismFacts | None:

@@ -50,10 +50,11 @@ def said(released: Released) -> str:
 
 
 def rejected(row: SubmissionRow) -> str:
-    """The first problem and how many more there are. No quota was used."""
+    """The first kind of problem and how many more kinds there are. No quota was used."""
     first = str(row.problems[0]["message"]) if row.problems else "The file could not be read."
-    more = row.problem_count - 1
-    rest = f" {more} more {'problem' if more == 1 else 'problems'}." if more > 0 else ""
+    more = len(row.problems) - 1
+    noun = "kind of problem" if more == 1 else "kinds of problems"
+    rest = f" {more} more {noun}." if more > 0 else ""
     return f"{first}{rest} Nothing was counted: mend the file and upload it again."
 
 
@@ -108,4 +109,4 @@ def _within(released: Released) -> str:
         return " (no certificate)"
     ends = released.certificate
     distance = max(released.value - ends.low, ends.high - released.value)
-    return f" (within {distance:.2g})"
+    return f" (within {distance:#.2g})"

@@ -5,7 +5,7 @@ from datetime import datetime
 import nh3
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -63,6 +63,22 @@ def _descend(tokens: list[Token]) -> None:
             token.tag = f"h{min(len(outer) + 1, 6)}"
         elif token.type == "heading_close":
             token.tag = f"h{min(len(outer) + 1, 6)}"
+
+
+@register.filter
+def ticks(text: str) -> SafeString:
+    """Plain text in which names between backticks are set as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return format_html("{}", text)
+    return format_html_join(
+        "",
+        "{}{}{}",
+        (
+            (mark_safe("<code>"), part, mark_safe("</code>")) if index % 2 else ("", part, "")
+            for index, part in enumerate(parts)
+        ),
+    )
 
 
 @register.filter

@@ -26,10 +26,14 @@ CSV_HEADER = (
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the board with its drawing; `alternative` says in words what the drawing shows."""
+    """A row of the board with its drawing; `alternative` says in words what the drawing shows.
+
+    `certificate` is how far the certificate reaches, "none" where there is none.
+    """
 
     row: BoardRow
     mark: Mark | None
+    certificate: str
     alternative: str
 
 
@@ -51,7 +55,7 @@ def draw(competition: Competition, rows: Sequence[BoardRow]) -> Board:
     estimates = [_estimate(row, shared) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     lines = (
-        Line(row, mark, _alternative(row, reads))
+        Line(row, mark, _reach(row), _alternative(row, reads))
         for row, mark in zip(rows, plot.marks, strict=True)
     )
     known = [each for each in estimates if each]
@@ -134,6 +138,14 @@ def _estimate(row: BoardRow, shared: dict[float, Interval]) -> Estimate | None:
     if row.value is None:
         return None
     return Estimate(row.value, row.sampling, row.certificate, shared.get(row.value))
+
+
+def _reach(row: BoardRow) -> str:
+    if row.value is None:
+        return ""
+    if row.certificate is None:
+        return "none"
+    return f"±{max(row.value - row.certificate.low, row.certificate.high - row.value):#.2g}"
 
 
 def _alternative(row: BoardRow, reads: Scale) -> str:

@@ -56,16 +56,15 @@ class TokenForm(forms.Form):
 
     lifetime = forms.ChoiceField(
         label="Valid for",
-        choices=[("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "ever")],
+        choices=[("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("never", "no end")],
         initial="90",
-        required=False,
     )
 
     @property
     def days(self) -> int | None:
-        """The chosen lifetime, None for ever."""
+        """The chosen lifetime, None for no end."""
         chosen = self.cleaned_data["lifetime"]
-        return int(chosen) if chosen else None
+        return None if chosen == "never" else int(chosen)
 
 
 def blame(form: forms.Form, refused: Refused) -> None:

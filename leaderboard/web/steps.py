@@ -15,13 +15,18 @@ class Stage:
 
 
 _NAMES = ("Received", "Read", "Measured", "Released")
+_NEXT = {
+    Status.QUEUED: "ahead",
+    Status.SCORING: "now",
+    Status.RELEASED: "ahead",
+    Status.REJECTED: "wrong",
+    Status.FAILED: "wrong",
+}
 
 
 def steps(row: SubmissionRow) -> list[Stage]:
     """Received, read, measured, released. A rejected file stops at reading."""
-    done = _done(row)
-    following = "wrong" if row.status in {Status.REJECTED, Status.FAILED} else "now"
-    states = ["done"] * done + [following] + ["ahead"] * len(_NAMES)
+    states = ["done"] * _done(row) + [_NEXT[row.status]] + ["ahead"] * len(_NAMES)
     return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]
 
 

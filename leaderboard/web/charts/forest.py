@@ -7,6 +7,7 @@ other rows. The light one is the certificate: how far the board's own answers ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Protocol
 
 from leaderboard.web.charts.axis import Axis, number_axis
@@ -14,7 +15,7 @@ from leaderboard.web.charts.axis import Axis, number_axis
 # Certificates are often much wider than all scores; this share of the axis on each side is theirs.
 _CERTIFICATE_ROOM = 0.15
 # A score this many quartile distances or whiskers away from the rest is shown at the edge.
-_FAR_AWAY = 4.0
+_FAR_AWAY = 2.5
 _PADDING = 0.03
 
 
@@ -159,6 +160,6 @@ def _near(rows: Sequence[Estimate]) -> Sequence[Estimate]:
         return rows
     scores = sorted(row.score for row in rows)
     lower, upper = scores[len(scores) // 4], scores[(3 * len(scores)) // 4]
-    widest = max(end - start for start, end in map(_ends, rows))
-    reach = _FAR_AWAY * max(upper - lower, widest)
+    whisker = median(end - start for start, end in map(_ends, rows))
+    reach = _FAR_AWAY * max(upper - lower, whisker)
     return [row for row in rows if lower - reach <= row.score <= upper + reach]
