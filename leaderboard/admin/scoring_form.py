@@ -37,9 +37,9 @@ class Advice:
 _ADVICE = {
     "ladder": Advice(
         fits="Every metric and every size of holdout. No Public rows are needed.",
-        protects="An answer says at most which step was reached, so hundreds of submissions by "
-        "many teams leave certificates of useful width. It can't be drained: a team that sends "
-        "noise only stays where it is.",
+        protects="An answer says at most which step was reached, and most say only “no”: "
+        "certificates widen slowly. It can't be drained: a team that sends noise only stays where "
+        "it is.",
         costs="Improvements smaller than a step stay unseen.",
     ),
     "thresholdout": Advice(

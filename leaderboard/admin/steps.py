@@ -52,6 +52,8 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
     """What all pages of a competition show: its name, phase and steps."""
     return {
         "title": competition.title,
+        "step_title": dict(_STEPS).get(current, current.capitalize()),
+        "opts": competition._meta,
         "competition": competition,
         "phase": competition.phase(timezone.now()),
         "steps": [

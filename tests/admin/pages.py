@@ -1,0 +1,85 @@
+"""Addresses of the admin pages, and what a browser would send to them."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from leaderboard.models import Competition
+from tests.cast import ROWS, truth, upload
+
+LADDER_FORM = {
+    "metric": "accuracy",
+    "mechanism": "ladder",
+    "mechanism-ladder-steps": "20",
+    "mechanism-ladder-confidence": "0.95",
+}
+COLUMNS_FORM = {"id_column": "id", "columns": "label: label: 0, 1, 2, 3"}
+
+
+def at(name: str, competition: Competition, *args: object) -> str:
+    """The address of a page of the competition."""
+    return reverse(f"admin:leaderboard_competition_{name}", args=[competition.pk, *args])
+
+
+def settings_form(**change: Any) -> dict[str, Any]:
+    """The settings as the browser sends them."""
+    return {
+        "title": "Flowers",
+        "slug": "flowers",
+        "tagline": "Which flower is it?",
+        "description": "# Flowers\n\nTell them apart.",
+        "rules": "Play fair.",
+        "data_description": "",
+        "opens_at": "2026-01-01T00:00",
+        "closes_at": "2099-01-01T00:00",
+        "visibility": "public",
+        "invited_names": "",
+        "organizer_names": "organizer",
+        "daily_limit": "5",
+        "total_limit": "",
+        "team_size": "3",
+        "max_file_bytes": "10",
+    } | change
+
+
+def settings_of(competition: Competition, **change: Any) -> dict[str, Any]:
+    """The settings of a competition as its form shows them, with changes."""
+    shown = {
+        "title": competition.title,
+        "slug": competition.slug,
+        "tagline": competition.tagline,
+        "description": competition.description,
+        "rules": competition.rules,
+        "opens_at": f"{competition.opens_at:%Y-%m-%dT%H:%M}",
+        "closes_at": f"{competition.closes_at:%Y-%m-%dT%H:%M}",
+    }
+    return settings_form(**shown) | change
+
+
+def sample() -> bytes:
+    """A sample submission of 40 rows, some of each class."""
+    return b"id,label\n" + b"".join(b"r%d,%d\n" % (row, row % 4) for row in range(ROWS))
+
+
+def labels(usage: str = "Private") -> bytes:
+    """The solution of those rows."""
+    lines = [f"r{row},{truth(row)},{'Public' if row < 10 else usage}\n" for row in range(ROWS)]
+    return ("id,label,Usage\n" + "".join(lines)).encode()
+
+
+def send_file(client: Client, competition: Competition, content: bytes, **fields: Any) -> Any:
+    """Publishes a file; the sample submission unless told otherwise."""
+    given = {"role": "sample", "description": "", "file": upload(content, "sample.csv")} | fields
+    return client.post(at("files", competition), given)
+
+
+def send_solution(client: Client, competition: Competition, content: bytes) -> Any:
+    """Uploads the solution."""
+    return client.post(at("solution", competition), {"solution": upload(content, "solution.csv")})
+
+
+def text(response: HttpResponse) -> str:
+    """What the page says."""
+    return response.content.decode()
