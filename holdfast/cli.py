@@ -100,5 +100,5 @@ def _end(failure: Failure) -> None:
 def _unexpected(error: Exception) -> Failure:
     return Failure(
         f"Something unexpected happened: {error!r}. Perhaps the server is newer than this command.",
-        hint="Try `pip install --upgrade holdfast`; HOLDFAST_DEBUG=1 shows where it happened.",
+        hint="Try a newer version of holdfast; HOLDFAST_DEBUG=1 shows where it happened.",
     )

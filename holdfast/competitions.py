@@ -206,11 +206,14 @@ def team(
         output.show([mine], TEAM_COLUMNS, style, empty="")
 
 
+def _member(person: Json) -> str:
+    return f"{person['username']} (captain)" if person["is_captain"] else str(person["username"])
+
+
 TEAM_COLUMNS = [
     Column("name", "Team"),
     Column("competition", "Competition"),
-    Column("captain", "Captain"),
-    Column("members", "Members", lambda people: ", ".join(each["username"] for each in people)),
+    Column("members", "Members", lambda people: ", ".join(map(_member, people))),
     Column("created_at", "Since", output.local_time),
 ]
 

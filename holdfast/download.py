@@ -12,7 +12,6 @@ import httpx
 from holdfast.client import Client, Json, competition_path
 from holdfast.errors import Failure
 
-CHUNK = 1 << 16
 SHA256 = re.compile("[0-9a-f]{64}")
 Advance = Callable[[int], None]
 
@@ -88,7 +87,10 @@ def _is_whole(part: Path, size: int) -> bool:
 def _fetch(client: Client, path: str, wanted: str, part: Path, advance: Advance) -> None:
     """Append what is missing to the part, or start over where the server can't resume."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"Range": f"bytes={have}-", "If-Range": f'"{wanted}"'} if have else {}
+    # Places in the file are those of the plain content, so none may compress it on the way.
+    headers = {"Accept-Encoding": "identity"}
+    if have:
+        headers |= {"Range": f"bytes={have}-", "If-Range": f'"{wanted}"'}
     with part.open("ab") as file, client.stream(path, headers) as response:
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
             advance(have)
@@ -98,6 +100,6 @@ def _fetch(client: Client, path: str, wanted: str, part: Path, advance: Advance)
 
 
 def _copy(response: httpx.Response, file: BinaryIO, advance: Advance) -> None:
-    for chunk in response.iter_bytes(CHUNK):
+    for chunk in response.iter_bytes():
         file.write(chunk)
         advance(len(chunk))

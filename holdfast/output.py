@@ -154,7 +154,7 @@ def _cell(row: Row, column: Column) -> str:
 
 
 def _show_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
         table.add_column(column.title, justify="right" if column.numeric else "left")
     for row in rows:

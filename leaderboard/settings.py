@@ -233,6 +233,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "leaderboard.api.schema.describe_paths",
+    ],
     "SORT_OPERATIONS": False,
     "ENUM_NAME_OVERRIDES": {
         "Phase": "leaderboard.models.Phase",

@@ -44,6 +44,23 @@ class TokenScheme(Extension):  # type: ignore[misc]  # its base is untyped
         }
 
 
+PATH_PARAMETERS = {
+    "slug": "The competition's short name.",
+    "name": "The file's name.",
+    "number": "The submission's number within your team.",
+}
+
+
+def describe_paths(result: Json, **_: Any) -> Json:
+    """Says of each part of an address what it is (a hook of drf-spectacular)."""
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path":
+                    parameter["description"] = PATH_PARAMETERS[parameter["name"]]
+    return result
+
+
 def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
     """The responses of an operation: its success, and the problems with these codes."""
     answers: dict[Any, Any] = dict(success)

@@ -35,6 +35,8 @@ class Body(serializers.Serializer[Any]):
 
 
 class LoginBody(Body):
+    """A user name and its password."""
+
     username = serializers.CharField(max_length=254, help_text="User name or e-mail address.")
     password = serializers.CharField(
         max_length=1000, trim_whitespace=False, style={"input_type": "password"}
@@ -42,6 +44,8 @@ class LoginBody(Body):
 
 
 class JoinBody(Body):
+    """Accepting the rules, alone or by invitation."""
+
     accept_rules = serializers.BooleanField(
         help_text="True: you have read the rules and accept them."
     )
@@ -61,10 +65,14 @@ class JoinBody(Body):
 
 
 class TeamBody(Body):
+    """What of a team can be written."""
+
     name = serializers.CharField(max_length=200, help_text="The team's new name.")
 
 
 class SubmissionBody(Body):
+    """A prediction file."""
+
     file = serializers.FileField(
         allow_empty_file=True, help_text="A CSV file with the columns of the sample submission."
     )
@@ -88,22 +96,29 @@ class SubmissionBody(Body):
 # --- Out ------------------------------------------------------------------------------------------
 
 
+# An answer, made from a frozen row of the queries. Its docstring would show on every object.
 class Out(serializers.Serializer[Any]):
-    """An answer, made from a frozen row of the queries."""
+    __doc__ = ""
 
 
 class Login(Out):
+    """A new token."""
+
     token = serializers.CharField(help_text="Shown this once. Send it as `Authorization: Token …`.")
     expiry = serializers.DateTimeField(allow_null=True)
     username = serializers.CharField()
 
 
 class MyTeam(Out):
+    """A team of yours."""
+
     competition = serializers.CharField(source="competition.slug")
     name = serializers.CharField()
 
 
 class Me(Out):
+    """Who is signed in."""
+
     username = serializers.CharField()
     email = serializers.EmailField()
     is_organizer = serializers.BooleanField()
@@ -114,6 +129,8 @@ class Me(Out):
 
 
 class CompetitionItem(Out):
+    """A competition in the list."""
+
     slug = serializers.CharField(help_text="Its name in addresses and on the command line.")
     title = serializers.CharField()
     tagline = serializers.CharField()
@@ -128,17 +145,23 @@ class CompetitionItem(Out):
 
 
 class PredictionColumn(Out):
+    """A column that a prediction file must have."""
+
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=("label", "probability", "number"))
     classes = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class PredictionSchema(Out):
+    """The columns of a prediction file; their order is free."""
+
     id_column = serializers.CharField()
     columns = PredictionColumn(many=True)
 
 
 class MechanismParameter(Out):
+    """A parameter that the organizer chose."""
+
     title = serializers.CharField()
     value = serializers.CharField()
     help = serializers.CharField()
@@ -150,19 +173,22 @@ class MechanismFacts(Out):
     name = serializers.CharField()
     title = serializers.CharField()
     description = serializers.CharField()
-    parameters = serializers.SerializerMethodField()
-    private_rows = serializers.IntegerField()
-    public_rows = serializers.IntegerField()
+    parameters = MechanismParameter(source="parameter_rows", many=True)
+    private_rows = serializers.IntegerField(help_text="Hidden rows that scores come from.")
+    public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
     asked = serializers.IntegerField(help_text="Questions so far, of all teams.")
     answered = serializers.IntegerField(help_text='How many answers said more than "no".')
     budget_left = serializers.IntegerField(allow_null=True)
 
-    def get_parameters(self, facts: Any) -> list[Json]:
+    def to_representation(self, facts: Any) -> Json:
         names = ("title", "value", "help")
-        return [dict(zip(names, each, strict=True)) for each in facts.parameters]
+        rows = [dict(zip(names, each, strict=True)) for each in facts.parameters]
+        return super().to_representation({**vars(facts), "parameter_rows": rows})
 
 
 class CompetitionDetail(Out):
+    """All that a participant may know of a competition."""
+
     slug = serializers.CharField()
     title = serializers.CharField()
     tagline = serializers.CharField()
@@ -185,6 +211,8 @@ class CompetitionDetail(Out):
 
 
 class FileItem(Out):
+    """A file to download."""
+
     name = serializers.CharField()
     role = serializers.CharField(help_text="train, test, sample or other.")
     description = serializers.CharField()
@@ -207,9 +235,11 @@ class Interval(Out):
 
 
 class BoardItem(Out):
-    rank = serializers.IntegerField()
+    """A row of the leaderboard: released values only."""
+
+    rank = serializers.IntegerField(help_text="By released score; ties go to who was first.")
     team = serializers.CharField()
-    score = serializers.SerializerMethodField()
+    score = serializers.SerializerMethodField(help_text="Null: nothing is released yet.")
     score_text = serializers.CharField(
         source="score", allow_null=True, help_text="The score with the digits that mean something."
     )
@@ -217,7 +247,7 @@ class BoardItem(Out):
     certificate = Interval(
         allow_null=True, help_text="What the ledger certifies; null: no certificate."
     )
-    entries = serializers.IntegerField()
+    entries = serializers.IntegerField(help_text="Scored submissions.")
     last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
     last_answer = serializers.ChoiceField(choices=Kind.choices, source="last_kind")
     last_answer_at = serializers.DateTimeField(source="last_at")
@@ -230,6 +260,8 @@ class BoardItem(Out):
 
 
 class TeamItem(Out):
+    """A team as everyone sees it."""
+
     name = serializers.CharField()
     members = serializers.IntegerField()
     is_baseline = serializers.BooleanField()
@@ -256,11 +288,15 @@ class Limits(Out):
 
 
 class Member(Out):
+    """A member of your team."""
+
     username = serializers.CharField()
     is_captain = serializers.BooleanField()
 
 
 class TeamDetail(Out):
+    """Your team."""
+
     competition = serializers.CharField()
     name = serializers.CharField()
     members = Member(many=True)
@@ -307,6 +343,8 @@ class Release(Out):
 
 
 class Submission(Out):
+    """A submission as its team sees it."""
+
     number = serializers.IntegerField(help_text="Counts within the team: 1, 2, 3 …")
     user = serializers.CharField()
     file_name = serializers.CharField()
@@ -329,10 +367,14 @@ class Submission(Out):
 
 
 class NewSubmission(Submission):
+    """A submission just received, and what may follow it."""
+
     limits = Limits()
 
 
 class LedgerEntry(Out):
+    """An answer that left the holdout: the shown loss is level / steps."""
+
     number = serializers.IntegerField()
     team = serializers.IntegerField()
     submission = serializers.IntegerField()

@@ -1,0 +1,306 @@
+"""Submitting, waiting for the result, and looking at it."""
+
+import csv
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast import submissions
+from tests.holdfast.conftest import Run, Server, ok, page, problem
+
+SENT = "competitions/digits/submissions/"
+ONE = f"{SENT}3/"
+QUEUED: dict[str, Any] = {
+    "number": 3, "user": "alice", "file_name": "p.csv", "size": 12, "sha256": "ab" * 32,
+    "message": "first", "status": "queued", "is_final": False, "summary": "Received.",
+    "problems": [], "problem_count": 0, "release": None,
+    "created_at": "2026-11-20T10:00:00Z", "finished_at": None,
+}  # fmt: skip
+NEW = QUEUED | {"limits": {"summary": "4 of 5 submissions left today."}}
+RELEASED = QUEUED | {
+    "status": "released",
+    "is_final": True,
+    "summary": "New best: 0.94. The board moves in steps of 0.01.",
+    "release": {
+        "kind": "improved", "score": 0.94, "score_text": "0.94",
+        "sampling": {"low": 0.9, "high": 0.97}, "certificate": None,
+    },
+}  # fmt: skip
+REJECTED = QUEUED | {
+    "status": "rejected",
+    "is_final": True,
+    "summary": "'cat ' is not one of 0-9.",
+    "problems": [
+        {"code": "unknown_label", "message": "'cat ' is not one of 0-9.", "line": 18,
+         "column": "label", "value": "cat ", "expected": "one of 0-9"},
+    ],
+    "problem_count": 4,
+}  # fmt: skip
+FAILED = QUEUED | {"status": "failed", "is_final": True, "summary": "Something failed."}
+
+
+class Clock:
+    """Time that passes by sleeping only."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.pauses.append(seconds)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch, signed_in: None) -> Clock:
+    fake = Clock()
+    monkeypatch.setattr("holdfast.waiting.time.sleep", fake.sleep)
+    monkeypatch.setattr("holdfast.waiting.time.monotonic", lambda: fake.now)
+    return fake
+
+
+@pytest.fixture
+def predictions(environment: Path) -> Path:
+    path = environment / "p.csv"
+    path.write_bytes(b"id,label\n1,0\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["competitions", "submit", "digits", "-f", "p.csv", "-m", "first"],
+        ["c", "submit", "-c", "digits", "--file", "p.csv", "--message", "first"],
+        ["submit", "-f", "p.csv", "-m", "first", "digits"],
+    ],
+)
+def test_a_file_is_sent_the_way_kaggle_does(
+    command: list[str], server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    ran = run(*command)
+    assert ran.code == 0
+    assert ran.out == ("Submission 3 to digits is received.\n4 of 5 submissions left today.\n")
+    body = server.last.content
+    assert b'name="file"; filename="p.csv"' in body
+    assert predictions.read_bytes() in body
+    assert b'name="message"\r\n\r\nfirst' in body
+
+
+def test_quiet_says_nothing(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    ran = run("submit", "digits", "-f", "p.csv", "-q")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+
+
+def test_a_claim_goes_with_the_file(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    run("submit", "digits", "-f", "p.csv", "--claim", "0.125")
+    assert b'name="claimed_score"\r\n\r\n0.125' in server.last.content
+
+
+def test_only_the_file_s_name_is_sent_not_its_folder(
+    server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    run("submit", "digits", "-f", str(predictions))
+    assert b'filename="p.csv"' in server.last.content
+
+
+def test_an_empty_file_is_caught_before_it_is_sent(
+    server: Server, run: Run, predictions: Path
+) -> None:
+    predictions.write_bytes(b"")
+    ran = run("submit", "digits", "-f", "p.csv")
+    assert (ran.code, ran.err) == (1, "Error: p.csv is empty. Nothing was sent.\n")
+    assert not server.requests
+
+
+def test_a_folder_is_no_file(server: Server, run: Run, environment: Path) -> None:
+    (environment / "folder").mkdir()
+    ran = run("submit", "digits", "-f", "folder")
+    assert ran.code == 2
+    assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (403, "deadline_passed"), (403, "not_a_member"), (413, "file_too_large"),
+        (429, "daily_limit_reached"), (404, "not_found"),
+    ],
+)  # fmt: skip
+def test_a_refused_file_is_a_failure_with_the_server_s_reason(
+    status: int, code: str, server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, problem(status, code, "The server's own reason."))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "Error: The server's own reason.\n"
+
+
+def test_a_broken_upload_says_to_look_first(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, httpx.ReadTimeout("slow"))
+    ran = run("submit", "digits", "-f", "p.csv")
+    assert ran.code == 1
+    assert "look before you send it again" in ran.err
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("wait", [["--wait"], ["--wait", "30"], ["--wait=30"]])
+def test_waiting_ends_with_the_result_in_words(
+    wait: list[str], server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(QUEUED), ok(QUEUED | {"status": "scoring"}), ok(RELEASED))
+    ran = run("submit", "digits", "-f", "p.csv", *wait)
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1] == RELEASED["summary"]
+
+
+def test_wait_may_stand_before_the_competition(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, ok(NEW | {"status": "released"}, 201))
+    assert run("submit", "-f", "p.csv", "--wait", "digits").code == 0
+
+
+def test_a_rejected_file_is_a_failure_that_says_where(
+    server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(REJECTED))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait")
+    assert ran.code == 1
+    assert ran.err.splitlines() == [
+        "Error: Submission 3: 'cat ' is not one of 0-9.",
+        "  Line 18, column `label`: 'cat ' is not one of 0-9.",
+        "  … and 3 more.",
+    ]
+
+
+def test_a_failed_submission_is_a_failure(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(FAILED))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait")
+    assert (ran.code, ran.err) == (1, "Error: Submission 3: Something failed.\n")
+
+
+def test_patience_has_an_end_that_says_how_to_look_later(
+    server: Server, run: Run, predictions: Path, clock: Clock
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(QUEUED))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait", "10", "--poll-interval", "3")
+    assert ran.code == 1
+    assert "Submission 3 is still queued after 10 seconds." in ran.err
+    assert "holdfast submission digits 3" in ran.err
+    assert clock.pauses == [1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "away",
+    [
+        httpx.ConnectError("refused"),
+        httpx.Response(502, text="Bad gateway"),
+        problem(429, "throttled", "Too many requests."),
+    ],
+)
+def test_a_server_that_is_away_for_a_moment_is_waited_for(
+    away: httpx.Response | Exception, server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, away, ok(RELEASED))
+    assert run("submit", "digits", "-f", "p.csv", "--wait").code == 0
+
+
+def test_a_server_that_asks_for_patience_gets_it(
+    server: Server, run: Run, predictions: Path, clock: Clock
+) -> None:
+    patience = problem(429, "throttled", "Too many requests.")
+    patience.headers["Retry-After"] = "17"
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, patience, ok(RELEASED))
+    run("submit", "digits", "-f", "p.csv", "--wait")
+    assert clock.pauses == [1, 17]
+
+
+def test_a_token_that_ends_while_waiting_is_a_failure(
+    server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, problem(401, "not_authenticated", "The token is not valid."))
+    assert run("submit", "digits", "-f", "p.csv", "--wait").code == 1
+
+
+def test_json_of_a_submit_is_the_submission(server: Server, run: Run, predictions: Path) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(RELEASED))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait", "--format", "json")
+    assert json.loads(ran.out) == RELEASED
+
+
+def test_json_of_a_rejected_submit_is_printed_and_fails(
+    server: Server, run: Run, predictions: Path
+) -> None:
+    server.on("POST", SENT, ok(NEW, 201))
+    server.on("GET", ONE, ok(REJECTED))
+    ran = run("submit", "digits", "-f", "p.csv", "--wait", "--format", "json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["problem_count"] == 4
+
+
+@pytest.mark.parametrize("command", [["submissions", "digits"], ["c", "submissions", "digits"]])
+def test_submissions_are_listed(command: list[str], server: Server, run: Run) -> None:
+    server.on("GET", SENT, page(RELEASED, REJECTED))
+    out = run(*command).out
+    for text in ("improved", "0.94", "rejected", "p.csv", "first"):
+        assert text in out
+
+
+def test_submissions_as_csv_have_the_released_score(server: Server, run: Run) -> None:
+    server.on("GET", SENT, page(RELEASED, QUEUED))
+    rows = list(csv.DictReader(StringIO(run("submissions", "digits", "-v").out)))
+    assert [(row["kind"], row["score_text"]) for row in rows] == [("improved", "0.94"), ("", "")]
+
+
+@pytest.mark.parametrize("words", [["digits", "3"], ["3", "-c", "digits"], ["-c", "digits", "3"]])
+def test_one_submission_is_shown(words: list[str], server: Server, run: Run) -> None:
+    server.on("GET", ONE, ok(RELEASED))
+    ran = run("submission", *words)
+    assert ran.code == 0
+    assert RELEASED["summary"] in ran.out
+
+
+def test_a_rejected_submission_is_shown_with_its_problems(server: Server, run: Run) -> None:
+    server.on("GET", ONE, ok(REJECTED))
+    ran = run("submission", "digits", "3")
+    assert ran.code == 0
+    assert "  Line 18, column `label`" in ran.out
+
+
+def test_waiting_for_a_submission_that_is_rejected_fails(server: Server, run: Run) -> None:
+    server.on("GET", ONE, ok(QUEUED), ok(REJECTED))
+    assert run("submission", "digits", "3", "--wait").code == 1
+
+
+def test_an_upload_is_streamed_not_read_at_once(
+    server: Server, run: Run, predictions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    original: Callable[..., bytes] = submissions._CountedFile.read
+
+    def read(self: submissions._CountedFile, size: int | None = -1, /) -> bytes:
+        data = original(self, size)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setattr(submissions._CountedFile, "read", read)
+    predictions.write_bytes(b"x" * 3_000_000)
+    server.on("POST", SENT, ok(NEW, 201))
+    assert run("submit", "digits", "-f", "p.csv").code == 0
+    assert sum(sizes) == 3_000_000
+    assert max(sizes) <= 1 << 20
