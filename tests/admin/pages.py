@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 from django.urls import reverse
 
@@ -80,6 +80,7 @@ def send_solution(client: Client, competition: Competition, content: bytes) -> A
     return client.post(at("solution", competition), {"solution": upload(content, "solution.csv")})
 
 
-def text(response: HttpResponse) -> str:
+def text(response: HttpResponseBase) -> str:
     """What the page says."""
+    assert isinstance(response, HttpResponse)
     return response.content.decode()

@@ -66,13 +66,14 @@ def _address(pattern: str, world: World) -> str:
 
 def _snapshot() -> dict[str, list[Any]]:
     """All that the database holds, but for when people signed in."""
-    held = {}
+    held: dict[str, list[Any]] = {}
     for name in models.__all__:
         model = getattr(models, name)
         if hasattr(model, "objects"):
             rows = list(model.objects.order_by("pk").values())
             held[name] = [{k: v for k, v in row.items() if k != "last_login"} for row in rows]
-    held["organizers"] = list(Competition.organizers.through.objects.order_by("pk").values())
+    through = Competition.organizers.through.objects.order_by("pk")
+    held["organizers"] = list(through.values_list("competition_id", "user_id"))
     return held
 
 

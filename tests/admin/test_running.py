@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from leaderboard import queue
 from leaderboard.models import Competition, Release, Status, Submission, Team, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import (
@@ -23,7 +22,8 @@ DEFINITION = ("slug", "schema", "metric", "metric_parameters", "mechanism", "mec
 
 
 def _definition(competition: Competition) -> dict[str, Any]:
-    return Competition.objects.filter(pk=competition.pk).values(*DEFINITION).get()
+    held = Competition.objects.get(pk=competition.pk)
+    return {name: getattr(held, name) for name in DEFINITION}
 
 
 # --- What is fixed --------------------------------------------------------------------------------
@@ -166,8 +166,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids that were put on the queue."""
     ids: list[int] = []
     monkeypatch.setattr(
-        queue.current_app,
-        "send_task",
+        "leaderboard.queue.current_app.send_task",
         lambda name, kwargs, retry: ids.append(kwargs["submission_id"]),
     )
     return ids
@@ -209,7 +208,7 @@ def test_what_is_released_is_not_scored_again(
 
 def test_an_address_alone_queues_nothing(world: World, organizer: Client) -> None:
     failed = _failed(world)
-    organizer.get(LIST, {"action": "requeue", "_selected_action": failed.pk})
+    organizer.get(LIST, {"action": "requeue", "_selected_action": str(failed.pk)})
     failed.refresh_from_db()
     assert failed.status == Status.FAILED
 

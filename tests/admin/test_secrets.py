@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import Client
 
 from leaderboard import setup
-from leaderboard.models import Competition, Holdout
+from leaderboard.models import Competition, Holdout, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, send_solution, text
 from tests.admin.test_permissions import ALL, _address
@@ -98,7 +98,7 @@ def test_a_large_solution_never_touches_the_disk(
     settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
     seen: list[object] = []
 
-    def install(competition: Competition, file: Any, *, by: object) -> Holdout:
+    def install(competition: Competition, file: Any, *, by: User | None) -> Holdout:
         seen.append(file)
         assert not list(tmp_path.iterdir())
         return installed(competition, file, by=by)
@@ -131,7 +131,7 @@ def test_the_upload_is_protected_against_forged_requests(draft: Competition, wor
         (_solution().replace(b"r5,", b"r6,"), "r6"),
         (_solution().replace(b"id,label", b"id,lable"), "lable"),
         (_solution().replace(b"Private", b"Public"), "nothing to hold out"),
-        (b"\x89PNG\r\n\x1a\n\x00", "PNG"),
+        (b"\x89PNG\r\n\x1a\n\x00", "image"),
     ],
 )
 def test_a_bad_solution_is_explained_and_not_stored(

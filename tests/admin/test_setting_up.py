@@ -375,7 +375,7 @@ def test_a_file_is_removed_after_asking(
     with django_capture_on_commit_callbacks(execute=True):
         organizer.post(page)
     assert not draft.files.exists()
-    assert not default_storage.exists(entry.file.name)
+    assert not default_storage.exists(str(entry.file.name))
 
 
 def test_the_sample_can_be_changed_once_the_solution_is_withdrawn(organizer: Client) -> None:
@@ -431,7 +431,7 @@ def test_a_draft_can_be_deleted_with_all_that_belongs_to_it(
     organizer: Client, django_capture_on_commit_callbacks: Any
 ) -> None:
     draft = _complete(organizer)
-    sealed = draft.holdouts.get().sealed_solution.name
+    sealed = str(draft.holdouts.get().sealed_solution.name)
     address = at("delete", draft)
     assert "1 sealed solutions" in text(organizer.get(address))
     with django_capture_on_commit_callbacks(execute=True):
