@@ -1,0 +1,156 @@
+"""Starts and stops the platform's processes for a test."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from leaderboard.embedded import processes, redis
+
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE_SECONDS = 60
+PRIVATE_KEY = "vault/private.key"
+
+
+class Deployment:
+    """One installation in `directory`. Whatever it starts, `close` ends."""
+
+    def __init__(self, directory: Path, database_url: str, **settings: str) -> None:
+        self.directory = directory
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._stage: subprocess.Popen[str] | None = None
+        self._redis = redis.configure(directory / "redis")
+        self.environment = {
+            **_without_our_own(os.environ),
+            "VAR_DIR": str(directory),
+            "DATABASE_URL": database_url,
+            "REDIS_URL": self._redis.url,
+            "SECRET_KEY": "for-tests-only-" + "0123456789" * 5,
+            "SITE_URL": "http://localhost:8000",
+            "WORKER_CONCURRENCY": "1",
+            "SWEEP_SECONDS": "0.5",
+            "REQUEUE_SECONDS": "3",
+            "LEASE_SECONDS": "5",
+            **settings,
+        }
+
+    def prepare(self) -> None:
+        """Keys and tables."""
+        self.manage("vault_keys")
+        self.manage("migrate", "--no-input", "--verbosity", "0")
+
+    def manage(self, *arguments: str) -> str:
+        """Runs a management command and returns what it printed."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def start_redis(self) -> None:
+        self.start("redis", self._redis.command)
+
+    def start_worker(self, name: str = "worker") -> None:
+        """A worker: the only process that is told where the vault's private key is."""
+        vault = {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
+        self.start(name, (*processes.worker(), "--hostname", f"{name}@%h"), vault)
+
+    def start_beat(self) -> None:
+        self.start("beat", processes.beat())
+
+    def start_web(self, port: int) -> None:
+        self.start("web", processes.web("127.0.0.1", port))
+
+    def start(self, name: str, command: Sequence[str], more: Mapping[str, str] = {}) -> None:
+        """Starts a process whose output goes to `<name>.log` in the directory."""
+        with (self.directory / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={**self.environment, **more},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def stop(self, name: str, number: int = signal.SIGTERM) -> None:
+        """Sends a signal to a process and its children, and waits for the process to end."""
+        process = self._running.pop(name)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        try:
+            process.wait(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def ask(self, do: str, **request: Any) -> Any:
+        """Has the stage play a part; see `tests/servers/stage.py`."""
+        stage = self._stage = self._stage or self._open_stage()
+        _pipe(stage.stdin).write(json.dumps({"do": do, **request}) + "\n")
+        _pipe(stage.stdin).flush()
+        answer = _pipe(stage.stdout).readline()
+        assert answer, self.logs("stage")
+        return json.loads(answer)
+
+    def wait_for(self, submission: int, status: str) -> dict[str, Any]:
+        """Waits until a submission has a status. Returns what is then known of it."""
+        seen: dict[str, Any] = self.eventually(
+            lambda: self.ask("seen", submission=submission),
+            lambda seen: bool(seen["status"] == status),
+        )
+        return seen
+
+    def eventually(self, look: Callable[[], Any], is_it: Callable[[Any], bool]) -> Any:
+        """Looks until it is so, and returns what was seen then. Fails with the logs otherwise."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not is_it(seen := look()):
+            assert time.monotonic() < give_up, f"Still {seen}\n{self.logs(*self._running)}"
+            time.sleep(0.1)
+        return seen
+
+    def logs(self, *names: str) -> str:
+        """The logs of the named processes."""
+        paths = [self.directory / f"{name}.log" for name in names]
+        return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in paths if path.exists())
+
+    def close(self) -> None:
+        """Ends everything."""
+        if self._stage:
+            _pipe(self._stage.stdin).close()
+            self._stage.wait(timeout=PATIENCE_SECONDS)
+            _pipe(self._stage.stdout).close()
+        for name in [name for name in self._running if name != "redis"]:
+            self.stop(name, signal.SIGKILL)
+        if "redis" in self._running:
+            self.stop("redis")
+
+    def _open_stage(self) -> subprocess.Popen[str]:
+        with (self.directory / "stage.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tests.servers.stage"],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+
+def _pipe(pipe: IO[str] | None) -> IO[str]:
+    assert pipe is not None
+    return pipe
+
+
+def _without_our_own(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what this test process set for itself."""
+    ours = {"DJANGO_SETTINGS_MODULE", "ALLOWED_HOSTS", "DEBUG", "EMAIL_URL"}
+    return {name: value for name, value in environment.items() if name not in ours}
