@@ -11,6 +11,7 @@ from holdfast.output import console
 
 FINAL = frozenset(("released", "rejected", "failed"))
 TOO_MANY_REQUESTS = 429
+FIRST_PAUSE = 0.25  # seconds; doubles up to the interval, as most files are scored at once
 STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
 
@@ -21,27 +22,28 @@ def wait(client: Client, submission: Json, slug: str, *, seconds: float, interva
     """
     path = competition_path(slug, "submissions", submission["number"])
     end = time.monotonic() + seconds
-    pause = min(1.0, interval)
+    pause = min(FIRST_PAUSE, interval)
     with Status("Waiting", console=console(sys.stderr)) as status:
         while submission["status"] not in FINAL:
             status.update(f"{STEPS.get(submission['status'], 'Waiting')} …")
             if time.monotonic() + pause > end:
                 raise _gave_up(slug, submission, seconds)
             time.sleep(pause)
-            submission, pause = _ask(client, path, submission, interval)
+            submission, patience = _ask(client, path, submission)
+            pause = max(patience, min(2 * pause, interval))
     return submission
 
 
-def _ask(client: Client, path: str, last: Json, interval: float) -> tuple[Json, float]:
-    """The submission as it is now and the pause before the next question."""
+def _ask(client: Client, path: str, last: Json) -> tuple[Json, float]:
+    """The submission as it is now, and how many seconds of patience the server asks for."""
     try:
-        return client.get(path), interval
+        return client.get(path), 0
     except Unreachable:
-        return last, interval
+        return last, 0
     except Refused as refused:
         if refused.status != TOO_MANY_REQUESTS:
             raise
-        return last, max(interval, refused.retry_after or 0)
+        return last, refused.retry_after or 0
 
 
 def _gave_up(slug: str, submission: Json, seconds: float) -> Failure:

@@ -198,7 +198,7 @@ def test_patience_has_an_end_that_says_how_to_look_later(
     assert ran.code == 1
     assert "Submission 3 is still queued after 10 seconds." in ran.err
     assert "holdfast submission digits 3" in ran.err
-    assert clock.pauses == [1, 3, 3, 3]
+    assert clock.pauses == [0.25, 0.5, 1, 2, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_server_that_asks_for_patience_gets_it(
     server.on("POST", SENT, ok(NEW, 201))
     server.on("GET", ONE, patience, ok(RELEASED))
     run("submit", "digits", "-f", "p.csv", "--wait")
-    assert clock.pauses == [1, 17]
+    assert clock.pauses == [0.25, 17]
 
 
 def test_a_token_that_ends_while_waiting_is_a_failure(

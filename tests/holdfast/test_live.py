@@ -1,0 +1,214 @@
+"""The command line against a real server: a participant's day, and every wrong file."""
+
+import csv
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test.utils import override_settings
+from django.utils import timezone
+
+from holdfast import config
+from leaderboard.models import Competition, HoldoutState, Release, Submission
+from leaderboard.pipeline import intake, tokens
+from leaderboard.tasks import score_submission
+from tests.api.test_submissions import WRONG
+from tests.cast import World, predictions
+from tests.holdfast.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A worker that takes every submission the moment it is accepted."""
+
+    def enqueue(submission_id: int) -> bool:
+        score_submission(submission_id=submission_id)
+        return True
+
+    monkeypatch.setattr(intake, "enqueue", enqueue)
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def stage(transactional_db: None, world: World, live_server: Any) -> World:
+    """The world, served over HTTP."""
+    return world
+
+
+@pytest.fixture
+def alice(stage: World, live_server: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Alice at her terminal, signed in, in a team."""
+    stage.join(stage.alice, "Alices")
+    monkeypatch.setenv("HOLDFAST_URL", live_server.url)
+    monkeypatch.setenv("HOLDFAST_TOKEN", tokens.issue(stage.alice, days=1).text)
+    return stage
+
+
+def _write(content: bytes, name: str = "predictions.csv") -> str:
+    Path(name).write_bytes(content)
+    return name
+
+
+def test_a_participant_s_day(stage: World, live_server: Any, run: Run, environment: Path) -> None:
+    signed_in = run("login", "--url", live_server.url, "-u", "alice", stdin="alice-password\n")
+    assert signed_in.code == 0, signed_in.err
+    assert "digits" in run("competitions", "list").out
+    assert "sample_submission.csv" in run("competitions", "files", "digits").out
+
+    too_early = run("competitions", "download", "digits")
+    assert too_early.code == 1
+    assert "Accept the rules" in too_early.err
+    joined = run("competitions", "join", "digits", "--team", "Alices", "--accept-rules")
+    assert joined.out == "You have joined digits as team Alices.\n"
+    assert run("competitions", "download", "digits", "-p", "data").code == 0
+    assert (environment / "data" / "train.csv").read_bytes() == b"x,label\n1,0\n"
+
+    file = _write(predictions({20}))
+    sent = run("competitions", "submit", "digits", "-f", file, "-m", "first", "--wait")
+    assert sent.code == 0, sent.err
+    assert "19 of 20 submissions left today." in sent.out
+    assert "New best: 0.95." in sent.out
+
+    rows = list(csv.DictReader(StringIO(run("competitions", "submissions", "digits", "-v").out)))
+    assert [(row["number"], row["message"], row["score_text"]) for row in rows] == [
+        ("1", "first", "0.95")
+    ]
+    board = json.loads(run("competitions", "leaderboard", "digits", "--format", "json").out)
+    assert [(row["team"], row["score"], row["is_mine"]) for row in board] == [
+        ("Alices", 0.95, True)
+    ]
+    assert "Team in digits  Alices" in run("whoami").out
+    token = config.load().token
+    assert run("logout").code == 0
+    config.save(config.Settings(live_server.url, token, "alice"))
+    ended = run("whoami")
+    assert ended.code == 1
+    assert "expired or been revoked" in ended.err
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_file_is_told_at_the_terminal_and_costs_nothing(
+    case: str, alice: World, run: Run
+) -> None:
+    content, told = WRONG[case]
+    ran = run("submit", "digits", "-f", _write(content), "--wait", "5")
+    assert ran.code == 1
+    assert ran.err.startswith("Error: Submission 1: ")
+    assert told.strip() in ran.err
+    assert "Nothing was counted" in ran.err
+    assert "20 of 20 submissions left today." in run("team", "digits").out
+    assert not Release.objects.exists()
+    assert HoldoutState.objects.get().asked == 0
+
+
+def _late() -> None:
+    Competition.objects.update(closes_at=timezone.now() - timedelta(minutes=1))
+
+
+def _not_open_yet() -> None:
+    now = timezone.now()
+    Competition.objects.update(opens_at=now + timedelta(days=1), closes_at=now + timedelta(days=2))
+
+
+def _over_quota() -> None:
+    Competition.objects.update(daily_limit=1, total_limit=None)
+
+
+def _too_big() -> None:
+    Competition.objects.update(max_file_bytes=10)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_late, "This competition closed on"),
+        (_not_open_yet, "does not take submissions yet"),
+        (_too_big, "larger than the 10 bytes"),
+    ],
+)
+def test_a_refusal_is_told_at_the_terminal_and_writes_nothing(
+    change: Any, reason: str, alice: World, run: Run
+) -> None:
+    change()
+    ran = run("submit", "digits", "-f", _write(predictions()), "--wait", "5")
+    assert ran.code == 1
+    assert reason in ran.err
+    assert not Submission.objects.exists()
+
+
+def test_over_quota_is_told_with_when_it_renews(alice: World, run: Run) -> None:
+    _over_quota()
+    file = _write(predictions())
+    assert run("submit", "digits", "-f", file).code == 0
+    ran = run("submit", "digits", "-f", file)
+    assert ran.code == 1
+    assert "used its 1 submissions of today" in ran.err
+    assert "00:00 UTC" in ran.err
+    assert Submission.objects.count() == 1
+
+
+def test_beyond_the_site_s_limit_is_told_although_the_upload_is_cut(alice: World, run: Run) -> None:
+    file = _write(b"id,label\n" + b"r0,1\n" * 1_000_000)
+    with override_settings(MAX_UPLOAD_BYTES=1000):
+        ran = run("submit", "digits", "-f", file)
+    assert ran.code == 1
+    assert not Submission.objects.exists()
+    assert "larger than" in ran.err
+
+
+def test_a_wrong_competition_is_told(alice: World, run: Run) -> None:
+    ran = run("submit", "digts", "-f", _write(predictions()))
+    assert (ran.code, ran.err) == (1, "Error: There is no such competition.\n")
+
+
+def test_who_has_not_joined_is_told_how(
+    alice: World, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_TOKEN", tokens.issue(alice.bob, days=1).text)
+    ran = run("submit", "digits", "-f", _write(predictions()))
+    assert ran.code == 1
+    assert "Join the competition first" in ran.err
+
+
+def test_without_a_token_the_board_is_public_and_submitting_is_not(
+    alice: World, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOLDFAST_TOKEN")
+    assert run("leaderboard", "digits").code == 0
+    ran = run("submit", "digits", "-f", _write(predictions()))
+    assert ran.code == 1
+    assert "Run `holdfast login`" in ran.err
+
+
+def test_a_download_is_resumed_by_the_real_server(
+    alice: World, run: Run, environment: Path
+) -> None:
+    entry = alice.digits.files.get(name="train.csv")
+    part = environment / f".train.csv.{entry.sha256[:16]}.part"
+    part.write_bytes(b"x,lab")
+    assert run("download", "digits", "-f", "train.csv").code == 0
+    assert (environment / "train.csv").read_bytes() == b"x,label\n1,0\n"
+    assert not part.exists()
+
+
+def test_the_whole_board_is_downloaded(alice: World, run: Run, environment: Path) -> None:
+    run("submit", "digits", "-f", _write(predictions()), "-q")
+    assert run("leaderboard", "digits", "-d", "-q").code == 0
+    with (environment / "digits-leaderboard.csv").open(newline="") as file:
+        assert [row["team"] for row in csv.DictReader(file)] == ["Alices"]
+
+
+def test_an_address_that_is_no_holdfast_is_told(
+    live_server: Any, run: Run, monkeypatch: pytest.MonkeyPatch, db: None
+) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", f"{live_server.url}/account")
+    ran = run("competitions", "list")
+    assert ran.code == 1
+    assert "Check the address" in ran.err
