@@ -30,6 +30,7 @@ from leaderboard.models import (
 )
 from leaderboard.pipeline.release import ledger_document
 from scoring import mechanisms, metrics
+from scoring.errors import ParameterError, SolutionError
 from scoring.guarantees.intervals import wilson_interval
 from scoring.predictions import Preview, Schema, preview
 
@@ -337,12 +338,15 @@ def public_files(competition: Competition) -> QuerySet[CompetitionFile]:
 
 
 def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
-    """Header and first rows of the sample submission, None where there is none."""
+    """Header and first rows of the sample submission; None without one that fits the schema."""
     sample = competition.files.filter(role=FileRole.SAMPLE).first()
     if sample is None:
         return None
-    with open_stored(sample.file.name) as file:
-        return preview(_beginning(file), Schema.from_json(competition.schema), rows)
+    try:
+        with open_stored(sample.file.name) as file:
+            return preview(_beginning(file), Schema.from_json(competition.schema), rows)
+    except (ParameterError, SolutionError):
+        return None
 
 
 def _beginning(file: BinaryIO) -> bytes:

@@ -109,7 +109,8 @@ def ago(when: datetime) -> SafeString:
 
 def relative(seconds: float) -> str:
     """A distance in time in words: positive is past, negative is to come."""
-    size = abs(seconds)
+    # What was 90 days ahead when it was set is a little less when it is read.
+    size = seconds if seconds >= 0 else -seconds * 1.01
     units = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "min"))
     text = next((f"{int(size // length)} {unit}" for length, unit in units if size >= length), "")
     if not text:

@@ -1,11 +1,10 @@
 """The leaderboard, its CSV, and the public ledger behind it."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
-from leaderboard.access import competition_or_404
 from leaderboard.web import board
 from leaderboard.web.page import load, page_number
 
@@ -34,7 +33,10 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole board as CSV."""
-    competition = competition_or_404(request.user, slug)
+    page = load(request, slug, "leaderboard")
+    if not page.is_ready:
+        raise Http404("A draft has no board.")
+    competition = page.competition
     rows = queries.whole_board(competition, request.user)
     response = HttpResponse(board.as_csv(rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{competition.slug}-leaderboard.csv"'

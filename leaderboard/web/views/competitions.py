@@ -134,7 +134,7 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     except Refused as refused:
         blame(form, refused)
         return _invitation_page(request, page, invited, form, status=refused.status)
-    messages.success(request, f"You are now in the team {team.name}.")
+    messages.success(request, f"You are now a member of “{team.name}”.")
     return redirect("team", slug)
 
 

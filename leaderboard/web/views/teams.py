@@ -42,7 +42,7 @@ def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
     except Refused as refused:
         blame(form, refused)
         return _team_page(request, page, mine, form, status=refused.status)
-    messages.success(request, f"The team is now called {mine.name}.")
+    messages.success(request, f"The team is now called “{mine.name}”.")
     return redirect("team", slug)
 
 
