@@ -192,7 +192,7 @@ def _refusal(response: httpx.Response, settings: Settings) -> Failure:
         status=response.status_code,
         code=str(problem.get("code", "")),
         details=problem_lines(problem.get("errors"), problem.get("total")),
-        hint=_sign_in_hint(response.status_code, settings),
+        hint=_hint(response.status_code, str(problem.get("code")), settings),
         retry_after=_seconds(response.headers.get("retry-after")),
     )
 
@@ -202,7 +202,10 @@ def _is_problem(response: httpx.Response) -> bool:
     return kind.startswith("application/problem+json")
 
 
-def _sign_in_hint(status: int, settings: Settings) -> str:
+def _hint(status: int, code: str, settings: Settings) -> str:
+    """What to do about it on the command line."""
+    if code in ("rules_not_accepted", "not_a_member"):
+        return "Here: `holdfast join COMP`."
     if status != httpx.codes.UNAUTHORIZED:
         return ""
     if not settings.token:

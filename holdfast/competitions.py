@@ -301,9 +301,21 @@ def _show_board(
     )
     if style is not Format.json:
         rows = [{**row, **(row["sampling"] or {}), "mark": _mark(row)} for row in rows]
+    if style is Format.table:
+        rows = [with_digits(row) for row in rows]
     output.show(rows, BOARD_COLUMNS, style, empty="No team is on the board yet.")
     note_the_rest(len(rows), count, page, style)
     _note_my_place(client, path, rows)
+
+
+def with_digits(row: Json) -> Json:
+    """The row with ends of its interval that have one digit more than its score."""
+    score, ends = row.get("score_text"), ("low", "high")
+    if not score:
+        return row
+    digits = len(score.partition(".")[2]) + 1
+    known = {end: row[end] for end in ends if row.get(end) is not None}
+    return row | {end: f"{value:.{digits}f}" for end, value in known.items()}
 
 
 def _mark(row: Json) -> str:

@@ -87,7 +87,8 @@ def report(failure: Failure) -> None:
     """A failure on stderr: what happened, its details, what can be done."""
     note(f"Error: {failure.message}", "bold red")
     for detail in failure.details:
-        note(f"  {detail}")
+        if detail not in failure.message:
+            note(f"  {detail}")
     if failure.hint:
         note(failure.hint)
 

@@ -9,7 +9,7 @@ import typer
 
 from holdfast import output
 from holdfast.client import Client, Json, competition_path, problem_lines
-from holdfast.competitions import note_the_rest, some_rows
+from holdfast.competitions import note_the_rest, some_rows, with_digits
 from holdfast.errors import Failure
 from holdfast.options import (
     Competition,
@@ -198,8 +198,9 @@ def _show_one(found: Json, style: Format) -> None:
     elif style is Format.csv:
         output.show([_flat(found)], ONE_COLUMNS, style, empty="")
     else:
-        flat = _flat(found)
+        flat = with_digits(_flat(found))
         known = [(c, flat[c.key]) for c in ONE_COLUMNS if flat.get(c.key) not in (None, "")]
         output.show_pairs((column.title, column.read(value)) for column, value in known)
         for line in _problem_lines(found):
-            output.say(f"  {line}")
+            if line not in found["summary"]:
+                output.say(f"  {line}")

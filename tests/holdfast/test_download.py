@@ -155,7 +155,10 @@ def test_rules_that_are_not_accepted_are_the_reason(server: Server, run: Run) ->
     server.on("GET", FILES, page(_entry()))
     server.on("GET", TRAIN, problem(403, "rules_not_accepted", "Accept the rules first."))
     ran = run("download", "digits")
-    assert (ran.code, ran.err) == (1, "Error: Accept the rules first.\n")
+    assert (ran.code, ran.err) == (
+        1,
+        "Error: Accept the rules first.\nHere: `holdfast join COMP`.\n",
+    )
 
 
 HOSTILE = [
