@@ -88,6 +88,8 @@ def main() -> None:
         _end(_unexpected(error))
     except SystemExit as end:
         if end.code == INTERRUPTED:
+            # On a terminal the cursor stands behind ^C, or behind a question.
+            sys.stderr.write("\n" if sys.stderr.isatty() else "")
             output.note("Interrupted.")
         raise
 

@@ -63,8 +63,8 @@ BOARD_COLUMNS = [
     Column("low", "Low", numeric=True),
     Column("high", "High", numeric=True),
     Column("entries", "Entries", numeric=True),
-    Column("last_improvement_at", "Last improvement", output.local_time),
-    Column("last_answer", "Last answer"),
+    Column("last_improvement_at", "Improved", output.local_time),
+    Column("last_answer", "Answer"),
     Column("mark", "Mark"),
 ]
 

@@ -18,6 +18,7 @@ from holdfast.errors import Failure
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 HOST = re.compile(rb"[A-Za-z0-9._:-]+")
+LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:|/|$)")
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -96,12 +97,15 @@ def forget() -> None:
 def clean_url(text: str) -> str:
     """A server's address as it is kept: scheme and host, no trailing slash, no `/api/v1`.
 
-    An address without a scheme gets https. Raises Failure where it is no web address.
+    An address without a scheme gets https, or http on this machine. Raises Failure where it is no
+    web address.
     """
     text = text.strip()
     if not text:
         return ""
-    address = (text if "://" in text else f"https://{text}").rstrip("/")
+    if "://" not in text:
+        text = f"{'http' if LOCAL.match(text) else 'https'}://{text}"
+    address = text.rstrip("/")
     try:
         url = httpx.URL(address)
     except httpx.InvalidURL:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, TextIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
 from rich.text import Text
@@ -157,7 +157,9 @@ def _cell(row: Row, column: Column) -> str:
 def _show_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(column.title, justify="right" if column.numeric else "left")
+        whole = column.numeric or column.read is local_time
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        table.add_column(column.title, justify=justify, no_wrap=whole)
     for row in rows:
         table.add_row(*(Text(_cell(row, column)) for column in columns))
     console(sys.stdout).print(table)

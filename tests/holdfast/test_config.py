@@ -56,6 +56,9 @@ def test_a_kept_token_is_never_sent_to_another_server(monkeypatch: pytest.Monkey
     ("typed", "kept"),
     [
         ("holdfast.example", "https://holdfast.example"),
+        ("localhost:8000", "http://localhost:8000"),
+        ("127.0.0.1", "http://127.0.0.1"),
+        ("localhost.example", "https://localhost.example"),
         ("http://localhost:8000/", "http://localhost:8000"),
         ("https://holdfast.example/api/v1/", "https://holdfast.example"),
         ("https://example.org/boards", "https://example.org/boards"),
