@@ -7,22 +7,25 @@ from functools import update_wrapper
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Model
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from leaderboard import setup
 from leaderboard.admin import budget, files, opening, preview, schema, scoring, solution
 from leaderboard.admin.scope import OwnedAdmin, has_role, signed_in
 from leaderboard.admin.settings_form import SettingsForm
-from leaderboard.admin.steps import frame, next_url
-from leaderboard.models import Competition, Submission
+from leaderboard.admin.steps import frame, next_url, url_of
+from leaderboard.models import Competition, Phase, Status, Submission, Team
 from leaderboard.templatetags.marks import state
+from leaderboard.templatetags.text import ago
 
 View = Callable[..., HttpResponse]
 
@@ -44,18 +47,63 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
 class CompetitionAdmin(OwnedAdmin[Competition]):
     form = SettingsForm
     competition_path = "pk"
-    list_display = ("title", "slug", "phase", "opens_at", "closes_at", "visibility")
+    list_display = ("title", "phase", "moment", "team_count", "submission_count", "failed_count")
     list_filter = ("visibility",)
     search_fields = ("title", "slug")
     change_form_template = "admin/competition/settings.html"
+    change_list_template = "admin/competition/list.html"
 
     def competition_of(self, obj: Competition) -> Competition:
         return obj
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Competition]:
+        submissions = Submission.objects.filter(team__competition=OuterRef("pk"))
+        teams = Team.objects.filter(competition=OuterRef("pk"))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                teams_there=_count(teams, "competition"),
+                submissions_there=_count(submissions, "team__competition"),
+                failed_there=_count(submissions.filter(status=Status.FAILED), "team__competition"),
+            )
+        )
 
     @admin.display(description="Phase")
     def phase(self, obj: Competition) -> SafeString:
         phase = obj.phase(timezone.now())
         return state(phase.value, phase.label)
+
+    @admin.display(description="Next", ordering="closes_at")
+    def moment(self, obj: Competition) -> SafeString:
+        phase = obj.phase(timezone.now())
+        if phase is Phase.DRAFT:
+            return format_html('<a href="{}">Checklist</a>', url_of(obj, "opening"))
+        words = {Phase.UPCOMING: "opens", Phase.OPEN: "closes", Phase.CLOSED: "closed"}
+        when = obj.opens_at if phase is Phase.UPCOMING else obj.closes_at
+        return format_html("{} {}", words[phase], ago(when))
+
+    @admin.display(description="Teams")
+    def team_count(self, obj: Any) -> int:
+        return int(obj.teams_there)
+
+    @admin.display(description="Submissions")
+    def submission_count(self, obj: Any) -> int:
+        return int(obj.submissions_there)
+
+    @admin.display(description="Failed")
+    def failed_count(self, obj: Any) -> str:
+        if not obj.failed_there:
+            return "0"
+        query = urlencode({"competition": obj.slug, "status__exact": Status.FAILED})
+        address = f"{reverse('admin:leaderboard_submission_changelist')}?{query}"
+        return format_html('<a href="{}">{}</a>', address, obj.failed_there)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        title = "All competitions" if signed_in(request).is_superuser else "Your competitions"
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return has_role(request)
@@ -170,3 +218,9 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
 
 
 _PREFIX = "leaderboard_competition"
+
+
+def _count(rows: QuerySet[Any], path_to_competition: str) -> Coalesce:
+    """How many of the rows belong to each competition; rows are not multiplied by joins."""
+    grouped = rows.order_by().values(path_to_competition)
+    return Coalesce(Subquery(grouped.annotate(there=Count("*")).values("there")), 0)

@@ -94,18 +94,19 @@ class ScoringForm(forms.Form):
                 for parameter in each.parameters:
                     self.fields[_key(kind, name, parameter)] = _field(parameter, given)
 
-    def choices(self, kind: str) -> list[Choice]:
-        """What is offered: what fits the columns first."""
-        offered = [self._choice(kind, each) for each in REGISTRIES[kind].values()]
-        return sorted(offered, key=lambda choice: bool(choice.misfit))
+    @property
+    def metrics(self) -> list[Choice]:
+        """The metrics that fit the columns, and one that is chosen and doesn't."""
+        return [each for each in self._choices("metric") if not each.misfit or each.checked]
 
     @property
-    def metric_choices(self) -> list[Choice]:
-        return self.choices("metric")
+    def other_metrics(self) -> list[Choice]:
+        """Metrics for other kinds of columns."""
+        return [each for each in self._choices("metric") if each.misfit and not each.checked]
 
     @property
-    def mechanism_choices(self) -> list[Choice]:
-        return self.choices("mechanism")
+    def mechanisms(self) -> list[Choice]:
+        return self._choices("mechanism")
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
@@ -120,6 +121,9 @@ class ScoringForm(forms.Form):
         """What the valid form says."""
         names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
         return setup.Scoring(**{name: self.cleaned_data[name] for name in names})
+
+    def _choices(self, kind: str) -> list[Choice]:
+        return [self._choice(kind, each) for each in REGISTRIES[kind].values()]
 
     def _choice(self, kind: str, each: Choosable) -> Choice:
         return Choice(

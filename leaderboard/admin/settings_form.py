@@ -82,8 +82,8 @@ class SettingsForm(_Form):
         help_texts: ClassVar = {
             "slug": "Letters, digits and hyphens: the address is /c/short-name/. "
             "It is fixed once the competition opens.",
-            "description": "Markdown. What is to be predicted, from what, and why.",
-            "rules": "Markdown. Who joins accepts this text.",
+            "description": "Markdown. What is to be predicted, from what, and why. Needed to open.",
+            "rules": "Markdown. Who joins accepts this text. Needed to open.",
             "data_description": "Markdown. Where the data come from, what the columns mean.",
             "total_limit": "Per team. Empty: no limit. Every scored submission widens the "
             "certificates a little, so a limit keeps them narrow.",

@@ -7,18 +7,14 @@ from typing import Any
 
 from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.auth.views import redirect_to_login
-from django.db.models import Count, Model, Q
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
-from django.template.response import TemplateResponse
 from django.urls import path
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.generic import RedirectView
 
-from leaderboard.access import organized_competitions
 from leaderboard.admin.scope import OperatorOnly
-from leaderboard.models import Status
 
 
 class HoldfastAdminSite(AdminSite):
@@ -29,7 +25,6 @@ class HoldfastAdminSite(AdminSite):
     """
 
     site_header = site_title = "Holdfast"
-    index_title = "Your competitions"
     enable_nav_sidebar = False
 
     def register(
@@ -52,17 +47,21 @@ class HoldfastAdminSite(AdminSite):
         return user.is_active and (user.is_superuser or getattr(user, "is_organizer", False))
 
     def get_urls(self) -> list[Any]:
-        """Passwords are changed on the account's page. There is no redirect by content type: it
-        would tell which objects exist."""
-        found = [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
-        to_password = RedirectView.as_view(pattern_name="account_change_password")
-        to_index = RedirectView.as_view(pattern_name="admin:index")
-        return [
-            path("password_change/", to_password),
-            path("password_change/done/", to_password),
-            *(path(f"{label}/", to_index) for label in self._app_labels()),
-            *found,
+        """The list of competitions is the first page, passwords are changed on the account's page.
+
+        There is no redirect by content type: it would tell which objects exist.
+        """
+        home = RedirectView.as_view(pattern_name="admin:leaderboard_competition_changelist")
+        password = RedirectView.as_view(pattern_name="account_change_password")
+        ours = [
+            path("", home, name="index"),
+            path("password_change/", password, name="password_change"),
+            path("password_change/done/", password, name="password_change_done"),
+            *(path(f"{label}/", home) for label in self._app_labels()),
         ]
+        replaced = {"view_on_site", *(url.name for url in ours if url.name)}
+        kept = [url for url in super().get_urls() if getattr(url, "name", None) not in replaced]
+        return [*ours, *kept]
 
     def _app_labels(self) -> list[str]:
         return list(dict.fromkeys(model._meta.app_label for model in self._registry))
@@ -74,22 +73,6 @@ class HoldfastAdminSite(AdminSite):
         for app in apps:
             app["models"].sort(key=lambda entry: order(entry["model"]))
         return sorted(apps, key=lambda app: order(app["models"][0]["model"]))
-
-    def index(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> TemplateResponse:
-        counted = organized_competitions(request.user).annotate(
-            team_count=Count("teams", distinct=True),
-            submission_count=Count("teams__submissions", distinct=True),
-            failed_count=Count(
-                "teams__submissions",
-                filter=Q(teams__submissions__status=Status.FAILED),
-                distinct=True,
-            ),
-        )
-        now = timezone.now()
-        rows = [{"competition": each, "phase": each.phase(now)} for each in counted]
-        return super().index(request, {"rows": rows, **(extra_context or {})})
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -16,7 +16,6 @@ from tests.admin.conftest import SignIn
 from tests.admin.pages import at, settings_of, text
 from tests.cast import World, make_competition, make_user
 
-FOR_EVERYBODY = {"", "login/"}
 OPERATORS_MODELS = {"user", "authtoken", "group", "emailaddress"}
 
 
@@ -163,7 +162,7 @@ def test_django_permissions_open_nothing(stage: World, sign_in: SignIn) -> None:
     stage.bob.save()
     stage.bob.user_permissions.set(Permission.objects.all())
     assert sign_in(stage.organizer).get("/admin/leaderboard/user/").status_code == 403
-    assert sign_in(stage.bob).get("/admin/").status_code == 302
+    assert sign_in(stage.bob).get("/admin/", follow=True).status_code == 403
 
 
 def test_who_lost_the_role_loses_the_pages(stage: World, sign_in: SignIn) -> None:
@@ -233,7 +232,7 @@ def test_choices_of_accounts_are_not_served(stage: World, organizer: Client) -> 
 
 def test_the_site_s_own_sign_in_is_used(client: Client) -> None:
     response = client.get("/admin/", follow=True)
-    assert response.redirect_chain[-1][0] == "/account/login/?next=/admin/"
+    assert response.redirect_chain[-1][0].startswith("/account/login/?next=/admin/")
 
 
 def test_who_lacks_the_role_is_told_how_to_get_it(world: World, sign_in: SignIn) -> None:
@@ -258,7 +257,7 @@ def test_an_operator_grants_the_role(world: World, sign_in: SignIn) -> None:
     sign_in(operator).post(f"/admin/leaderboard/user/{world.bob.pk}/change/", form)
     world.bob.refresh_from_db()
     assert (world.bob.is_organizer, world.bob.is_superuser) == (True, False)
-    assert sign_in(world.bob).get("/admin/").status_code == 200
+    assert sign_in(world.bob).get("/admin/", follow=True).status_code == 200
 
 
 def test_accounts_are_switched_off_rather_than_deleted(world: World, sign_in: SignIn) -> None:

@@ -440,10 +440,16 @@ def test_a_draft_can_be_deleted_with_all_that_belongs_to_it(
     assert not default_storage.exists(sealed)
 
 
-def test_the_list_begins_with_what_is_next(organizer: Client) -> None:
-    page = text(organizer.get("/admin/"))
+def test_the_first_page_lists_competitions_with_what_is_next(organizer: Client) -> None:
+    _draft(organizer)
+    page = text(organizer.get("/admin/", follow=True))
     assert "Digits" in page
+    assert "Checklist" in page
     assert "New competition" in page
+
+
+def test_who_has_none_is_told_how_one_is_made(rival: User, sign_in: SignIn) -> None:
+    assert "no competition yet" in text(sign_in(rival).get("/admin/", follow=True))
 
 
 def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in: SignIn) -> None:
