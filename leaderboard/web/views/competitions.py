@@ -124,7 +124,7 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Joins the team that gave this link."""
     page = load(request, slug, "rules")
     invited = invitation_or_404(page.competition, token)
-    form = AcceptRulesForm(request.POST or None)
+    form = AcceptRulesForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return _invitation_page(request, page, invited, form)
     if not form.is_valid():

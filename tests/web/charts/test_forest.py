@@ -1,0 +1,137 @@
+"""The board's forest plot: positions, cut whiskers, rows far away, bands."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.web.charts.forest import Estimate, Forest, Tied, bands, forest
+
+
+@dataclass(frozen=True)
+class Span:
+    low: float
+    high: float
+
+
+UNIT = Span(0.0, 1.0)
+
+
+def around(score: float, reach: float) -> Span:
+    return Span(max(0.0, score - reach), min(1.0, score + reach))
+
+
+def estimate(score: float, sampling: float = 0.02, certificate: float | None = None) -> Estimate:
+    return Estimate(
+        score,
+        around(score, sampling),
+        None if certificate is None else around(score, certificate),
+    )
+
+
+def plot(*rows: Estimate | None) -> Forest:
+    return forest(rows, UNIT)
+
+
+def test_better_scores_lie_further_to_the_right() -> None:
+    marks = plot(estimate(0.9), estimate(0.8), estimate(0.7)).marks
+    positions = [mark.position for mark in marks if mark]
+    assert positions == sorted(positions, reverse=True)
+
+
+def test_a_row_without_a_score_has_no_mark_but_keeps_its_place() -> None:
+    marks = plot(estimate(0.9), None, estimate(0.8)).marks
+    assert [mark is None for mark in marks] == [False, True, False]
+
+
+def test_an_empty_board_shows_the_scores_that_are_possible() -> None:
+    axis = plot().axis
+    assert (axis.low, axis.high) == (0, 1)
+
+
+def test_sampling_whiskers_fit_onto_the_axis() -> None:
+    for mark in plot(estimate(0.9), estimate(0.5)).marks:
+        assert mark is not None
+        assert mark.sampling is not None
+        assert not (mark.sampling.cut_start)
+        assert not (mark.sampling.cut_end)
+        assert mark.sampling.start < mark.position < mark.sampling.end
+
+
+def test_a_wide_certificate_is_cut_instead_of_flattening_the_plot() -> None:
+    drawn = plot(estimate(0.95, certificate=0.45), estimate(0.9, certificate=0.45))
+    first = drawn.marks[0]
+    assert first is not None
+    assert first.certificate is not None
+    assert first.certificate.cut_start
+    assert drawn.axis.low > 0.8
+
+
+def test_a_narrow_certificate_is_shown_whole() -> None:
+    mark = plot(estimate(0.9, certificate=0.021), estimate(0.8, certificate=0.021)).marks[0]
+    assert mark is not None
+    assert mark.certificate is not None
+    assert not (mark.certificate.cut_start)
+    assert not (mark.certificate.cut_end)
+
+
+def test_one_team_far_below_does_not_flatten_the_plot() -> None:
+    drawn = plot(*(estimate(0.9 + step / 100) for step in range(8)), estimate(0.1))
+    last = drawn.marks[-1]
+    assert last is not None
+    assert last.beyond == "start"
+    assert last.sampling is None
+    assert drawn.axis.low > 0.5
+
+
+def test_the_axis_never_leaves_the_scores_that_are_possible() -> None:
+    axis = plot(estimate(1.0), estimate(0.99)).axis
+    assert axis.high == 1
+
+
+def test_scores_without_a_sampling_error_are_plain_dots() -> None:
+    mark = plot(Estimate(0.9), Estimate(0.8)).marks[0]
+    assert mark is not None
+    assert mark.sampling is None
+    assert mark.band is None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_every_dot_lies_on_the_axis(scores: list[float]) -> None:
+    for mark in plot(*map(estimate, sorted(scores, reverse=True))).marks:
+        assert mark is not None
+        assert 0 <= mark.position <= 100
+
+
+def tied(score: float, teams: int = 1, reach: float = 0.02) -> Tied:
+    return Tied(score, around(score, reach), teams)
+
+
+def test_scores_that_overlap_the_first_share_its_band() -> None:
+    shared = bands([tied(0.95), tied(0.93), tied(0.92), tied(0.90)])
+    assert shared[0.93] == shared[0.95]
+    assert shared[0.92] == shared[0.95]
+    assert shared.get(0.90) != shared[0.95]
+
+
+def test_a_band_is_not_a_chain_of_neighbours() -> None:
+    shared = bands([tied(score / 100) for score in range(95, 80, -3)])
+    assert shared[0.95] == shared[0.92]
+    assert shared[0.89] != shared[0.92]
+
+
+def test_a_team_alone_has_no_band() -> None:
+    assert bands([tied(0.95), tied(0.80)]) == {}
+
+
+def test_teams_with_one_score_share_a_band() -> None:
+    assert bands([tied(0.95, teams=2)]) == {0.95: around(0.95, 0.02)}
+
+
+@pytest.mark.parametrize("scores", [[0.1, 0.12, 0.2], [0.95, 0.93, 0.2]])
+def test_bands_follow_the_board_whichever_way_is_better(scores: list[float]) -> None:
+    shared = bands([tied(score) for score in scores])
+    assert scores[0] in shared
+    assert scores[1] in shared
+    assert scores[2] not in shared

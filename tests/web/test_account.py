@@ -1,0 +1,124 @@
+"""Signing up, signing in, passwords and API tokens."""
+
+import re
+
+import pytest
+from django.core.mail import EmailMessage
+from django.db import connection
+from knox.models import AuthToken
+
+from leaderboard.models import User
+from tests.cast import World
+from tests.web.pages import browser, text
+
+PASSWORD = "a-long-enough-one-9"
+SIGN_UP = {
+    "username": "carol",
+    "email": "carol@example.org",
+    "password1": PASSWORD,
+    "password2": PASSWORD,
+}
+
+
+def test_signing_up_leads_back_to_where_one_came_from(world: World) -> None:
+    client = browser()
+    form = client.get("/account/signup/?next=/c/digits/rules/").content.decode()
+    assert 'value="/c/digits/rules/"' in form
+    response = client.post("/account/signup/", SIGN_UP | {"next": "/c/digits/rules/"})
+    assert response["Location"] == "/c/digits/rules/"
+    assert "carol" in text(client.get("/"))
+
+
+def test_a_wrong_sign_up_says_what_is_wrong_beside_the_field(world: World) -> None:
+    response = browser().post("/account/signup/", SIGN_UP | {"username": "alice"})
+    assert "A user with that username already exists." in text(response)
+    assert 'aria-invalid="true"' in response.content.decode()
+
+
+@pytest.mark.parametrize("login", ["alice", "alice@example.org"])
+def test_signing_in_by_name_or_address(world: World, login: str) -> None:
+    client = browser()
+    fields = {"login": login, "password": "alice-password"}
+    assert client.post("/account/login/", fields)["Location"] == "/"
+
+
+def test_a_wrong_password_is_said_above_the_form(world: World) -> None:
+    response = browser().post("/account/login/", {"login": "alice", "password": "no"})
+    assert 'class="notice state-error' in response.content.decode()
+
+
+def test_signing_out_needs_a_post(world: World) -> None:
+    client = browser(world.alice)
+    client.get("/account/logout/")
+    assert "alice" in text(client.get("/"))
+    client.post("/account/logout/")
+    assert "alice" not in text(client.get("/"))
+
+
+def test_a_forgotten_password_is_reset_by_mail(
+    world: World, mailoutbox: list[EmailMessage]
+) -> None:
+    client = browser()
+    sent = client.post("/account/password/reset/", {"email": "alice@example.org"}, follow=True)
+    assert "Look at your mail" in text(sent)
+    link = re.search(r"http://\S+", str(mailoutbox[0].body))
+    assert link is not None
+    form = client.get(link[0], follow=True)
+    assert "Choose a new password" in text(form)
+    where = form.redirect_chain[-1][0]
+    done = client.post(where, {"password1": PASSWORD, "password2": PASSWORD}, follow=True)
+    assert "The password is changed" in text(done)
+    assert User.objects.get(username="alice").check_password(PASSWORD)
+
+
+def test_a_used_reset_link_says_so(world: World) -> None:
+    response = browser().get("/account/password/reset/key/1-set-password/", follow=True)
+    assert "The link does not work any more" in text(response)
+
+
+@pytest.mark.parametrize("path", ["password/change/", "email/", ""])
+def test_account_pages_are_for_the_signed_in(world: World, path: str) -> None:
+    assert browser().get(f"/account/{path}").status_code == 302
+    assert browser(world.alice).get(f"/account/{path}").status_code == 200
+
+
+def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
+    client = browser(world.alice)
+    response = client.post("/account/tokens/", {"lifetime": "90"})
+    assert response.status_code == 201
+    assert response["Cache-Control"] == "no-store"
+    shown = re.search(r'id="new-token"[^>]*value="([^"]+)"', response.content.decode())
+    assert shown is not None
+    assert shown[1] not in client.get("/account/").content.decode()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT digest FROM knox_authtoken")
+        assert shown[1] not in cursor.fetchone()[0]
+
+
+@pytest.mark.parametrize(("lifetime", "endless"), [("30", False), ("never", True)])
+def test_a_token_lives_as_long_as_was_chosen(world: World, lifetime: str, endless: bool) -> None:
+    browser(world.alice).post("/account/tokens/", {"lifetime": lifetime})
+    assert (AuthToken.objects.get().expiry is None) is endless
+
+
+def test_an_unknown_lifetime_makes_no_token(world: World) -> None:
+    assert browser(world.alice).post("/account/tokens/", {"lifetime": "9"}).status_code == 422
+    assert not AuthToken.objects.exists()
+
+
+def test_a_token_is_revoked_by_its_owner_only(world: World) -> None:
+    browser(world.alice).post("/account/tokens/", {"lifetime": "30"})
+    url = f"/account/tokens/{AuthToken.objects.get().token_key}/revoke/"
+    browser(world.bob).post(url)
+    assert AuthToken.objects.count() == 1
+    assert "revoked" in text(browser(world.alice).post(url, follow=True))
+    assert not AuthToken.objects.exists()
+
+
+def test_opening_an_address_neither_makes_nor_revokes_a_token(world: World) -> None:
+    alice = browser(world.alice)
+    alice.get("/account/tokens/")
+    alice.post("/account/tokens/", {"lifetime": "30"})
+    key = AuthToken.objects.get().token_key
+    assert alice.get(f"/account/tokens/{key}/revoke/").status_code == 405
+    assert AuthToken.objects.count() == 1

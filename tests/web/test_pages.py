@@ -1,0 +1,220 @@
+"""Every page for everybody: what it answers, what it offers, that nothing is inline."""
+
+import itertools
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from leaderboard.models import Competition, Visibility
+from tests.cast import SCHEMA, World
+from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
+
+MEMBERS_ONLY = {"anonymous": 302, "bob": 403, "alice": 200, "organizer": 403}
+
+
+def set_up(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    world.join(world.bob)
+    world.digits.memberships.filter(user=world.bob).delete()
+
+
+@pytest.mark.parametrize("page", PUBLIC_PAGES)
+@pytest.mark.parametrize("who", ["anonymous", "bob", "alice", "organizer"])
+def test_public_pages_open_for_everybody(world: World, page: str, who: str) -> None:
+    set_up(world)
+    assert browser(people(world)[who]).get(address(world.digits, page)).status_code == 200
+
+
+@pytest.mark.parametrize("page", TEAM_PAGES)
+@pytest.mark.parametrize("who", ["anonymous", "bob", "alice", "organizer"])
+def test_team_pages_open_for_members(world: World, page: str, who: str) -> None:
+    set_up(world)
+    response = browser(people(world)[who]).get(address(world.digits, page))
+    assert response.status_code == MEMBERS_ONLY[who]
+
+
+@pytest.mark.parametrize("page", ["", "status/"])
+@pytest.mark.parametrize(
+    ("who", "status"), [("anonymous", 302), ("bob", 404), ("alice", 200), ("organizer", 404)]
+)
+def test_a_submission_is_its_teams(world: World, page: str, who: str, status: int) -> None:
+    set_up(world)
+    url = f"{address(world.digits, 'submissions')}1/{page}"
+    assert browser(people(world)[who]).get(url).status_code == status
+
+
+@pytest.mark.parametrize("page", [*PUBLIC_PAGES, *TEAM_PAGES])
+def test_what_a_person_may_not_know_of_does_not_exist(world: World, page: str) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(visibility=Visibility.HIDDEN)
+    response = browser(world.bob).get(address(world.digits, page))
+    assert response.status_code == 404
+    assert "There is no such page" in text(response)
+
+
+@pytest.mark.parametrize("page", [*PUBLIC_PAGES, *TEAM_PAGES])
+def test_a_draft_opens_for_its_organizer_however_little_is_filled_in(
+    world: World, page: str
+) -> None:
+    now = timezone.now()
+    draft = Competition.objects.create(
+        slug="draft", title="Draft", opens_at=now, closes_at=now + timedelta(days=1)
+    )
+    draft.organizers.add(world.organizer)
+    expected = 403 if page in TEAM_PAGES else 200
+    assert browser(world.organizer).get(address(draft, page)).status_code == expected
+    assert browser(world.bob).get(address(draft, page)).status_code == 404
+
+
+def test_a_draft_has_no_board_to_download(world: World) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(opened_by_organizer_at=None)
+    response = browser(world.organizer).get("/c/digits/leaderboard.csv")
+    assert response.status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/how-it-works/"])
+def test_the_sites_own_pages_open(world: World, path: str) -> None:
+    assert browser().get(path).status_code == 200
+
+
+def test_the_list_shows_public_competitions_and_marks_the_joined(world: World) -> None:
+    set_up(world)
+    assert "joined" in text(browser(world.alice).get("/"))
+    page = text(browser().get("/"))
+    assert "Digits" in page
+    assert "joined" not in page
+
+
+def test_an_empty_list_says_what_to_expect(db: None) -> None:
+    assert "There is no open competition" in text(browser().get("/"))
+
+
+@pytest.mark.parametrize(
+    ("who", "label"),
+    [("anonymous", "Join the competition"), ("bob", "Join the competition")],
+)
+def test_the_next_step_of_a_stranger_is_to_join(world: World, who: str, label: str) -> None:
+    assert label in text(browser(people(world)[who]).get("/c/digits/"))
+
+
+def test_the_next_step_of_a_member_is_to_upload(world: World) -> None:
+    set_up(world)
+    page = text(browser(world.alice).get("/c/digits/"))
+    assert "Upload a file" in page
+    assert "Join the competition" not in page
+
+
+def test_a_closed_competition_offers_no_next_step(world: World) -> None:
+    set_up(world)
+    past = timezone.now() - timedelta(hours=1)
+    Competition.objects.filter(pk=world.digits.pk).update(closes_at=past)
+    for user in (world.alice, world.bob):
+        page = text(browser(user).get("/c/digits/rules/"))
+        assert "Upload a file" not in page
+        assert "Join the competition" not in page
+
+
+def test_organizers_find_the_way_to_the_admin(world: World) -> None:
+    change = f"/admin/leaderboard/competition/{world.digits.pk}/change/"
+    assert change in browser(world.organizer).get("/c/digits/").content.decode()
+    assert change not in browser(world.alice).get("/c/digits/").content.decode()
+
+
+def all_pages(world: World) -> list[Any]:
+    set_up(world)
+    alice = browser(world.alice)
+    competition = [address(world.digits, page) for page in (*PUBLIC_PAGES, *TEAM_PAGES)]
+    paths = ["/", "/how-it-works/", "/account/", "/account/password/change/", *competition]
+    anonymous = ["/account/login/", "/account/signup/", "/account/password/reset/", "/nowhere/"]
+    return [
+        *(alice.get(path) for path in (*paths, "/c/digits/submissions/1/")),
+        *(browser().get(path) for path in anonymous),
+    ]
+
+
+def test_no_page_needs_an_exception_from_the_content_security_policy(world: World) -> None:
+    for response in all_pages(world):
+        html = response.content.decode()
+        policy = response.headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert not re.search(r"\sstyle=|<style|\son\w+=", html), response.request["PATH_INFO"]
+        assert not re.search(r"<script(?![^>]*\bsrc=)", html), response.request["PATH_INFO"]
+
+
+def test_every_page_has_a_title_one_first_heading_and_levels_without_gaps(world: World) -> None:
+    for response in all_pages(world):
+        html = response.content.decode()
+        where = response.request["PATH_INFO"]
+        assert re.search(r"<title>\s*\S.* · Holdfast</title>", html), where
+        levels = [int(level) for level in re.findall(r"<h([1-6])", html)]
+        assert levels.count(1) == 1, where
+        assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_every_form_that_changes_something_posts_with_a_token(world: World) -> None:
+    for response in all_pages(world):
+        for form in re.findall(r"<form.*?</form>", response.content.decode(), flags=re.DOTALL):
+            if 'method="post"' in form:
+                assert "csrfmiddlewaretoken" in form
+            else:
+                assert 'role="search"' in form
+
+
+def test_organizers_texts_cannot_bring_code(world: World) -> None:
+    attack = "<script>alert(1)</script> [x](javascript:alert(1))"
+    Competition.objects.filter(pk=world.digits.pk).update(
+        description=attack, rules=attack, data_description=attack, title="<b>bold</b>"
+    )
+    for page in ("competition", "rules", "data"):
+        html = browser(world.alice).get(address(world.digits, page)).content.decode()
+        assert "<script>alert" not in html
+        assert "javascript:" not in html.split("alert(1)")[0] or 'href="javascript' not in html
+        assert "<b>bold" not in html
+
+
+def test_the_data_page_offers_files_to_members_only(world: World) -> None:
+    set_up(world)
+    link = "/c/digits/data/train.csv"
+    assert link in browser(world.alice).get("/c/digits/data/").content.decode()
+    assert link not in browser(world.bob).get("/c/digits/data/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("anonymous", 403), ("bob", 403), ("alice", 200), ("organizer", 200)]
+)
+def test_files_are_for_those_who_accepted_the_rules(world: World, who: str, status: int) -> None:
+    set_up(world)
+    response = browser(people(world)[who]).get("/c/digits/data/train.csv")
+    assert response.status_code == status
+    if status == 200:
+        assert b"".join(response) == b"x,label\n1,0\n"
+        assert response["Content-Disposition"] == 'attachment; filename="train.csv"'
+    else:
+        assert "Accept the rules" in text(response)
+
+
+def test_a_file_that_is_not_there_is_404(world: World) -> None:
+    set_up(world)
+    assert browser(world.alice).get("/c/digits/data/solution.csv").status_code == 404
+
+
+def test_the_expected_file_is_shown_with_its_first_rows(world: World) -> None:
+    page = text(browser().get("/c/digits/submit/"))
+    assert "id label r0 0 r1 0" in page
+
+
+def test_a_schema_that_does_not_fit_the_sample_hides_the_expected_file(world: World) -> None:
+    other = SCHEMA | {"id_column": "key"}
+    Competition.objects.filter(pk=world.digits.pk).update(schema=other)
+    assert browser().get("/c/digits/data/").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+@pytest.mark.parametrize("page", ["competition", "data", "rules", "leaderboard", "ledger"])
+def test_pages_that_only_show_take_nothing(world: World, page: str, method: str) -> None:
+    response = getattr(browser(world.alice), method)(address(world.digits, page))
+    assert response.status_code == 405
