@@ -1,8 +1,6 @@
 """The board as it is drawn: rows with their marks on the shared axis, and the chart above."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,11 +15,6 @@ from leaderboard.web.charts.steps import Series, StepChart, step_chart
 
 CHART_TEAMS = 5
 NEIGHBOURS = 2
-CSV_HEADER = (
-    *("rank", "team", "score", "sampling_low", "sampling_high"),
-    *("certificate_low", "certificate_high", "entries", "last_improvement"),
-    *("last_answer", "baseline", "verified"),
-)
 
 
 @dataclass(frozen=True)
@@ -85,40 +78,6 @@ def history(competition: Competition) -> StepChart | None:
     start = steps[0].at
     margin = max((end - start) * 0.02, timedelta(seconds=30))
     return step_chart(_series(steps, queries.scale(competition)), start - margin, end + margin / 4)
-
-
-def as_csv(rows: Iterable[BoardRow]) -> str:
-    """The board as CSV, one line per team."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(CSV_HEADER)
-    for row in rows:
-        writer.writerow(_csv_row(row))
-    return out.getvalue()
-
-
-def _csv_row(row: BoardRow) -> list[object]:
-    return [
-        row.rank,
-        _harmless(row.team),
-        row.score or "",
-        *_ends(row.sampling),
-        *_ends(row.certificate),
-        row.entries,
-        row.improved_at.isoformat() if row.improved_at else "",
-        row.last_kind.value,
-        row.is_baseline,
-        row.is_verified,
-    ]
-
-
-def _harmless(text: str) -> str:
-    """A team's name that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
-
-
-def _ends(interval: Interval | None) -> tuple[str, str]:
-    return (f"{interval.low:.6g}", f"{interval.high:.6g}") if interval else ("", "")
 
 
 def _bands(competition: Competition) -> dict[float, Interval]:

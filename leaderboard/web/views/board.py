@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
+from leaderboard.board_csv import board_csv
 from leaderboard.web import board
 from leaderboard.web.page import load, page_number
 
@@ -38,7 +39,7 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("A draft has no board.")
     competition = page.competition
     rows = queries.whole_board(competition, request.user)
-    response = HttpResponse(board.as_csv(rows), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(board_csv(rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{competition.slug}-leaderboard.csv"'
     return response
 
