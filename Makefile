@@ -1,6 +1,7 @@
 # Holdfast, one command each. Needs Python 3.11 or newer and make; everything else is installed into .venv.
 
 PORT ?= 8000
+HOST ?= 127.0.0.1
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -19,7 +20,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 run: runtime ## Start everything on http://localhost:8000 (PORT=8001 for another port)
-	@exec $(BIN)/python manage.py run --port $(PORT)
+	@exec $(BIN)/python manage.py run --port $(PORT) --host $(HOST)
 
 test: dev chromium ## Install what tests need, then every check and every test
 	@$(MAKE) --no-print-directory lint

@@ -59,8 +59,10 @@ class Start:
 
     def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
         """Loads the demo and says where the site is, beside the running supervisor."""
-        if self.demo:
-            _load_demo(supervisor, environment)
+        loaded = self.var_dir / "demo.loaded"
+        # Once is enough: an organizer may delete it, and another start must not bring it back.
+        if self.demo and not loaded.exists() and _load_demo(supervisor, environment):
+            loaded.touch()
         problem = self._wait_until_ready()
         if problem:
             supervisor.say(f"The site is not ready after {READY_SECONDS} s: {problem}")
@@ -105,12 +107,13 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise PortTaken(str(error)) from None
+            raise PortTaken(error.strerror) from None
 
 
-def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> None:
+def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> bool:
     """Loads the demo in a process of its own, whose memory is free again afterwards."""
     loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
     output, _ = loading.communicate()
     if loading.returncode:
         supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")
+    return loading.returncode == 0

@@ -8,11 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from honcho.manager import Manager
+from honcho.printer import Printer
 from honcho.process import Process
+
+PROJECT = Path(__file__).parents[2]
 
 # Together less than the 5 seconds within which everything is gone after Ctrl-C.
 GRACE_SECONDS = 2.5
@@ -27,7 +31,7 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
     """
 
     def __init__(self, *, when_started: Callable[[], None]) -> None:
-        super().__init__()
+        super().__init__(HeededPrinter(sys.stdout))
         self._process_ctor = BoundProcess
         self._terminating = False
         self._stores: set[str] = set()
@@ -42,7 +46,7 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
         store: bool = False,
     ) -> None:
         """Adds a process; `command` is a list of arguments, no shell reads it."""
-        self.add_process(name, list(command), env=dict(environment))
+        self.add_process(name, list(command), env=dict(environment), cwd=str(PROJECT))
         if store:
             self._stores.add(name)
 
@@ -53,13 +57,8 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
     def run(self) -> int:
         """Runs until told to stop (0) or until a process ended by itself (1)."""
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        try:
-            self.loop()
-        except BrokenPipeError:
-            # Whoever read the log has gone, and with it the only way to say anything.
-            return 1
-        finally:
-            self._stop_in_order()
+        self.loop()
+        self._kill_groups()
         return 0 if self.returncode in _ASKED_TO_STOP else 1
 
     def terminate(self) -> None:
@@ -114,6 +113,18 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
 _ASKED_TO_STOP = {130, 143}
 
 
+class HeededPrinter(Printer):  # type: ignore[misc]  # honcho ships no types
+    """Prints the log. Once its reader has gone, everything is stopped rather than run unseen."""
+
+    def write(self, message: Any) -> None:
+        try:
+            super().write(message)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            signal.raise_signal(signal.SIGTERM)
+
+
 class BoundProcess(Process):  # type: ignore[misc]  # honcho ships no types
     """A child, and honcho's helper that reads its output; neither outlives the supervisor."""
 
@@ -127,7 +138,7 @@ class BoundProcess(Process):  # type: ignore[misc]  # honcho ships no types
 
 
 def start_child(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None
+    command: Sequence[str], *, env: Mapping[str, str], cwd: str = str(PROJECT)
 ) -> subprocess.Popen[bytes]:
     """Starts a command whose output can be read, and which ends when the calling thread does."""
     return subprocess.Popen(

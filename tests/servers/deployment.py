@@ -27,7 +27,7 @@ class Deployment:
         self._stage: subprocess.Popen[str] | None = None
         self._redis = redis.configure(directory / "redis")
         self.environment = {
-            **_without_our_own(os.environ),
+            **without_our_own(os.environ),
             "VAR_DIR": str(directory),
             "DATABASE_URL": database_url,
             "REDIS_URL": self._redis.url,
@@ -150,7 +150,7 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
     return pipe
 
 
-def _without_our_own(environment: Mapping[str, str]) -> dict[str, str]:
+def without_our_own(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without what this test process set for itself."""
     ours = {"DJANGO_SETTINGS_MODULE", "ALLOWED_HOSTS", "DEBUG", "EMAIL_URL"}
     return {name: value for name, value in environment.items() if name not in ours}

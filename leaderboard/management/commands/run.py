@@ -43,7 +43,7 @@ class Command(BaseCommand):
             ) from None
         except PortTaken as error:
             raise CommandError(
-                f"Port {port} of {host} is not free ({error}). Choose another: PORT={port + 1}"
+                f"Can't listen on port {port} of {host}: {error}. Choose another: PORT={port + 1}"
             ) from None
         except KeyboardInterrupt:
             code = 0

@@ -1,0 +1,149 @@
+"""What `make run` starts, keeps and leaves behind."""
+
+import csv
+import io
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.deployment import PATIENCE_SECONDS
+from tests.servers.embedded import Embedded, free_port, processes_of, start
+
+pytestmark = pytest.mark.xdist_group("embedded start")
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A directory in which Holdfast has been started once before, with its demo."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-home-") as name:
+        directory = Path(name) / "var"
+        with Embedded(directory) as first:
+            first.wait_until_ready()
+        yield directory
+
+
+@pytest.fixture(scope="module")
+def site(home: Path) -> Iterator[Embedded]:
+    """A later start in the same directory."""
+    with Embedded(home) as site:
+        site.wait_until_ready()
+        yield site
+
+
+def password_of(name: str, home: Path) -> str:
+    lines = (home / "demo-accounts.txt").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.split()[0] == name)
+
+
+def test_it_answers_that_it_lives_and_is_ready(site: Embedded) -> None:
+    with site.client() as client:
+        assert client.get("/healthz").text == "ok\n"
+        assert client.get("/readyz").json() == {"database": "ok", "redis": "ok"}
+
+
+def test_it_prints_the_address_and_the_demo_accounts(site: Embedded, home: Path) -> None:
+    assert f"http://localhost:{site.port}" in site.output
+    assert password_of("alice", home) in site.output
+
+
+@pytest.mark.parametrize("slug", ["digits", "breast-cancer"])
+def test_the_baselines_stand_on_the_board(site: Embedded, slug: str) -> None:
+    with site.client() as client:
+        board = client.get(f"/c/{slug}/leaderboard.csv")
+    rows = list(csv.DictReader(io.StringIO(board.text)))
+    assert len(rows) == 3
+
+
+def test_a_demo_account_can_sign_in(site: Embedded, home: Path) -> None:
+    who = {"username": "alice", "password": password_of("alice", home)}
+    with site.client() as client:
+        token = client.post("/api/v1/auth/login/", json=who).json()["token"]
+        me = client.get("/api/v1/me/", headers={"Authorization": f"Token {token}"})
+    assert me.json()["username"] == "alice"
+
+
+def test_what_it_keeps_is_for_its_owner_only(site: Embedded, home: Path) -> None:
+    assert home.stat().st_mode & 0o777 == 0o700
+    for name in ("secret_key", "vault/private.key", "demo-accounts.txt", "redis/redis.conf"):
+        assert (home / name).stat().st_mode & 0o777 == 0o600, name
+
+
+def test_only_the_worker_is_told_where_the_private_key_is(site: Embedded, home: Path) -> None:
+    knowing = {
+        pid
+        for pid, environment in processes_of(home).items()
+        if "VAULT_PRIVATE_KEY_FILE" in environment
+    }
+    worker = site.pid("worker")
+    assert knowing
+    assert {os.getsid(pid) for pid in knowing} == {worker}
+
+
+def test_a_second_start_in_the_same_directory_is_refused(site: Embedded, home: Path) -> None:
+    second = start(home, free_port())
+    output, _ = second.communicate(timeout=PATIENCE_SECONDS)
+    assert second.returncode == 1
+    assert "runs already" in output
+
+
+def test_a_port_in_use_is_said_before_anything_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        refused = start(tmp_path, port)
+        output, _ = refused.communicate(timeout=PATIENCE_SECONDS)
+    assert refused.returncode == 1
+    assert f"Can't listen on port {port} of 127.0.0.1: Address already in use" in output
+    assert not (tmp_path / "db.sqlite3").exists()
+
+
+@pytest.fixture
+def elsewhere(home: Path, tmp_path: Path) -> Path:
+    """A copy of the directory, for a start that may end badly."""
+    return Path(shutil.copytree(home, tmp_path / "var"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_everything(elsewhere: Path, number: int) -> None:
+    with Embedded(elsewhere) as site:
+        site.wait_until_ready()
+        assert site.end(number) == 0
+    assert processes_of(elsewhere) == {}
+
+
+def test_when_one_process_ends_all_end_and_it_says_which(elsewhere: Path) -> None:
+    with Embedded(elsewhere) as site:
+        site.wait_until_ready()
+        os.kill(site.pid("redis"), signal.SIGKILL)
+        assert site.process.wait(timeout=PATIENCE_SECONDS) == 1
+        site.wait_until_it_says("redis ended by itself")
+    assert processes_of(elsewhere) == {}
+
+
+def test_nothing_outlives_a_supervisor_that_was_killed(elsewhere: Path) -> None:
+    with Embedded(elsewhere) as site:
+        site.wait_until_ready()
+        site.end(signal.SIGKILL)
+        wait_until_gone(elsewhere)
+
+
+def test_a_reader_that_goes_away_does_not_leave_a_headless_site(elsewhere: Path) -> None:
+    process = start(elsewhere, free_port())
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    process.wait(timeout=PATIENCE_SECONDS)
+    assert processes_of(elsewhere) == {}
+
+
+def wait_until_gone(directory: Path) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while left := processes_of(directory):
+        assert time.monotonic() < give_up, left
+        time.sleep(0.1)
