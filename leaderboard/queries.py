@@ -1,6 +1,7 @@
 """All reads for the pages and the API: frozen rows, made of public facts and releases only."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO
@@ -428,9 +429,7 @@ def board(
     standings = list(shown[first : first + page_rows])
     mine = _my_standing(competition, user)
     ranks = (
-        [_rank(ranked, standing) for standing in standings]
-        if search
-        else list(range(first + 1, first + 1 + len(standings)))
+        _ranks(ranked, standings) if search else list(range(first + 1, first + 1 + len(standings)))
     )
     make = _RowMaker(competition, mine.team_id if mine else None)
     my_rank = _rank(ranked, mine) if mine else None
@@ -515,6 +514,12 @@ def _ranked(competition: Competition) -> QuerySet[Standing]:
         .select_related("team", "best", "last")
         .order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
     )
+
+
+def _ranks(ranked: QuerySet[Standing], some: Sequence[Standing]) -> list[int]:
+    """The ranks of some rows, by one query over the keys of all."""
+    places = {key: place for place, key in enumerate(ranked.values_list("pk", flat=True), start=1)}
+    return [places[standing.pk] for standing in some]
 
 
 def _rank(ranked: QuerySet[Standing], standing: Standing) -> int:

@@ -108,7 +108,9 @@ def test_a_spreadsheet_takes_no_teams_name_for_a_formula(world: World) -> None:
     assert "'=1+1" in browser().get("/c/digits/leaderboard.csv").content.decode()
 
 
-@pytest.mark.parametrize("path", ["leaderboard/", "leaderboard.csv", "ledger/", ""])
+@pytest.mark.parametrize(
+    "path", ["leaderboard/", "leaderboard/?team=team", "leaderboard.csv", "ledger/", ""]
+)
 def test_queries_do_not_grow_with_the_board(world: World, path: str) -> None:
     def queries() -> int:
         with CaptureQueriesContext(
