@@ -1,0 +1,177 @@
+"""Web and worker as separate processes on PostgreSQL and Redis, with docker-compose.yml's settings.
+
+There is no container here: the processes get the environment that their services are given there.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.cast import predictions
+from tests.servers.conftest import Deploy, make_database
+from tests.servers.deployment import ROOT, Deployment
+from tests.servers.embedded import free_port
+
+pytestmark = pytest.mark.xdist_group("servers on postgres")
+
+# What is set for a test instead of in .env, and addresses instead of other containers'.
+CHOSEN = {
+    "SITE_URL": "https://holdfast.example",
+    "BEHIND_PROXY": "true",
+    "SECRET_KEY": "for-tests-only-" + "0123456789" * 5,
+    "POSTGRES_PASSWORD": "not-used-here",
+    "REDIS_PASSWORD": "not-used-here",
+}
+PROXY = {"Host": "holdfast.example", "X-Forwarded-Proto": "https"}
+
+
+def service(name: str) -> dict[str, Any]:
+    """A service of docker-compose.yml."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    found: dict[str, Any] = compose["services"][name]
+    return found
+
+
+def environment_of(name: str, site: Deployment) -> dict[str, str]:
+    """The environment of a service, with the volumes and hosts of this machine."""
+    variable = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*)|:\?[^}]*)?\}")
+    given = {
+        key: variable.sub(lambda found: CHOSEN.get(found["name"], found["default"] or ""), text)
+        for key, text in service(name)["environment"].items()
+    }
+    here = {key: site.environment[key] for key in ("DATABASE_URL", "REDIS_URL")}
+    vault = re.compile("/vault/(public|private)/")
+    there = {key: vault.sub(f"{site.directory}/vault/", text) for key, text in given.items()}
+    return there | here
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def site(deploy: Deploy, postgres: Path, port: int) -> Deployment:
+    """Web and two workers, started as the composition starts them."""
+    site = deploy(make_database(postgres))
+    site.manage("collectstatic", "--no-input")
+    site.start_redis()
+    gunicorn = (sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}")
+    site.start("web", gunicorn, environment_of("web", site))
+    worker = (sys.executable, "-m", *service("worker")["command"])
+    for name in ("worker-1", "worker-2"):
+        hostname = ("--hostname", f"{name}@%h")
+        site.start(name, (*worker, *hostname), environment_of("worker", site))
+    return site
+
+
+@pytest.fixture(scope="module")
+def token(site: Deployment) -> str:
+    """Alice's token."""
+    made: str = site.ask("set_up")
+    return made
+
+
+@pytest.fixture
+def alice(site: Deployment, token: str, port: int) -> Iterator[httpx.Client]:
+    """Alice's program, on the other side of the proxy that speaks https."""
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=PROXY, timeout=30) as client:
+        site.eventually(lambda: is_up(client), bool)
+        client.headers["Authorization"] = f"Token {token}"
+        yield client
+
+
+def is_up(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+SUBMISSIONS = "/api/v1/competitions/digits/submissions/"
+
+
+def submit(alice: httpx.Client, content: bytes) -> int:
+    """Uploads a file. Returns the submission's number."""
+    answer = alice.post(SUBMISSIONS, files={"file": ("mine.csv", content)})
+    assert answer.status_code == 201, answer.text
+    number: int = answer.json()["number"]
+    return number
+
+
+def test_only_the_worker_is_given_the_private_key() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    mounted = {
+        name
+        for name, service in compose["services"].items()
+        if any("/vault/private" in volume for volume in service.get("volumes", []))
+    }
+    told = {
+        name
+        for name, service in compose["services"].items()
+        if "VAULT_PRIVATE_KEY_FILE" in service.get("environment", {})
+    }
+    assert mounted == {"worker", "keys"}  # `keys` draws it once and ends
+    assert told == {"worker"}
+
+
+def test_nothing_secret_has_a_default() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    defaults = dict(re.findall(r"\$\{(\w+):-([^}]*)\}", text))
+    secrets = {name: value for name, value in defaults.items() if re.search("KEY|PASSWORD", name)}
+    assert not any(secrets.values())
+    required = set(re.findall(r"\$\{(\w+):\?", text))
+    assert {"SITE_URL", "SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} <= required
+
+
+def test_the_example_names_every_variable_of_the_composition() -> None:
+    used = set(re.findall(r"(?<!\$)\$\{(\w+):", (ROOT / "docker-compose.yml").read_text()))
+    example = (ROOT / ".env.example").read_text()
+    named = set(re.findall(r"^(\w+)=", example, flags=re.MULTILINE))
+    assert used == named
+
+
+def test_an_upload_over_the_web_is_scored_by_a_worker(
+    site: Deployment, alice: httpx.Client
+) -> None:
+    number = submit(alice, predictions([30]))
+    status = site.eventually(
+        lambda: alice.get(f"{SUBMISSIONS}{number}/").json()["status"],
+        lambda status: status not in {"queued", "scoring"},
+    )
+    assert status == "released"
+
+
+def test_many_uploads_at_once_on_two_workers_make_one_release_each(
+    site: Deployment, alice: httpx.Client
+) -> None:
+    contents = [predictions([20, 21 + extra]) for extra in range(12)]
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        numbers = list(pool.map(lambda content: submit(alice, content), contents))
+    assert len(set(numbers)) == len(contents)
+    site.eventually(
+        lambda: {alice.get(f"{SUBMISSIONS}{number}/").json()["status"] for number in numbers},
+        lambda statuses: bool(statuses == {"released"}),
+    )
+    ledger = alice.get("/api/v1/competitions/digits/ledger/").json()["results"]
+    entries = sorted(entry["number"] for entry in ledger)
+    assert entries == list(range(1, len(entries) + 1))
+
+
+def test_pages_are_for_https_only(site: Deployment, alice: httpx.Client) -> None:
+    page = alice.get("/")
+    assert page.status_code == 200
+    assert "max-age=31536000" in page.headers["Strict-Transport-Security"]
+    plain = alice.get("/", headers={"X-Forwarded-Proto": "http"})
+    assert plain.headers["Location"].startswith("https://holdfast.example")
+
+
+def test_a_forged_host_is_refused(alice: httpx.Client) -> None:
+    assert alice.get("/", headers={"Host": "elsewhere.example"}).status_code == 400
