@@ -158,12 +158,13 @@ def test_a_team_s_name_is_no_formula(name: str, world: World, anonymous: APIClie
     assert row["team"] == f"'{name}"
 
 
-def test_the_board_takes_the_same_queries_for_more_rows(world: World, anonymous: APIClient) -> None:
+@pytest.mark.parametrize("search", ["", "team"])
+def test_the_board_takes_the_same_queries_for_more_rows(
+    search: str, world: World, anonymous: APIClient
+) -> None:
     def count() -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
-            _get(anonymous, "leaderboard/")
+        with CaptureQueriesContext(connection) as asked:
+            _get(anonymous, "leaderboard/", search=search)
         return len(asked)
 
     world.score(world.join(world.alice))
