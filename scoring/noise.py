@@ -13,6 +13,7 @@ again gives the same noise and nothing to average.
 
 import hashlib
 import hmac
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, Protocol
@@ -54,7 +55,7 @@ def sample_laplace(scale: Fraction, source: Bytes) -> int:
     numerator, denominator = scale.numerator, scale.denominator
     while True:
         remainder = _uniform(numerator, source)
-        if not _bernoulli_exp(Fraction(remainder, numerator), source):
+        if not _bernoulli_exp_of_at_most_one(remainder, numerator, source):
             continue
         magnitude = (remainder + numerator * _geometric(source)) // denominator
         negative = _uniform(2, source) == 1
@@ -85,30 +86,33 @@ def _uniform(bound: int, source: Bytes) -> int:
             return value
 
 
-def _bernoulli(chance: Fraction, source: Bytes) -> bool:
-    return _uniform(chance.denominator, source) < chance.numerator
-
-
 def _bernoulli_exp(exponent: Fraction, source: Bytes) -> bool:
     """True with probability exp(-exponent), exponent >= 0."""
     while exponent > 1:
-        if not _bernoulli_exp_of_at_most_one(Fraction(1), source):
+        if not _bernoulli_exp_of_at_most_one(1, 1, source):
             return False
         exponent -= 1
-    return _bernoulli_exp_of_at_most_one(exponent, source)
+    return _bernoulli_exp_of_at_most_one(exponent.numerator, exponent.denominator, source)
 
 
-def _bernoulli_exp_of_at_most_one(exponent: Fraction, source: Bytes) -> bool:
+def _bernoulli_exp_of_at_most_one(numerator: int, denominator: int, source: Bytes) -> bool:
+    """True with probability exp(-numerator / denominator), for an exponent in [0, 1].
+
+    Plain integers, because the arithmetic of fractions would take most of a step's time.
+    """
     trials = 1
-    while _bernoulli(exponent / trials, source):
+    while True:
+        bound = denominator * trials
+        shared = math.gcd(numerator, bound)
+        if _uniform(bound // shared, source) >= numerator // shared:
+            return trials % 2 == 1
         trials += 1
-    return trials % 2 == 1
 
 
 def _geometric(source: Bytes) -> int:
     """P(k) proportional to exp(-k)."""
     count = 0
-    while _bernoulli_exp_of_at_most_one(Fraction(1), source):
+    while _bernoulli_exp_of_at_most_one(1, 1, source):
         count += 1
     return count
 
