@@ -15,8 +15,8 @@ from leaderboard.pipeline import intake
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, blame
 from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.progress import stages
 from leaderboard.web.refusals import shows_refusals
-from leaderboard.web.steps import steps
 from leaderboard.words import summary
 
 
@@ -123,7 +123,7 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
     context: dict[str, object] = {
         "page": page,
         "row": row,
-        "steps": steps(row),
+        "stages": stages(row),
         "summary": summary(row),
     }
     if row.released is not None:

@@ -1,4 +1,4 @@
-"""The four steps of a submission, as they light up."""
+"""The four stages of a submission, as they light up."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from leaderboard.queries import SubmissionRow
 
 @dataclass(frozen=True)
 class Stage:
-    """A step and how it stands: "done", "now", "wrong" or "ahead"."""
+    """A stage and how it stands: "done", "now", "wrong" or "ahead"."""
 
     name: str
     state: str
@@ -24,7 +24,7 @@ _NEXT = {
 }
 
 
-def steps(row: SubmissionRow) -> list[Stage]:
+def stages(row: SubmissionRow) -> list[Stage]:
     """Received, read, measured, released. A rejected file stops at reading."""
     states = ["done"] * _done(row) + [_NEXT[row.status]] + ["ahead"] * len(_NAMES)
     return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]
