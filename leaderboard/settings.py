@@ -301,6 +301,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+FORMAT_MODULE_PATH = ["leaderboard.formats"]
 
 LOGGING = {
     "version": 1,

@@ -9,6 +9,7 @@ from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
 from leaderboard.models import Competition, Kind, Release
 from leaderboard.queries import scale
 from leaderboard.templatetags.marks import state
+from leaderboard.templatetags.text import ago
 from leaderboard.words import KIND_WORDS
 
 
@@ -20,8 +21,8 @@ class OfCompetition(CompetitionFilter):
 class ReleaseAdmin(ReadOnlyAdmin[Release]):
     competition_path = "holdout__competition"
     list_display = (
-        *("number", "competition", "team", "answer", "score", "reference", "certificate_width"),
-        *("share_left", "asked", "created_at"),
+        *("number", "team", "competition", "answer", "score", "reference", "certificate_width"),
+        *("share_left", "released"),
     )
     list_filter = (OfCompetition, "kind")
     list_select_related = ("holdout__competition", "team")
@@ -54,6 +55,10 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     @admin.display(description="Certificate, as a loss", ordering="certificate")
     def certificate_width(self, obj: Release) -> str:
         return "none" if obj.certificate is None else f"± {obj.certificate:.3f}"
+
+    @admin.display(description="Released", ordering="created_at")
+    def released(self, obj: Release) -> SafeString:
+        return ago(obj.created_at)
 
     @admin.display(description="Asked before", boolean=True)
     def repeat(self, obj: Release) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from django.contrib.admin import ModelAdmin, SimpleListFilter
+from django.contrib.admin import ModelAdmin, ShowFacets, SimpleListFilter
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -44,6 +44,7 @@ class OwnedAdmin(TypedAdmin[M]):
     """
 
     competition_path: ClassVar[str]
+    show_facets = ShowFacets.NEVER
 
     def competition_of(self, obj: M) -> Competition:
         """The competition that the object belongs to."""

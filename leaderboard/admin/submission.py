@@ -15,6 +15,7 @@ from leaderboard.models import Competition, Status, Submission
 from leaderboard.queries import submission_row
 from leaderboard.queue import requeue_failed
 from leaderboard.templatetags.marks import state
+from leaderboard.templatetags.text import ago
 from leaderboard.words import summary
 
 
@@ -25,10 +26,7 @@ class OfCompetition(CompetitionFilter):
 @admin.register(Submission)
 class SubmissionAdmin(ReadOnlyAdmin[Submission]):
     competition_path = "team__competition"
-    list_display = (
-        *("name", "competition", "person", "shown_status", "failure", "created_at"),
-        *("finished_at", "attempts"),
-    )
+    list_display = (*("name", "competition", "person", "shown_status", "failure", "uploaded"),)
     list_filter = ("status", OfCompetition)
     list_select_related = ("team__competition", "user")
     list_per_page = 50
@@ -54,9 +52,14 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
     def person(self, obj: Submission) -> str:
         return obj.user.get_username()
 
+    @admin.display(description="Uploaded", ordering="created_at")
+    def uploaded(self, obj: Submission) -> SafeString:
+        return ago(obj.created_at)
+
     @admin.display(description="Status", ordering="status")
     def shown_status(self, obj: Submission) -> SafeString:
-        return state(obj.status, Status(obj.status).label)
+        status = Status(obj.status)
+        return state("success" if status is Status.RELEASED else status.value, status.label)
 
     @admin.display(description="What the team was told")
     def said(self, obj: Submission) -> str:

@@ -55,14 +55,10 @@ class Members(_Inline):
     """Who is in the team. Quotas are the team's, so moving people could give some back."""
 
     model = Membership
-    fields = readonly_fields = ("person", "rules_version", "accepted_at")
+    fields = readonly_fields = ("user", "rules_version", "accepted_at")
+    template = "admin/parts/members.html"
     can_delete = False
     extra = 0
-    verbose_name_plural = "Members"
-
-    @admin.display(description="Username")
-    def person(self, obj: Membership) -> str:
-        return obj.user.get_username()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return True

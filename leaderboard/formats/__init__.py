@@ -1,0 +1,1 @@
+"""How moments are written: one folder for each language."""
