@@ -14,7 +14,7 @@ PROJECT := $(VENV)/.project-$(call fingerprint,pyproject.toml)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test lint pytest chromium lock clean runtime dev
+.PHONY: help run test lint pytest figures chromium lock clean runtime dev
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,11 @@ lint: dev ## Style, types, layers, migrations and production settings
 pytest: dev ## Every test (ARGS="-k ladder" for some)
 	@echo "== Tests (pytest)"
 	@CHROMIUM="$(CHROMIUM)" $(BIN)/pytest --numprocesses auto --dist loadgroup $(ARGS)
+
+figures: dev ## Run every experiment and draw docs/figures again
+	@mkdir -p docs/figures
+	@for name in $$($(BIN)/python -m scoring.experiments --names); do \
+	  $(BIN)/python -m scoring.experiments $$name --figure docs/figures/$$name.svg --json docs/figures/$$name.json || exit 1; done
 
 chromium:
 	@CHROMIUM="$(CHROMIUM)" sh tests/browser/install-chromium.sh
