@@ -104,7 +104,7 @@ class Refused(Exception):
         return cls(
             "daily_limit_reached",
             "Today's submissions are used up",
-            f"Your team has used its {limit} submissions of today. "
+            f"Your team has used {_all_of(limit)} of today. "
             f"New ones are free {_moment(renews_at)}. The file was not accepted.",
             429,
         )
@@ -114,7 +114,7 @@ class Refused(Exception):
         return cls(
             "total_limit_reached",
             "All submissions are used up",
-            f"Your team has used all of its {limit} submissions. The file was not accepted.",
+            f"Your team has used {_all_of(limit)}. The file was not accepted.",
             429,
         )
 
@@ -132,6 +132,10 @@ class Refused(Exception):
     def invalid(cls, name: str, message: str) -> Refused:
         """One form field is wrong: `message` is shown beside it."""
         return cls("invalid", "Something needs to be mended", message, 422, {name: message})
+
+
+def _all_of(limit: int) -> str:
+    return "its one submission" if limit == 1 else f"all of its {limit} submissions"
 
 
 def _moment(when: datetime | None) -> str:

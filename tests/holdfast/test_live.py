@@ -149,7 +149,7 @@ def test_over_quota_is_told_with_when_it_renews(alice: World, run: Run) -> None:
     assert run("submit", "digits", "-f", file).code == 0
     ran = run("submit", "digits", "-f", file)
     assert ran.code == 1
-    assert "used its 1 submissions of today" in ran.err
+    assert "used its one submission of today" in ran.err
     assert "00:00 UTC" in ran.err
     assert Submission.objects.count() == 1
 

@@ -91,7 +91,7 @@ def test_a_used_up_quota_is_said_above_the_form(world: World) -> None:
     world.submit(world.join(world.alice))
     response = browser(world.alice).post(URL, {"file": file()})
     assert response.status_code == 429
-    assert "has used its 1 submissions of today" in text(response)
+    assert "has used its one submission of today" in text(response)
     assert Submission.objects.count() == 1
     assert "0 of 1 left" in text(browser(world.alice).get(URL))
 
