@@ -1,6 +1,7 @@
 """The one number that leaves the vault: held in memory for one step, never shown or stored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NoReturn
 
 from scoring.errors import StateError
@@ -50,17 +51,47 @@ class Mean(_Secret):
         """The number of units that make up a mean loss of 1."""
         return self.rows * self.resolution
 
+    def claimed(self, loss: Fraction | float) -> "Mean":
+        """A loss that a team claims, from 0 to 1, in the units of this mean and nothing else of it.
+
+        It is the reference where there are no reference rows (guess and check). Raises StateError.
+        """
+        if not 0 <= loss <= 1:  # also refuses what is not a number
+            raise StateError("A claimed loss lies between 0 and 1.")
+        return replace(self, units=round(Fraction(loss) * self.whole))
+
     def level(self, steps: int) -> int:
         """The nearest grid index: loss * steps, ties towards the larger loss."""
         return (2 * self.units * steps + self.whole) // (2 * self.whole)
 
 
 @dataclass(frozen=True, repr=False)
+class Paired(_Secret):
+    """A submission beside its team's leader, row by row, in units of the loss.
+
+    `gain` is the sum over rows of (leader's loss - submission's loss), `squares` the sum of the
+    squares of these differences. Raises StateError, without numbers, when they cannot exist.
+    """
+
+    gain: int
+    squares: int
+
+    def __post_init__(self) -> None:
+        for number in (self.gain, self.squares):
+            if type(number) is not int:
+                raise StateError("A comparison is made of Python integers.")
+        if abs(self.gain) > self.squares:
+            raise StateError("Differences of whole units are at most their squares.")
+
+
+@dataclass(frozen=True, repr=False)
 class Measurement(_Secret):
     """What the vault says about one submission: its mean on the holdout and on the reference rows.
 
-    `reference` is None where the competition has no reference rows.
+    `reference` is None where the competition has neither reference rows nor claims. `paired` is
+    for experiments with the heuristic Ladder; None for a team's first submission and otherwise.
     """
 
     holdout: Mean
     reference: Mean | None = None
+    paired: Paired | None = None

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Literal, Protocol, TypeVar, get_args
 
 from scoring.errors import StateError
-from scoring.measurement import Measurement
+from scoring.measurement import Mean, Measurement
 from scoring.noise import Noise
 from scoring.parameters import Parameter
 
@@ -216,11 +216,13 @@ class Mechanism(Protocol[P]):
         """
         ...
 
-    def question(self, params: P, state: State) -> str:
+    def question(self, params: P, state: State, reference: Mean | None = None) -> str:
         """What is asked of the holdout, besides the predictions.
 
         It keys the noise and finds stored answers: the same team asking the same question about the
         same predictions gets the answer that it already has. The firing index is not part of it.
+        `reference` is that of the measurement: where teams claim a score, the claim is part of the
+        question. Raises StateError where a claim is missing.
         """
         ...
 
@@ -229,7 +231,7 @@ class Mechanism(Protocol[P]):
     ) -> tuple[State, Answer]:
         """Answers one question.
 
-        `noise` must be keyed by this holdout, these predictions and `question(params, state)`.
+        `noise` must be keyed by this holdout, these predictions and the question above.
         Raises StateError if the state does not belong to these parameters.
         """
         ...

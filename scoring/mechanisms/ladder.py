@@ -95,7 +95,7 @@ class Ladder:
     ) -> tuple[HoldoutState, TeamState]:
         return holdout, TeamState()
 
-    def question(self, params: LadderParams, state: State) -> str:
+    def question(self, params: LadderParams, state: State, reference: Mean | None = None) -> str:
         best = "none" if state.team.best is None else state.team.best
         return f"ladder steps={params.steps} best={best}"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from scoring.errors import ParameterError, StateError
-from scoring.measurement import Measurement
+from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Answer,
     HoldoutState,
@@ -59,6 +59,9 @@ class SparseValidate:
     been drawn anew, "fail" loss >= mark - w. A team without a share left, and everybody after
     `questions` questions, is exhausted. What may never change: nothing but the bit depends on the
     measurement, and the width is computed before the answer.
+
+    The theorem takes any Boolean question about the holdout; a subclass asks another one by its own
+    `says_yes`.
     """
 
     name = "sparse_validate"
@@ -138,7 +141,9 @@ class SparseValidate:
     ) -> tuple[HoldoutState, TeamState]:
         return take_share(holdout, params.team_share)
 
-    def question(self, params: SparseValidateParams, state: State) -> str:
+    def question(
+        self, params: SparseValidateParams, state: State, reference: Mean | None = None
+    ) -> str:
         text = f"sparse_validate mark={params.mark}"
         return f"{text} exhausted" if self._exhausted(params, state) else text
 
@@ -154,7 +159,7 @@ class SparseValidate:
         width = question_width(state.holdout, mean, 1 - params.confidence)
         if self._exhausted(params, state):
             return exhausted_answer(state, measurement, params.steps, width)
-        passed = Fraction(mean.units, mean.whole) <= params.mark
+        passed = self.says_yes(params, measurement)
         level = params.mark.numerator if passed else None
         after = State(
             count_question(state.holdout, yes=passed),
@@ -172,6 +177,11 @@ class SparseValidate:
             asked=after.holdout.asked,
         )
         return after, answer
+
+    def says_yes(self, params: SparseValidateParams, measurement: Measurement) -> bool:
+        """The question: is the loss at most the mark?"""
+        mean = measurement.holdout
+        return Fraction(mean.units, mean.whole) <= params.mark
 
     def _exhausted(self, params: SparseValidateParams, state: State) -> bool:
         if state.team.share_left is None:

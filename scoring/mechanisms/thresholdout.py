@@ -1,7 +1,7 @@
 """Thresholdout with a persistent noisy threshold, in integers.
 
-Dwork et al., "Generalization in Adaptive Data Analysis and Holdout Reuse" (2015), section 3.2, with
-the scales printed there; theory.md 1.1 and 1.5.
+Dwork et al., "Generalization in Adaptive Data Analysis and Holdout Reuse" (2015), section 3.2, and
+the other two published forms of it (`forms.py`); theory.md 1.1 and 1.5.
 """
 
 import math
@@ -17,6 +17,7 @@ from scoring.guarantees.noise_tails import (
     discrete_laplace_upper_quantile,
 )
 from scoring.measurement import Mean, Measurement
+from scoring.mechanisms import forms
 from scoring.mechanisms.base import (
     Answer,
     HoldoutState,
@@ -41,24 +42,25 @@ from scoring.mechanisms.fitness import (
     check_has_rows,
     check_share,
 )
+from scoring.mechanisms.forms import Form
 from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise
 from scoring.parameters import Parameter, parse_all, show
 
-# The three noise scales as multiples of the noise scale sigma. Together they cost
-# 1/2 + 2/4 + 1 = 2 / (sigma n) of epsilon for each correction (theory.md 1.1).
-THRESHOLD_FACTOR: Final = 2
-COMPARISON_FACTOR: Final = 4
-ANSWER_FACTOR: Final = 1
-
 MEAN_KINDS: Final = ("mean", "transformed_mean")
 MINIMUM_PUBLIC_ROWS: Final = 10
-NOISE_TO_THRESHOLD: Final = 20
+NOISE_TO_THRESHOLD: Final = 10
+PUBLIC: Final = "public"
+CLAIM: Final = "claim"
 NOISE_PARTS: Final = 3  # thresholds, comparisons, answers: each has a third of the noise's beta
 
 
 @dataclass(frozen=True)
 class ThresholdoutParams:
-    """`threshold` T and `noise_scale` sigma are losses; `steps` is the grid of released values."""
+    """`threshold` T and `noise_scale` sigma are losses; `steps` is the grid of released values.
+
+    `form` names one of FORMS. `reference` is "public" for the loss on the public rows, or "claim"
+    for the loss that the team claims for its submission.
+    """
 
     threshold: Fraction
     noise_scale: Fraction
@@ -66,6 +68,13 @@ class ThresholdoutParams:
     team_share: int
     steps: int
     confidence: Fraction
+    form: str = forms.NIPS.name
+    reference: str = PUBLIC
+
+    @property
+    def scales(self) -> Form:
+        """The three noises, as multiples of the noise scale."""
+        return forms.FORMS[self.form]
 
     @property
     def beta_half(self) -> Fraction:
@@ -84,26 +93,31 @@ class Thresholdout:
         clamped to [0, N], rounded to the grid, and one unit of the team's share is spent;
         otherwise e is confirmed, at no cost.
 
+    These are the scales of the form `nips`; `science` has 4, 8 and 2, `zhao` 1, 2 and 4. The
+    reference e is the loss on the public rows, or the loss that the team claims (guess and check):
+    the proof only needs it to be fixed before the answer by something else than the private rows.
+
     What may never change: G_r depends on the holdout and r alone; what is confirmed does not depend
     on the private rows; the reference is rounded before it is compared. Neighbouring holdouts
-    differ in one row, so `budget` corrections cost epsilon = 2 budget / (sigma rows) in all.
+    differ in one row, so `budget` corrections cost `epsilon` in all, 2 budget / (sigma rows) for
+    the form `nips`.
     """
 
     name = "thresholdout"
     title = "Thresholdout"
     description = (
-        "The board shows the score on the public rows as long as it agrees with the private rows "
-        "within a noisy threshold. Where it does not, the board shows the private score with "
-        "noise, and the team has one correction less."
+        "The board shows the score on the public rows, or the score that the team claims, as long "
+        "as it agrees with the private rows within a noisy threshold. Where it does not, the board "
+        "shows the private score with noise, and the team has one correction less."
     )
     parameters = (
         Parameter(
             name="threshold",
             title="Threshold",
             help=(
-                "How far the public and the private loss may lie apart before the board corrects "
-                "a score. A small threshold corrects more often and uses up corrections; a large "
-                "one lets more overfitting to the public rows pass."
+                "How far the reference and the private loss may lie apart before the board "
+                "corrects a score. A small threshold corrects more often and uses up corrections; "
+                "a large one lets more overfitting pass."
             ),
             kind="fraction",
             default=Fraction(1, 25),
@@ -115,8 +129,8 @@ class Thresholdout:
             title="Noise scale",
             help=(
                 "How much noise corrected scores carry, as a loss. More noise hides single private "
-                "rows better but makes certificates wider; it has to stay below a twentieth of the "
-                "threshold and above one private row."
+                "rows better but makes certificates wider. The threshold's own noise has to stay "
+                "below a tenth of the threshold, and every noise above one private row."
             ),
             kind="fraction",
             default=Fraction(1, 1000),
@@ -161,6 +175,32 @@ class Thresholdout:
             maximum=MAXIMUM_STEPS,
         ),
         CONFIDENCE,
+        Parameter(
+            name="form",
+            title="Form",
+            help=(
+                "Which published form: how loud the noises of threshold, comparison and answer "
+                "are, in noise scales. nips: 2, 4 and 1. science: 4, 8 and 2, the same as nips "
+                "with twice the noise scale. zhao: 1, 2 and 4, so sharper comparisons and noisier "
+                "answers."
+            ),
+            kind="choice",
+            default=forms.NIPS.name,
+            choices=tuple(forms.FORMS),
+        ),
+        Parameter(
+            name="reference",
+            title="Reference",
+            help=(
+                "What the board confirms or corrects. public: the score on the public rows. claim: "
+                "the score that the team claims for its submission, for example from its own "
+                "validation; no public rows are needed then, and every submission has to make a "
+                "claim."
+            ),
+            kind="choice",
+            default=PUBLIC,
+            choices=(PUBLIC, CLAIM),
+        ),
     )
 
     def parse(self, raw: Mapping[str, object]) -> ThresholdoutParams:
@@ -173,7 +213,8 @@ class Thresholdout:
         _check_metric(metric)
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
-        _check_public_rows(counts)
+        if params.reference == PUBLIC:
+            _check_public_rows(counts)
         _check_threshold_above_chance(params, counts)
         _check_noise_above_a_row(params, counts)
 
@@ -185,12 +226,22 @@ class Thresholdout:
     ) -> tuple[HoldoutState, TeamState]:
         return take_share(holdout, params.team_share)
 
-    def question(self, params: ThresholdoutParams, state: State) -> str:
+    def question(
+        self, params: ThresholdoutParams, state: State, reference: Mean | None = None
+    ) -> str:
         text = (
             f"thresholdout threshold={params.threshold} noise_scale={params.noise_scale} "
             f"steps={params.steps}"
         )
+        if params.form != forms.NIPS.name:
+            text += f" form={params.form}"
+        if params.reference == CLAIM:
+            text += f" claim={_given(reference).level(params.steps)}"
         return f"{text} exhausted" if _exhausted(state.team) else text
+
+    def epsilon(self, params: ThresholdoutParams, rows: int) -> Fraction:
+        """What the whole budget costs in pure differential privacy of single private rows."""
+        return params.scales.cost * params.budget / (params.noise_scale * rows)
 
     def step(
         self, params: ThresholdoutParams, state: State, measurement: Measurement, noise: Noise
@@ -215,17 +266,22 @@ def _checked(params: ThresholdoutParams, state: State, measurement: Measurement)
     check_level(state.team, params.steps)
     if state.holdout.budget_left is None:
         raise StateError("A holdout of this mechanism has a budget.")
-    if measurement.reference is None:
-        raise StateError("Thresholdout needs a measurement on reference rows.")
-    if not (measurement.holdout.additive and measurement.reference.additive):
+    reference = _given(measurement.reference)
+    if not (measurement.holdout.additive and reference.additive):
         raise StateError("Thresholdout takes means only.")
-    return measurement.reference
+    return reference
+
+
+def _given(reference: Mean | None) -> Mean:
+    if reference is None:
+        raise StateError("Thresholdout needs a reference: public rows, or a claimed loss.")
+    return reference
 
 
 def _fires(params: ThresholdoutParams, firings: int, mean: Mean, shown: int, noise: Noise) -> bool:
     sigma = params.noise_scale * mean.whole
-    threshold_noise = noise.laplace(THRESHOLD_FACTOR * sigma, THRESHOLD, firings)
-    comparison_noise = noise.laplace(COMPARISON_FACTOR * sigma, COMPARISON, firings)
+    threshold_noise = noise.laplace(params.scales.threshold * sigma, THRESHOLD, firings)
+    comparison_noise = noise.laplace(params.scales.comparison * sigma, COMPARISON, firings)
     distance = abs(mean.units - Fraction(mean.whole * shown, params.steps))
     return distance > mean.whole * params.threshold + threshold_noise + comparison_noise
 
@@ -274,7 +330,7 @@ def _correct(
 
 def _noisy_level(params: ThresholdoutParams, firings: int, mean: Mean, noise: Noise) -> int:
     sigma = params.noise_scale * mean.whole
-    noisy = mean.units + noise.laplace(ANSWER_FACTOR * sigma, ANSWER, firings)
+    noisy = mean.units + noise.laplace(params.scales.answer * sigma, ANSWER, firings)
     clamped = min(max(noisy, 0), mean.whole)
     return replace(mean, units=clamped).level(params.steps)
 
@@ -284,10 +340,10 @@ def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean
     comparisons, so each has its anytime share of beta / 6."""
     sigma = float(params.noise_scale * mean.whole)
     threshold = discrete_laplace_upper_quantile(
-        THRESHOLD_FACTOR * sigma, _ln_noise_beta(params, holdout.firings + 1)
+        params.scales.threshold * sigma, _ln_noise_beta(params, holdout.firings + 1)
     )
     comparison = discrete_laplace_upper_quantile(
-        COMPARISON_FACTOR * sigma, _ln_noise_beta(params, holdout.asked + 1)
+        params.scales.comparison * sigma, _ln_noise_beta(params, holdout.asked + 1)
     )
     return float(params.threshold) + (threshold + comparison) / mean.whole
 
@@ -296,7 +352,7 @@ def _corrected_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean
     """What the answer's noise can have added, and half a step of the grid."""
     sigma = float(params.noise_scale * mean.whole)
     added = discrete_laplace_quantile(
-        ANSWER_FACTOR * sigma, _ln_noise_beta(params, holdout.firings + 1)
+        params.scales.answer * sigma, _ln_noise_beta(params, holdout.firings + 1)
     )
     return added / mean.whole + 0.5 / params.steps
 
@@ -307,12 +363,13 @@ def _ln_noise_beta(params: ThresholdoutParams, index: int) -> float:
 
 def _check_noise_below_threshold(params: ThresholdoutParams) -> None:
     """theory.md 5.15: one large threshold draw would otherwise stop corrections for long."""
-    highest = params.threshold / NOISE_TO_THRESHOLD
+    highest = params.threshold / (NOISE_TO_THRESHOLD * params.scales.threshold)
     if params.noise_scale > highest:
         raise ParameterError(
             "noise_scale",
-            f"Give at most {show(highest)}, a twentieth of the threshold: with more "
-            "noise a single large draw can keep the board from correcting anything for long.",
+            f"Give at most {show(highest)}, so that the threshold's own noise stays below a tenth "
+            "of the threshold: a single large draw can otherwise keep the board from correcting "
+            "anything for long.",
         )
 
 
@@ -331,29 +388,34 @@ def _check_public_rows(counts: RowCounts) -> None:
         raise ParameterError(
             "solution",
             f"Thresholdout shows the score on the public rows, and the solution has "
-            f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, or use "
-            "the Ladder.",
+            f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let "
+            "teams claim their scores, or use the Ladder.",
         )
 
 
 def _check_threshold_above_chance(params: ThresholdoutParams, counts: RowCounts) -> None:
-    """The threshold is at least one standard error of the difference for losses of variance 1/4."""
-    variance = (Fraction(1, counts.public) + Fraction(1, counts.private)) / 4
+    """The threshold is at least one standard error of the difference for losses of variance 1/4;
+    a claim may be exact."""
+    variance = Fraction(1, counts.private) / 4
+    rows = f"{counts.private} private rows"
+    if params.reference == PUBLIC:
+        variance += Fraction(1, counts.public) / 4
+        rows = f"{counts.public} public and {rows}"
     if params.threshold**2 < variance:
         by_chance = math.ceil(1000 * math.sqrt(variance)) / 1000
         raise ParameterError(
             "threshold",
-            f"With {counts.public} public and {counts.private} private rows the two losses can "
-            f"lie {by_chance:g} apart by chance alone, so honest submissions would use up the "
-            f"corrections. Give at least {by_chance:g}, or use more rows.",
+            f"With {rows} the two losses can lie {by_chance:g} apart by chance alone, so honest "
+            f"submissions would use up the corrections. Give at least {by_chance:g}, or use more "
+            "rows.",
         )
 
 
 def _check_noise_above_a_row(params: ThresholdoutParams, counts: RowCounts) -> None:
-    if params.noise_scale * counts.private < 1:
+    if params.scales.smallest * params.noise_scale * counts.private < 1:
         raise ParameterError(
             "noise_scale",
             f"With {counts.private} private rows, noise below 1/{counts.private} is less than one "
-            "row and hides none. Give more noise (and a threshold of at least twenty times that), "
-            "or use the Ladder.",
+            "row and hides none. Give more noise (and a higher threshold, if it asks for one), or "
+            "use the Ladder.",
         )

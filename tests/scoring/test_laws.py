@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import ParameterError
-from scoring.measurement import Mean, Measurement
-from scoring.mechanisms import MECHANISMS, get
+from scoring.measurement import Mean, Measurement, Paired
+from scoring.mechanisms import EXPERIMENTAL, MECHANISMS, get
 from scoring.mechanisms.base import Answer, HoldoutState, Mechanism, State, TeamState
 from scoring.mechanisms.codec import decode, encode
 from scoring.noise import KeyedNoise, Noise
+from tests.scoring.facts import ACCURACY, Counts
 
 SECRET = bytes(range(32))
+ALL = {**MECHANISMS, **EXPERIMENTAL}
 SILENT = {"confirmed", "not_improved", "fail", "exhausted"}
 SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
     "ladder": ({"steps": "10"}, {"steps": "2", "confidence": "0.5"}),
@@ -29,11 +31,16 @@ SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
             "steps": "10",
         },
         {"threshold": "0.5", "noise_scale": "0.025", "budget": "1", "team_share": "1"},
+        {"threshold": "0.1", "noise_scale": "0.0025", "form": "science", "team_share": "3"},
+        {"threshold": "0.1", "noise_scale": "0.01", "form": "zhao", "steps": "40"},
+        {"threshold": "0.2", "noise_scale": "0.01", "reference": "claim", "steps": "20"},
     ),
     "sparse_validate": (
         {"mark": "0.5", "questions": "6", "budget": "3", "team_share": "1"},
         {"mark": "0", "budget": "9", "team_share": "4"},
     ),
+    "heuristic": ({},),
+    "science_demo": ({}, {"threshold": "0.5", "tolerance": "0.01"}),
 }
 
 
@@ -55,20 +62,35 @@ class Board:
     rows: int
     resolution: int
 
-    def measure(self, submission: Submission) -> Measurement:
+    @property
+    def whole(self) -> int:
+        return self.rows * self.resolution
+
+    def steps(self) -> int:
+        """The grid: experiments without one answer in units."""
+        return getattr(self.params, "steps", self.whole)
+
+    def measure(self, submission: Submission, team: TeamState) -> Measurement:
+        """The means, and a comparison with the team's leader that differs in as few units as it
+        can."""
         means = (
-            Mean(min(units, self.rows * self.resolution), self.rows, self.resolution)
+            Mean(min(units, self.whole), self.rows, self.resolution)
             for units in (submission.holdout, submission.reference)
         )
-        return Measurement(*means)
+        holdout, reference = means
+        if self.mechanism.name != "heuristic" or team.best is None:
+            return Measurement(holdout, reference)
+        gain = team.best - holdout.units
+        return Measurement(holdout, reference, Paired(gain, abs(gain)))
 
     def noise(self, submission: Submission, state: State) -> Noise:
         digest = f"{submission.holdout} {submission.reference}"
-        question = self.mechanism.question(self.params, state)
+        reference = self.measure(submission, state.team).reference
+        question = self.mechanism.question(self.params, state, reference)
         return KeyedNoise(SECRET, "holdout").for_query(digest, question)
 
     def answer(self, state: State, submission: Submission) -> tuple[State, Answer]:
-        measurement = self.measure(submission)
+        measurement = self.measure(submission, state.team)
         noise = self.noise(submission, state)
         return self.mechanism.step(self.params, state, measurement, noise)
 
@@ -101,9 +123,9 @@ def play(board: Board, submissions: Sequence[Submission]) -> list[Turn]:
 
 @st.composite
 def boards(draw: st.DrawFn) -> Board:
-    name = draw(st.sampled_from(sorted(MECHANISMS)))
+    name = draw(st.sampled_from(sorted(ALL)))
     raw = draw(st.sampled_from(SETTINGS[name]))
-    mechanism = MECHANISMS[name]
+    mechanism = ALL[name]
     rows = draw(st.sampled_from([1, 2, 10, 100, 997]))
     return Board(mechanism, mechanism.parse(raw), rows, draw(st.sampled_from([1, 10])))
 
@@ -126,12 +148,12 @@ def promised(holdout: HoldoutState, teams: dict[int, TeamState]) -> int:
 
 
 def test_every_mechanism_is_under_these_laws() -> None:
-    assert SETTINGS.keys() == MECHANISMS.keys()
+    assert SETTINGS.keys() == ALL.keys()
 
 
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_a_mechanism_explains_itself(name: str) -> None:
-    mechanism = get(name)
+    mechanism = ALL[name]
     assert mechanism.name == name
     for text in (mechanism.title, mechanism.description):
         assert text
@@ -140,18 +162,36 @@ def test_a_mechanism_explains_itself(name: str) -> None:
         assert parameter.title
 
 
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_defaults_are_valid_and_survive_their_text_form(name: str) -> None:
-    mechanism = get(name)
+    mechanism = ALL[name]
     defaults = mechanism.parse({})
     texts = {p.name: p.to_json(getattr(defaults, p.name)) for p in mechanism.parameters}
     assert mechanism.parse(texts) == defaults
 
 
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_an_unknown_parameter_is_refused(name: str) -> None:
     with pytest.raises(ParameterError):
-        get(name).parse({"no_such_parameter": "1"})
+        ALL[name].parse({"no_such_parameter": "1"})
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTAL))
+def test_a_mechanism_for_experiments_is_refused_for_competitions(name: str) -> None:
+    with pytest.raises(ParameterError, match="experiments only"):
+        get(name)
+    mechanism = EXPERIMENTAL[name]
+    with pytest.raises(ParameterError, match="experiments only"):
+        mechanism.check(mechanism.parse({}), ACCURACY, Counts(public=1000, private=1000))
+
+
+@given(games())
+def test_a_mechanism_for_experiments_certifies_nothing(
+    game: tuple[Board, list[Submission]],
+) -> None:
+    board, submissions = game
+    if board.mechanism.name in EXPERIMENTAL:
+        assert all(turn.answer.certificate is None for turn in play(board, submissions))
 
 
 def test_an_unknown_mechanism_is_refused() -> None:
@@ -235,9 +275,9 @@ def test_answers_lie_on_their_grid(game: tuple[Board, list[Submission]]) -> None
     board, submissions = game
     for turn in play(board, submissions):
         answer = turn.answer
-        assert answer.steps == board.params.steps
+        assert answer.steps == board.steps()
         assert answer.loss is None or 0 <= answer.loss <= 1
-        reference = board.measure(turn.submission).reference
+        reference = board.measure(turn.submission, turn.before.team).reference
         assert reference is not None
         assert answer.reference_level == reference.level(answer.steps)
 
@@ -264,7 +304,7 @@ def test_a_no_says_only_that_it_is_a_no(
     turn = play(board, submissions)[-1]
     units = data.draw(st.integers(0, board.rows * board.resolution))
     noise = board.noise(turn.submission, turn.before)
-    other = board.measure(replace(turn.submission, holdout=units))
+    other = board.measure(replace(turn.submission, holdout=units), turn.before.team)
     after, answer = board.mechanism.step(board.params, turn.before, other, noise)
     if answer.kind == turn.answer.kind and answer.kind in SILENT:
         assert (after, answer) == (turn.after, turn.answer)
@@ -292,15 +332,20 @@ def test_a_question_does_not_depend_on_other_teams(game: tuple[Board, list[Submi
     if turn.answer.kind == "exhausted":
         return
     alone = State(board.mechanism.initial_holdout(board.params), turn.before.team)
+    reference = board.measure(turn.submission, turn.before.team).reference
     question = board.mechanism.question
-    assert question(board.params, turn.before) == question(board.params, alone)
+    asked = question(board.params, turn.before, reference)
+    assert asked == question(board.params, alone, reference)
 
 
-@pytest.mark.parametrize("name", sorted(MECHANISMS))
-@pytest.mark.parametrize("units", [0, 5, 10])
-def test_equal_submissions_of_many_teams_are_answered_alike(name: str, units: int) -> None:
-    mechanism = get(name)
-    board = Board(mechanism, mechanism.parse(SETTINGS[name][0]), 10, 1)
+@pytest.mark.parametrize(("name", "raw"), [(n, raw) for n in sorted(ALL) for raw in SETTINGS[n]])
+@pytest.mark.parametrize(("units", "rows"), [(0, 10), (5, 10), (10, 10), (0, 1), (1, 1)])
+def test_equal_submissions_of_many_teams_are_answered_alike(
+    name: str, raw: dict[str, str], units: int, rows: int
+) -> None:
+    """All equal, exact ties of reference and holdout, and a single row."""
+    mechanism = ALL[name]
+    board = Board(mechanism, mechanism.parse(raw), rows, 1)
     turns = play(board, [Submission(team, units, units) for team in range(8)])
     levels = {turn.answer.level for turn in turns if turn.answer.kind != "exhausted"}
     assert len(levels) == 1

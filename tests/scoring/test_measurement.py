@@ -13,19 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import StateError
-from scoring.measurement import Mean, Measurement
+from scoring.measurement import Mean, Measurement, Paired
 
-SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1))
+SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1), Paired(12345, 23456))
 
 
 @pytest.mark.parametrize("show", [repr, str, format, "{}".format, "%s".__mod__])
-@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout, SECRET.paired])
 def test_a_measurement_is_never_shown(show: Callable[[Any], str], secret: object) -> None:
     assert not any(digit in show(secret) for digit in "0123456789")
 
 
 @pytest.mark.parametrize("send", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps])
-@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout, SECRET.paired])
 def test_a_measurement_is_never_sent(send: Callable[[Any], Any], secret: object) -> None:
     with pytest.raises(TypeError) as caught:
         send(secret)
@@ -56,3 +56,23 @@ def test_a_level_is_the_nearest_on_the_grid(
 
 def test_a_tie_goes_to_the_larger_loss() -> None:
     assert Mean(1, 4, 1).level(2) == 1
+
+
+@pytest.mark.parametrize("loss", [0.25, Fraction(1, 4), 0.2500001])
+def test_a_claimed_loss_takes_the_units_of_the_holdout_and_nothing_else(
+    loss: Fraction | float,
+) -> None:
+    for units in (0, 17, 100):
+        assert Mean(units, 10, 10).claimed(loss) == Mean(25, 10, 10)
+
+
+@pytest.mark.parametrize("loss", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_claim_outside_of_losses_is_refused(loss: float) -> None:
+    with pytest.raises(StateError):
+        Mean(5, 10, 1).claimed(loss)
+
+
+@pytest.mark.parametrize(("gain", "squares"), [(2, 1), (-2, 1), (0, -1), (1.0, 1)])
+def test_an_impossible_comparison_is_refused(gain: Any, squares: int) -> None:
+    with pytest.raises(StateError):
+        Paired(gain, squares)

@@ -7,7 +7,7 @@ import pytest
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
-from scoring.mechanisms.sparse_validate import SparseValidate
+from scoring.mechanisms.sparse_validate import SparseValidate, SparseValidateParams
 from tests.scoring.facts import AUC, Counts
 from tests.scoring.fixed_noise import NO_NOISE
 
@@ -96,3 +96,24 @@ def test_impossible_parameters_are_refused(raw: dict[str, str], field: str) -> N
 def test_a_team_without_a_share_is_not_of_this_mechanism() -> None:
     with pytest.raises(StateError):
         submit(State(HoldoutState(budget_left=1), TeamState()), 0)
+
+
+class AgreesWithItsClaim(SparseValidate):
+    """Whether the loss is further than a tenth from the reference."""
+
+    def says_yes(self, params: SparseValidateParams, measurement: Measurement) -> bool:
+        assert measurement.reference is not None
+        return abs(measurement.holdout.units - measurement.reference.units) > 10
+
+
+def test_any_other_question_has_the_same_books() -> None:
+    params = MARK.parse({"questions": "3", "budget": "1", "team_share": "1"})
+    other = AgreesWithItsClaim()
+    state = State(*other.initial_team(params, other.initial_holdout(params)))
+    kinds = []
+    for units in (40, 61, 70):
+        measurement = Measurement(Mean(units, 100, 1), Mean(50, 100, 1))
+        state, answer = other.step(params, state, measurement, NO_NOISE)
+        kinds.append(answer.kind)
+    assert kinds == ["fail", "pass", "exhausted"]
+    assert (state.holdout.asked, state.holdout.answered) == (3, 1)

@@ -2,16 +2,19 @@
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from scoring.errors import ParameterError, StateError
+from scoring.guarantees.privacy import epsilon_nips, epsilon_science, epsilon_zhao
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
-from scoring.mechanisms.thresholdout import Thresholdout
-from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise
+from scoring.mechanisms.thresholdout import Thresholdout, ThresholdoutParams
+from scoring.noise import ANSWER, COMPARISON, THRESHOLD, KeyedNoise, Noise
 from tests.scoring.facts import ACCURACY, AUC, RMSE, Counts, Metric
 from tests.scoring.fixed_noise import NO_NOISE, FixedNoise
 
@@ -34,9 +37,13 @@ def measured(holdout: int, reference: int) -> Measurement:
 
 
 def submit(
-    state: State, holdout: int, reference: int, noise: Noise = NO_NOISE
+    state: State,
+    holdout: int,
+    reference: int,
+    noise: Noise = NO_NOISE,
+    params: ThresholdoutParams = PARAMS,
 ) -> tuple[State, Answer]:
-    return THRESHOLDOUT.step(PARAMS, state, measured(holdout, reference), noise)
+    return THRESHOLDOUT.step(params, state, measured(holdout, reference), noise)
 
 
 def test_the_published_trace() -> None:
@@ -52,8 +59,10 @@ def test_the_published_trace() -> None:
     }
     noise, state, answers = FixedNoise(rows), start(2), []
     for reference, holdout in trace["pairs"]:
-        means = (Mean(round(1000 * mean), 1000, 1) for mean in (holdout, reference))
-        state, answer = THRESHOLDOUT.step(params, state, Measurement(*means), noise)
+        pair = Measurement(
+            Mean(round(1000 * holdout), 1000, 1), Mean(round(1000 * reference), 1000, 1)
+        )
+        state, answer = THRESHOLDOUT.step(params, state, pair, noise)
         answers.append(None if answer.kind == "exhausted" else answer.level)
     expected = [None if value is None else round(1000 * value) for value in trace["answers"]]
     assert answers == expected
@@ -220,11 +229,95 @@ def test_the_suggested_threshold_is_then_accepted() -> None:
     THRESHOLDOUT.check(params, ACCURACY, Counts(public=20, private=10_000))
 
 
-def test_noise_above_a_twentieth_of_the_threshold_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"at most 0\.005") as caught:
-        THRESHOLDOUT.parse({"threshold": "0.1", "noise_scale": "0.0051"})
+@pytest.mark.parametrize(
+    ("form", "highest", "above"),
+    [("nips", "0.005", "0.0051"), ("science", "0.0025", "0.0026"), ("zhao", "0.01", "0.011")],
+)
+def test_threshold_noise_above_a_tenth_of_the_threshold_is_refused(
+    form: str, highest: str, above: str
+) -> None:
+    with pytest.raises(ParameterError, match=f"at most {highest}") as caught:
+        THRESHOLDOUT.parse({"threshold": "0.1", "noise_scale": above, "form": form})
     assert caught.value.field == "noise_scale"
-    THRESHOLDOUT.parse({"threshold": "0.1", "noise_scale": "0.005"})
+    THRESHOLDOUT.parse({"threshold": "0.1", "noise_scale": highest, "form": form})
+
+
+@pytest.mark.parametrize(
+    ("form", "scales"),
+    [("nips", [20, 40, 10]), ("science", [40, 80, 20]), ("zhao", [10, 20, 40])],
+)
+def test_each_form_has_its_printed_scales(form: str, scales: list[int]) -> None:
+    params = THRESHOLDOUT.parse({"threshold": "0.1", "noise_scale": "0.001", "form": form})
+    noise = FixedNoise()
+    THRESHOLDOUT.step(params, start(), measured(5000, 3500), noise)
+    assert [scale for scale, _, _ in noise.asked] == scales
+
+
+@pytest.mark.parametrize(
+    ("form", "cost"),
+    [("nips", epsilon_nips), ("science", epsilon_science), ("zhao", epsilon_zhao)],
+)
+def test_each_form_costs_what_its_paper_says(
+    form: str, cost: Callable[[int, int, float], float]
+) -> None:
+    params = THRESHOLDOUT.parse({"budget": "7", "noise_scale": "0.001", "form": form})
+    expected = cost(ROWS, 7, 0.001)
+    assert float(THRESHOLDOUT.epsilon(params, ROWS)) == pytest.approx(expected)
+
+
+def test_science_at_half_the_noise_scale_is_nips_draw_for_draw() -> None:
+    raw = {"threshold": "0.1", "budget": "4", "team_share": "2"}
+    nips = THRESHOLDOUT.parse({**raw, "noise_scale": "0.002"})
+    science = THRESHOLDOUT.parse({**raw, "noise_scale": "0.001", "form": "science"})
+    for holdout in range(3000, 6000, 100):
+        noise = KeyedNoise(bytes(32), "holdout").for_query(str(holdout), "the same question")
+        measurement = measured(holdout, 3500)
+        answers = [THRESHOLDOUT.step(p, start(), measurement, noise) for p in (nips, science)]
+        assert answers[0] == answers[1]
+
+
+def test_the_certificate_allows_for_the_noise_of_its_form() -> None:
+    added = [
+        submit(start(), 5000, 3500, params=replace(PARAMS, form=form))[1].tolerance - 0.005
+        for form in ("nips", "science", "zhao")
+    ]
+    assert added[1] == pytest.approx(2 * added[0], rel=0.02)
+    assert added[2] == pytest.approx(4 * added[0], rel=0.02)
+
+
+CLAIMS = replace(PARAMS, reference="claim")
+
+
+def test_a_claim_is_confirmed_or_corrected_like_a_public_score() -> None:
+    for holdout, claim, kind, level in (
+        (3000, "0.35", "confirmed", 35),
+        (5000, 0.35, "corrected", 50),
+    ):
+        mean = Mean(holdout, ROWS, 1)
+        measurement = Measurement(mean, mean.claimed(Fraction(claim)))
+        _, answer = THRESHOLDOUT.step(CLAIMS, start(), measurement, NO_NOISE)
+        assert (answer.kind, answer.level, answer.reference_level) == (kind, level, 35)
+
+
+def test_another_claim_is_another_question() -> None:
+    mean = Mean(5000, ROWS, 1)
+    asked = [
+        THRESHOLDOUT.question(CLAIMS, start(), mean.claimed(claim)) for claim in (0.35, 0.351, 0.36)
+    ]
+    assert asked[0] == asked[1] != asked[2]
+    assert "claim=35" in asked[0]
+
+
+def test_a_question_without_its_claim_is_refused() -> None:
+    with pytest.raises(StateError):
+        THRESHOLDOUT.question(CLAIMS, start())
+
+
+def test_claims_need_no_public_rows() -> None:
+    params = THRESHOLDOUT.parse({"reference": "claim"})
+    THRESHOLDOUT.check(params, ACCURACY, Counts(private=2000))
+    with pytest.raises(ParameterError, match="With 100 private rows the two losses"):
+        THRESHOLDOUT.check(replace(params, steps=10), ACCURACY, Counts(private=100))
 
 
 def test_a_share_above_the_budget_is_refused() -> None:
