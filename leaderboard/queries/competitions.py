@@ -1,0 +1,184 @@
+"""Competitions, their files and what may be known of their mechanism."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO
+
+from django.db.models import Count, QuerySet, Sum
+from django.utils import timezone
+
+from leaderboard.access import Person, visible_competitions
+from leaderboard.files import open_stored
+from leaderboard.models import (
+    Competition,
+    CompetitionFile,
+    FileRole,
+    Holdout,
+    HoldoutState,
+    Phase,
+    Standing,
+    Team,
+    User,
+)
+from scoring import mechanisms, metrics
+from scoring.errors import ParameterError, SolutionError
+from scoring.predictions import Preview, Schema, preview
+
+PREVIEW_BYTES = 256 * 1024
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class CompetitionCard:
+    """A competition in the list."""
+
+    slug: str
+    title: str
+    tagline: str
+    phase: Phase
+    opens_at: datetime
+    closes_at: datetime
+    metric: str
+    mechanism: str
+    teams: int
+    submissions: int
+    joined: bool
+
+
+@dataclass(frozen=True)
+class CompetitionHead:
+    """What stands above all pages of a competition. Empty titles: not chosen yet."""
+
+    phase: Phase
+    metric: str
+    mechanism: str
+    teams: int
+
+
+@dataclass(frozen=True)
+class MechanismFacts:
+    """What may be known of the mechanism of a board: name, sentence, parameters, rows, budget."""
+
+    name: str
+    title: str
+    description: str
+    parameters: tuple[tuple[str, str, str], ...]
+    private_rows: int
+    public_rows: int
+    asked: int
+    answered: int
+    budget_left: int | None
+
+
+def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
+    """The competitions that exist for this person: open ones first, by closing time."""
+    now = timezone.now()
+    rows = list(visible_competitions(user))
+    teams = dict(
+        Team.objects.filter(competition__in=rows)
+        .values_list("competition")
+        .annotate(count=Count("pk"))
+        .order_by()
+    )
+    entries = dict(
+        Standing.objects.filter(competition__in=rows)
+        .values_list("competition")
+        .annotate(count=Sum("entries"))
+        .order_by()
+    )
+    joined = set[int]()
+    if isinstance(user, User):
+        joined = set(user.memberships.values_list("competition_id", flat=True))
+    cards = [
+        CompetitionCard(
+            slug=row.slug,
+            title=row.title,
+            tagline=row.tagline,
+            phase=row.phase(now),
+            opens_at=row.opens_at,
+            closes_at=row.closes_at,
+            metric=_metric_title(row),
+            mechanism=_mechanism_title(row),
+            teams=teams.get(row.pk, 0),
+            submissions=entries.get(row.pk, 0),
+            joined=row.pk in joined,
+        )
+        for row in rows
+    ]
+    order = [Phase.OPEN, Phase.UPCOMING, Phase.DRAFT, Phase.CLOSED]
+    return tuple(sorted(cards, key=lambda card: (order.index(card.phase), card.closes_at)))
+
+
+def competition_head(competition: Competition) -> CompetitionHead:
+    """Phase, metric, mechanism and size of a competition."""
+    return CompetitionHead(
+        phase=competition.phase(timezone.now()),
+        metric=_metric_title(competition),
+        mechanism=_mechanism_title(competition),
+        teams=competition.teams.count(),
+    )
+
+
+def public_files(competition: Competition) -> QuerySet[CompetitionFile]:
+    """The files of the data page."""
+    return competition.files.order_by("name")
+
+
+def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
+    """Header and first rows of the sample submission; None without one that fits the schema."""
+    sample = competition.files.filter(role=FileRole.SAMPLE).first()
+    if sample is None:
+        return None
+    try:
+        with open_stored(sample.file.name) as file:
+            return preview(_beginning(file), Schema.from_json(competition.schema), rows)
+    except (ParameterError, SolutionError):
+        return None
+
+
+def mechanism_facts(competition: Competition) -> MechanismFacts | None:
+    """What the pages say about the mechanism; None for a draft that is not set up."""
+    holdout = holdout_in_force(competition)
+    if holdout is None or competition.mechanism not in mechanisms.MECHANISMS:
+        return None
+    mechanism = mechanisms.get(competition.mechanism)
+    state = HoldoutState.objects.filter(holdout=holdout).first()
+    raw = competition.mechanism_parameters
+    return MechanismFacts(
+        name=mechanism.name,
+        title=mechanism.title,
+        description=mechanism.description,
+        parameters=tuple(
+            (each.title, str(raw.get(each.name, each.default)), each.help)
+            for each in mechanism.parameters
+        ),
+        private_rows=holdout.private_rows,
+        public_rows=holdout.public_rows,
+        asked=state.asked if state else 0,
+        answered=state.answered if state else 0,
+        budget_left=state.budget_left if state else None,
+    )
+
+
+def holdout_in_force(competition: Competition) -> Holdout | None:
+    """The holdout that answers now."""
+    return competition.holdouts.filter(retired_at__isnull=True).first()
+
+
+def _beginning(file: BinaryIO) -> bytes:
+    """Whole lines from the start of a text, so that a long file is not read for a few rows."""
+    head = file.read(PREVIEW_BYTES)
+    end = head.rfind(b"\n") + 1
+    if len(head) < PREVIEW_BYTES or not end or head.startswith(GZIP_MAGIC):
+        return head + file.read()
+    return head[:end]
+
+
+def _metric_title(competition: Competition) -> str:
+    metric = metrics.METRICS.get(competition.metric)
+    return metric.title if metric else competition.metric
+
+
+def _mechanism_title(competition: Competition) -> str:
+    mechanism = mechanisms.MECHANISMS.get(competition.mechanism)
+    return mechanism.title if mechanism else competition.mechanism

@@ -1,0 +1,88 @@
+"""How released levels of the loss read as scores, with their intervals."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.models import (
+    Competition,
+    Holdout,
+)
+from scoring import mechanisms, metrics
+from scoring.guarantees.intervals import wilson_interval
+
+SAMPLING_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a grid level of the loss reads as a score: values, digits, which way is better."""
+
+    metric: str
+    metric_title: str
+    maximize: bool
+    steps: int
+    decimals: int
+    worst: float
+    best: float
+    parameters: Any
+
+    def score(self, loss: float) -> float:
+        """The score that people read for a loss in [0, 1]."""
+        value = metrics.get(self.metric).score(min(1.0, max(0.0, loss)), self.parameters)
+        return float(value)
+
+    def text(self, loss: float) -> str:
+        """The score with the digits that mean something."""
+        return f"{self.score(loss):.{self.decimals}f}"
+
+    @property
+    def step_text(self) -> str:
+        """The size of a grid step, as a score."""
+        return f"{abs(self.score(0.0) - self.score(1.0 / self.steps)):.{self.decimals}f}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of scores, low to high as numbers."""
+
+    low: float
+    high: float
+
+
+def scale(competition: Competition) -> Scale:
+    """How released levels read as scores."""
+    metric = metrics.get(competition.metric)
+    parameters = metric.parse(competition.metric_parameters)
+    mechanism = mechanisms.get(competition.mechanism)
+    steps = mechanism.parse(competition.mechanism_parameters).steps
+    worst, best = metric.score_range(parameters)
+    step = abs(best - worst) / steps
+    return Scale(
+        metric=metric.name,
+        metric_title=metric.title,
+        maximize=metric.direction == "maximize",
+        steps=steps,
+        decimals=max(0, math.ceil(-math.log10(step) - 1e-9)),
+        worst=worst,
+        best=best,
+        parameters=parameters,
+    )
+
+
+def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Interval | None:
+    """The plain sampling error of a mean over the private rows (Wilson), where it applies."""
+    if holdout is None or metrics.get(reads.metric).kind == "set_function":
+        return None
+    low, high = wilson_interval(loss, holdout.private_rows, 1 - SAMPLING_CONFIDENCE)
+    return _interval(reads, low, high)
+
+
+def certificate_interval(reads: Scale, loss: float, width: float | None) -> Interval | None:
+    """The certified interval; None where there is no certificate."""
+    return None if width is None else _interval(reads, loss - width, loss + width)
+
+
+def _interval(reads: Scale, low_loss: float, high_loss: float) -> Interval:
+    ends = sorted((reads.score(low_loss), reads.score(high_loss)))
+    return Interval(ends[0], ends[1])

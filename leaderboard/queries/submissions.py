@@ -1,0 +1,116 @@
+"""Submissions as their team sees them, and what was released about them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leaderboard.models import (
+    Holdout,
+    Kind,
+    Release,
+    Status,
+    Submission,
+    Team,
+)
+from leaderboard.queries.competitions import holdout_in_force
+from leaderboard.queries.scales import (
+    Interval,
+    Scale,
+    certificate_interval,
+    sampling_interval,
+    scale,
+)
+
+
+@dataclass(frozen=True)
+class Released:
+    """What was released about one submission, ready to be said in words."""
+
+    kind: Kind
+    number: int
+    score: str | None
+    value: float | None
+    reference: str | None
+    sampling: Interval | None
+    certificate: Interval | None
+    certificate_width: float | None
+    step: str
+    share_left: int | None
+    asked: int
+    repeat: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class SubmissionRow:
+    """A submission as its team sees it. `problems` are those of a rejected file."""
+
+    number: int
+    user: str
+    file_name: str
+    size: int
+    sha256: str
+    message: str
+    status: Status
+    problems: tuple[dict[str, Any], ...]
+    problem_count: int
+    created_at: datetime
+    read_at: datetime | None
+    finished_at: datetime | None
+    released: Released | None
+
+    @property
+    def is_final(self) -> bool:
+        return self.finished_at is not None
+
+
+def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
+    """The team's submissions, newest first, or a part of them."""
+    rows = team.submissions.select_related("user", "release").order_by("-number")[part]
+    reads, holdout = scale(team.competition), holdout_in_force(team.competition)
+    return [_submission_row(row, reads, holdout) for row in rows]
+
+
+def submission_row(submission: Submission) -> SubmissionRow:
+    """One submission."""
+    competition = submission.team.competition
+    return _submission_row(submission, scale(competition), holdout_in_force(competition))
+
+
+def _submission_row(submission: Submission, reads: Scale, holdout: Holdout | None) -> SubmissionRow:
+    entry = getattr(submission, "release", None)
+    return SubmissionRow(
+        number=submission.number,
+        user=submission.user.username,
+        file_name=submission.file_name,
+        size=submission.size,
+        sha256=submission.sha256,
+        message=submission.message,
+        status=Status(submission.status),
+        problems=tuple(submission.problems),
+        problem_count=submission.problem_count,
+        created_at=submission.created_at,
+        read_at=submission.read_at,
+        finished_at=submission.finished_at,
+        released=_released(entry, reads, holdout) if entry else None,
+    )
+
+
+def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released:
+    loss = None if entry.level is None else entry.level / entry.steps
+    reference = entry.reference_level
+    return Released(
+        kind=Kind(entry.kind),
+        number=entry.number,
+        score=None if loss is None else reads.text(loss),
+        value=None if loss is None else reads.score(loss),
+        reference=None if reference is None else reads.text(reference / entry.steps),
+        sampling=None if loss is None else sampling_interval(reads, holdout, loss),
+        certificate=None if loss is None else certificate_interval(reads, loss, entry.certificate),
+        certificate_width=entry.certificate,
+        step=reads.step_text,
+        share_left=entry.share_left,
+        asked=entry.asked,
+        repeat=entry.repeat_of_id is not None,
+        created_at=entry.created_at,
+    )
