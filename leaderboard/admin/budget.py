@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -25,6 +25,7 @@ from scoring.metrics import Metric
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
 
+_SHARES_SHOWN = 100
 # Questions asked and answers given, to show how certificates widen.
 _MILESTONES = ((1, 0), (100, 10), (1_000, 50), (10_000, 200))
 
@@ -61,6 +62,7 @@ class Ledger:
     releases: int
     head_hash: str
     next: Forecast | None
+    teams: int
     shares: tuple[Share, ...]
 
 
@@ -101,6 +103,7 @@ def ledger(competition: Competition) -> Ledger | None:
         releases=state.releases,
         head_hash=state.head_hash,
         next=_forecast(competition, holdout, head),
+        teams=holdout.team_states.count(),
         shares=tuple(_shares(holdout)),
     )
 
@@ -160,9 +163,9 @@ def _made_up(metric: Metric, competition: Competition, holdout: Holdout) -> Meas
 
 
 def _shares(holdout: Holdout) -> Iterator[Share]:
-    teams = Team.objects.filter(states__holdout=holdout).annotate(
-        release_count=Count("releases", distinct=True)
+    """The teams with the least left, at most `_SHARES_SHOWN`."""
+    counted = holdout.team_states.select_related("team").annotate(
+        entries=Count("team__releases", filter=Q(team__releases__holdout=holdout))
     )
-    left: dict[int, Any] = dict(holdout.team_states.values_list("team_id", "share_left"))
-    for team in teams:
-        yield Share(team, team.release_count, left[team.pk])
+    for state in counted.order_by("share_left", "team__name")[:_SHARES_SHOWN]:
+        yield Share(state.team, state.entries, state.share_left)

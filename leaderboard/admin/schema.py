@@ -64,19 +64,22 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
             context |= _propose(request, competition)
         else:
             form = context["form"] = SchemaForm(request.POST)
-            if form.is_valid() and (done := _save(request, competition, form)):
+            if form.is_valid() and (done := _save(request, competition, owner, form)):
                 return done
     context["fixed"] = why_fixed(competition)
     context["schema"] = _schema(competition)
     return show(request, owner, competition, "schema", context)
 
 
-def _save(request: HttpRequest, competition: Competition, form: SchemaForm) -> HttpResponse | None:
+def _save(
+    request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: SchemaForm
+) -> HttpResponse | None:
     try:
         withdrew = setup.change_schema(competition, form.cleaned_data["schema"])
     except Refused as refused:
         form.add_error(None, str(refused))
         return None
+    owner.log_change(request, competition, "Columns of the prediction file saved.")
     say(request, "The columns are saved.")
     if withdrew:
         warn(request, "The solution was sealed for the old columns: upload it again.")

@@ -26,7 +26,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
     form = ScoringForm(competition)
     if request.method == "POST" and is_draft(competition):
         form = ScoringForm(competition, request.POST)
-        if form.is_valid() and (done := _save(request, competition, form)):
+        if form.is_valid() and (done := _save(request, competition, owner, form)):
             return done
     context = {
         "form": form,
@@ -37,12 +37,15 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
     return show(request, owner, competition, "scoring", context)
 
 
-def _save(request: HttpRequest, competition: Competition, form: ScoringForm) -> HttpResponse | None:
+def _save(
+    request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: ScoringForm
+) -> HttpResponse | None:
     try:
         withdrew = setup.change_scoring(competition, form.scoring())
     except Refused as refused:
         form.add_error(None, str(refused))
         return None
+    owner.log_change(request, competition, "Metric and mechanism saved.")
     say(request, "Metric and mechanism are saved.")
     if withdrew:
         warn(request, "The solution was checked against the old metric: upload it again.")

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from leaderboard.models import Competition, Release, Status, Submission, Team, User
 from tests.admin.conftest import SignIn
@@ -280,3 +282,24 @@ def test_a_draft_has_no_ledger_yet(world: World, organizer: Client) -> None:
     Competition.objects.filter(pk=world.digits.pk).update(opened_by_organizer_at=None)
     world.digits.holdouts.update(retired_at="2026-01-01T00:00Z")
     assert "There is no ledger yet" in text(organizer.get(at("budget", world.digits)))
+
+
+# --- Size -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["competition/", "team/", "submission/", "release/", "competition/{pk}/budget/"],
+)
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    address: str, world: World, organizer: Client
+) -> None:
+    page = "/admin/leaderboard/" + address.format(pk=world.digits.pk)
+    counts = []
+    for number in range(1, 4):
+        make_competition(f"other{number}", world.organizer)
+        world.score(world.join(make_user(f"person{number}")))
+        with CaptureQueriesContext(connection) as queries:
+            assert organizer.get(page).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[-1]

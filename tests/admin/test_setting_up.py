@@ -272,13 +272,15 @@ THRESHOLDOUT_FORM = {
     "mechanism-thresholdout-team_share": "5",
     "mechanism-thresholdout-steps": "100",
     "mechanism-thresholdout-confidence": "0.95",
+    "mechanism-thresholdout-form": "nips",
+    "mechanism-thresholdout-reference": "public",
 }
 
 
 @pytest.mark.parametrize(
     ("change", "field", "message"),
     [
-        ({"mechanism-thresholdout-noise_scale": "0.01"}, "noise_scale", "twentieth"),
+        ({"mechanism-thresholdout-noise_scale": "0.01"}, "noise_scale", "tenth of the threshold"),
         ({"mechanism-thresholdout-team_share": "500"}, "team_share", "larger than the whole"),
     ],
 )

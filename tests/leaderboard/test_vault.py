@@ -64,7 +64,7 @@ def test_a_measurement_can_be_neither_printed_nor_pickled(world: World) -> None:
     _, measured = measure(submission, parse(submission))
     units = str(measured.measurement.holdout.units)
     assert units not in repr(measured.measurement)
-    assert units not in repr(measured)
+    assert repr(measured) == object.__repr__(measured)  # an address may contain any digit
     with pytest.raises(TypeError):
         pickle.dumps(measured.measurement)
 
