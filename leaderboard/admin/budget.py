@@ -154,12 +154,11 @@ def _made_up(metric: Metric, competition: Competition, holdout: Holdout) -> Meas
     resolution = metric.resolution(metric.parse(competition.metric_parameters))
     additive = metric.kind != "set_function"
 
-    def half(rows: int) -> Mean | None:
-        return Mean(rows * resolution // 2, rows, resolution, additive) if rows else None
+    def half(rows: int) -> Mean:
+        return Mean(rows * resolution // 2, rows, resolution, additive)
 
     private = half(holdout.private_rows)
-    assert private is not None  # noqa: S101  (the database refuses a holdout without private rows)
-    return Measurement(private, half(holdout.public_rows))
+    return Measurement(private, half(holdout.public_rows) if holdout.public_rows else private)
 
 
 def _shares(holdout: Holdout) -> Iterator[Share]:

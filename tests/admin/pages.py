@@ -7,14 +7,18 @@ from django.test import Client
 from django.urls import reverse
 
 from leaderboard.models import Competition
+from scoring.mechanisms import MECHANISMS
 from tests.cast import ROWS, truth, upload
 
-LADDER_FORM = {
-    "metric": "accuracy",
-    "mechanism": "ladder",
-    "mechanism-ladder-steps": "20",
-    "mechanism-ladder-confidence": "0.95",
-}
+
+def scoring_form(metric: str, mechanism: str, **change: str) -> dict[str, str]:
+    """Metric and mechanism as the browser sends them, with `change` to the mechanism's defaults."""
+    shown = {each.name: str(each.default) for each in MECHANISMS[mechanism].parameters} | change
+    parameters = {f"mechanism-{mechanism}-{name}": value for name, value in shown.items()}
+    return {"metric": metric, "mechanism": mechanism} | parameters
+
+
+LADDER_FORM = scoring_form("accuracy", "ladder", steps="20")
 COLUMNS_FORM = {"id_column": "id", "columns": "label: label: 0, 1, 2, 3"}
 
 
