@@ -33,7 +33,7 @@ lint: dev ## Style, types, layers, migrations and production settings
 	@echo "== Types (mypy --strict)"
 	@$(BIN)/mypy
 	@echo "== Layers (import-linter)"
-	@$(BIN)/lint-imports --quiet
+	@$(BIN)/lint-imports --no-logo
 	@echo "== Migrations and production settings (manage.py)"
 	@sh tests/check-deployment.sh
 
