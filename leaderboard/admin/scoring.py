@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from leaderboard import setup
 from leaderboard.admin import budget
-from leaderboard.admin.scoring_form import REGISTRIES, Choosable, ScoringForm
+from leaderboard.admin.scoring_form import REGISTRIES, Choosable, ScoringForm, written
 from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fixed
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
@@ -68,6 +68,8 @@ def _facts(competition: Competition) -> list[Fact]:
         chosen: Choosable | None = registry.get(getattr(competition, kind))
         given = getattr(competition, f"{kind}_parameters")
         if chosen is not None:
-            values = tuple((p.title, str(given.get(p.name, p.default))) for p in chosen.parameters)
+            values = tuple(
+                (p.title, given.get(p.name, written(p.default))) for p in chosen.parameters
+            )
             facts.append(Fact(kind.capitalize(), chosen.title, chosen.description, values))
     return facts

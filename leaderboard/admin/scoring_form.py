@@ -15,7 +15,7 @@ from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
 from scoring.mechanisms.base import Mechanism
 from scoring.metrics import Metric
-from scoring.parameters import Parameter, show
+from scoring.parameters import Parameter, Value, show
 from scoring.predictions import Schema
 
 REGISTRIES: dict[str, Mapping[str, Any]] = {
@@ -43,8 +43,8 @@ _ADVICE = {
         costs="Improvements smaller than a step stay unseen.",
     ),
     "thresholdout": Advice(
-        fits="Metrics that are means over rows, solutions with Public rows, and some thousands of "
-        "Private rows.",
+        fits="Metrics that are means over rows, and some thousands of Private rows. The solution "
+        "has Public rows, or teams claim their scores.",
         protects="Honest teams see the score on the Public rows as often as they like. Only a "
         "score that doesn't hold on the Private rows tells something about them, with noise, and "
         "uses up one of the team's corrections.",
@@ -152,8 +152,7 @@ class ScoringForm(forms.Form):
         for parameter in chosen.parameters:
             key = _key(kind, name, parameter)
             try:
-                value = parameter.parse(self.cleaned_data.get(key))
-                texts[parameter.name] = parameter.to_json(value)
+                texts[parameter.name] = written(parameter.parse(self.cleaned_data.get(key)))
             except ParameterError as error:
                 self.add_error(key, error.message)
         return texts
@@ -204,7 +203,7 @@ def _field(parameter: Parameter, given: Mapping[str, str]) -> forms.Field:
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
         field = forms.CharField(help_text=f"{parameter.help} {_limits(parameter)}", widget=widget)
     field.label, field.required = parameter.title, False
-    field.initial = given.get(parameter.name, _text(parameter))
+    field.initial = given.get(parameter.name, written(parameter.default))
     return field
 
 
@@ -217,6 +216,6 @@ def _limits(parameter: Parameter) -> str:
     return f"At most {show(high)}." if high is not None else ""
 
 
-def _text(parameter: Parameter) -> str:
-    default = parameter.default
-    return default if isinstance(default, str) else show(default)
+def written(value: Value) -> str:
+    """A value as people write it; `parse` turns it back exactly."""
+    return value if isinstance(value, str) else show(value)

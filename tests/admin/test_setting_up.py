@@ -69,7 +69,7 @@ def test_from_nothing_to_open(organizer: Client, world: World) -> None:
     assert draft.max_file_bytes == 10 * 2**20
     assert (draft.metric, draft.mechanism_parameters) == (
         "accuracy",
-        {"steps": "20", "confidence": "19/20"},
+        {"steps": "20", "confidence": "0.95"},
     )
     team = world.join(world.alice, competition=draft)
     assert world.score(team).release.kind == "improved"

@@ -1,0 +1,81 @@
+"""What may still change after set-up: refused by the functions themselves, whoever calls them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from leaderboard import setup
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, HoldoutState
+from scoring.errors import ParameterError
+from scoring.predictions import Column, Schema
+from tests.cast import LADDER, World, solution, upload
+
+OTHER_COLUMNS = Schema("id", (Column("label", "number"),))
+OTHER_SCORING = setup.Scoring("error_rate", {}, "ladder", LADDER)
+
+Change = Callable[[Competition], object]
+CHANGES: dict[str, Change] = {
+    "columns": lambda competition: setup.change_schema(competition, OTHER_COLUMNS),
+    "scoring": lambda competition: setup.change_scoring(competition, OTHER_SCORING),
+    "solution": setup.withdraw_solution,
+}
+
+
+def _in_force(competition: Competition) -> int:
+    return competition.holdouts.filter(retired_at__isnull=True).count()
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_while_it_is_open_nothing_that_scores_mean_changes(change: Change, world: World) -> None:
+    before = Competition.objects.values().get(pk=world.digits.pk)
+    with pytest.raises(Refused) as refused:
+        change(world.digits)
+    assert refused.value.code == "not_a_draft"
+    assert Competition.objects.values().get(pk=world.digits.pk) == before
+    assert _in_force(world.digits) == 1
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_draft_that_released_something_keeps_its_holdout(change: Change, world: World) -> None:
+    world.score(world.join(world.alice))
+    Competition.objects.update(opened_by_organizer_at=None)
+    with pytest.raises(Refused) as refused:
+        change(world.digits)
+    assert refused.value.code == "frozen"
+    assert _in_force(world.digits) == 1
+    world.digits.refresh_from_db()
+    assert world.digits.metric == "accuracy"
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_in_a_draft_the_solution_is_withdrawn_with_what_it_was_checked_against(
+    change: Change, world: World
+) -> None:
+    setup.return_to_draft(world.digits)
+    change(world.digits)
+    assert _in_force(world.digits) == 0
+
+
+def test_a_submission_ends_the_way_back(world: World) -> None:
+    world.submit(world.join(world.alice))
+    with pytest.raises(Refused):
+        setup.return_to_draft(world.digits)
+    with pytest.raises(Refused):
+        setup.delete_competition(world.digits)
+
+
+def test_reopening_never_refills_a_ledger_that_has_entries(world: World) -> None:
+    world.score(world.join(world.alice))
+    HoldoutState.objects.update(budget_left=3)
+    Competition.objects.update(opened_by_organizer_at=None)
+    world.digits.refresh_from_db()
+    setup.open_competition(world.digits)
+    assert HoldoutState.objects.get().budget_left == 3
+
+
+def test_while_open_a_new_solution_must_fit_the_mechanism(world: World) -> None:
+    few = solution().replace(b"Private", b"Ignored", 31)
+    with pytest.raises(ParameterError, match="private rows"):
+        setup.install_solution(world.digits, upload(few), by=world.organizer)
+    assert _in_force(world.digits) == 1
