@@ -39,9 +39,32 @@ def max_information_of_privacy_iid(rows: int, epsilon: float, beta: float) -> fl
 
 
 def apply_max_information(bits: float, worst: float, beta: float) -> float:
-    """2^k p + beta: the chance of an event that has chance p for every fixed output (theorem 4)."""
-    require_not_negative(bits=bits, worst=worst, beta=beta)
-    return 2**bits * worst + beta
+    """2^k p + beta, at most 1: the chance of an event that has chance p for every fixed output, for
+    beta-approximate max-information of k bits (theorem 4)."""
+    require(worst <= 1, "A chance is at most 1.")
+    require_not_negative(worst=worst)
+    ln_worst = math.log(worst) if worst > 0 else -math.inf
+    return math.exp(ln_apply_max_information(bits, ln_worst, beta))
+
+
+def ln_apply_max_information(bits: float, ln_worst: float, beta: float) -> float:
+    """ln of theorem 4's bound, for chances ln_worst = ln p that underflow a double."""
+    require_not_negative(bits=bits, beta=beta)
+    require(ln_worst <= 0 and beta <= 1, "A chance is at most 1.")
+    terms = [bits * math.log(2) + ln_worst]
+    if beta > 0:
+        terms.append(math.log(beta))
+    return min(0.0, ln_sum(terms))
+
+
+def compose_max_information(*parts: tuple[float, float]) -> tuple[float, float]:
+    """(sum of k, sum of beta) of algorithms run one after the other, each with beta-approximate
+    max-information of k bits for every output of those before it (lemma 5)."""
+    for bits, beta in parts:
+        require_not_negative(bits=bits, beta=beta)
+    total = math.fsum(beta for _, beta in parts)
+    require(total < 1, "The betas must add up to less than 1.")
+    return math.fsum(bits for bits, _ in parts), total
 
 
 def theorem9_threshold(accuracy: float) -> float:
@@ -66,6 +89,15 @@ def theorem9_rows(accuracy: float, questions: int, beta: float, budget: int) -> 
     return 1024 * budget * math.log(4 * questions / beta) / accuracy**2
 
 
+def theorem9_accuracy(rows: int, questions: int, beta: float, budget: int) -> float:
+    """The tau for which `theorem9_rows` is n. Raises ConditionError where that is 1 or more: a
+    mean loss that may be off by 1 says nothing."""
+    require_positive(rows=rows)
+    accuracy = math.sqrt(theorem9_rows(0.5, questions, beta, budget) * 0.5**2 / rows)
+    require(accuracy < 1, f"At {rows} rows theorem 9 certifies nothing.")
+    return accuracy
+
+
 def histories_printed(question: int, budget: int) -> int:
     """l_i as printed in theorem 10: the sum over j <= min(i - 1, B) of C(i, j); too large, and for
     B = 1 above the m^B that it should be below (theory.md E2)."""
@@ -77,6 +109,16 @@ def histories(question: int, budget: int) -> int:
     """l_i = sum over j <= min(i - 1, B - 1) of C(i - 1, j): histories before question i."""
     require_positive(question=question, budget=budget)
     return sum(math.comb(question - 1, j) for j in range(min(question - 1, budget - 1) + 1))
+
+
+def ln_theorem10(question: int, budget: int, ln_worst: float) -> float:
+    """ln of l_i beta_i, at most 0: the chance that question i is answered "yes" wrongly, where that
+    has at most the chance beta_i = exp(ln_worst) for each question that could be asked (theorem 10
+    with the exact count; theorem 10 asks nothing else of data or questions)."""
+    require(ln_worst <= 0, "A chance is at most 1.")
+    require_positive(question=question, budget=budget)
+    yeses = range(min(question - 1, budget - 1) + 1)
+    return min(0.0, ln_sum(ln_binomial(question - 1, j) for j in yeses) + ln_worst)
 
 
 def sparse_ln_count(questions: int, budget: int, alphabet: int) -> float:

@@ -53,6 +53,12 @@ def rho_nips(rows: int, budget: int, sigma: float) -> float:
     return budget / (sigma * rows) ** 2
 
 
+def rho_science(rows: int, budget: int, tau: float) -> float:
+    """zCDP rho = B / (2 tau n)^2: the NIPS form with sigma = 2 tau."""
+    _require(rows, budget, tau)
+    return rho_nips(rows, budget, 2 * tau)
+
+
 def rho_zhao(rows: int, budget: int, sigma: float) -> float:
     """zCDP rho = 2.03125 B / (sigma n)^2: half of 2^2 for the comparison and of (1/4)^2."""
     _require(rows, budget, sigma)

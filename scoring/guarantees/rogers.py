@@ -53,6 +53,17 @@ def thresholdout_width(
     return math.sqrt((moment + noise + 2 * math.sqrt(moment * noise)) / beta)
 
 
+def gaussian_width(rows: int, questions: int, rho: float, beta: float) -> float:
+    """sqrt(xi / (2 n beta)) + (1/n) sqrt(ln(4 k / beta) / rho), xi = min over 0 < l < 1 of
+    (2 k rho n - ln(1 - l)) / l, for k means answered with Gaussian noise of rho-zCDP each: half of
+    beta for the sample's deviation, half for the noise (theory.md 4.7, 9.10)."""
+    require_positive(rows=rows, questions=questions, rho=rho)
+    require_probability(beta=beta)
+    xi = 4 * rows * second_moment(rows, questions * rho * rows)
+    noise = math.sqrt(math.log(4 * questions / beta) / rho) / rows
+    return math.sqrt(xi / (2 * rows * beta)) + noise
+
+
 def _largest_exponential(count: int, scale: float) -> tuple[float, float]:
     """E[M] and E[M^2] of the largest of `count` exponentials: harmonic numbers H and H^2 + H_2."""
     harmonic = math.fsum(1 / k for k in range(1, count + 1))

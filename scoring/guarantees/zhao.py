@@ -2,11 +2,17 @@
 
 Theory.md 4.8 and 1.4. These hold for independent rows only: lemma 1, on which theorems 1 and 2
 rest, is false for correlated ones (E15), and read literally even for independent ones (9.10). They
-are here to compare with the paper; nothing that a board shows rests on them. For correlated rows
-split and count by group instead, or use `markov_hoeffding_tail`.
+are here to compare with the paper; nothing that a board shows rests on them. What does hold for
+correlated rows is in `correlated.py`.
+
+A Markov quilt of a row is a set of rows that separates it from the rest; N are the nearby rows,
+that it does not separate, and b its influence. The Markov blanket is the quilt of the closest rows,
+with N = 0 and influence a. For chains, `quilts_of_row` lists them from a transition matrix.
 """
 
 import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from scoring.guarantees.conditions import (
     require,
@@ -15,6 +21,56 @@ from scoring.guarantees.conditions import (
     require_probability,
 )
 from scoring.guarantees.dwork_nips import LOG2_E, max_information_of_privacy_iid
+from scoring.guarantees.markov import Chain
+
+_Influences = dict[tuple[int | None, int | None], float]
+
+
+@dataclass(frozen=True)
+class Quilt:
+    """A Markov quilt: how many nearby rows it leaves, and its influence on them and the row."""
+
+    nearby: int
+    influence: float
+
+
+def quilts_of_row(chain: Chain, rows: int, row: int, reach: int) -> list[Quilt]:
+    """The quilts {i - a, i + b} with a, b <= reach of row i of 1 .. n of a stationary chain; near
+    an end also those that leave its side out. Any subset of the quilts gives a bound."""
+    return _quilts(_influences(chain, reach), rows, row, reach)
+
+
+def blanket_influence(chain: Chain) -> float:
+    """a, the influence of the Markov blanket {i - 1, i + 1} of a row inside the chain."""
+    return chain.influence(1, 1)
+
+
+def lemma2_epsilon(epsilon: float, quilts: Iterable[Quilt]) -> float:
+    """max over quilts of (epsilon - 4 b) / (N + 1): this much DP implies epsilon-BDP for a row with
+    these quilts; take the least over rows. "Implied by", not "if and only if" (theory.md E17)."""
+    require_positive(epsilon=epsilon)
+    best = max(((epsilon - 4 * q.influence) / (q.nearby + 1) for q in quilts), default=0.0)
+    require(best > 0, "No quilt has an influence below a quarter of epsilon.")
+    return best
+
+
+def lemma2_epsilon_of_chain(chain: Chain, rows: int, epsilon: float, reach: int) -> float:
+    """Lemma 2 for all rows of a stationary chain, with quilts up to `reach` rows away."""
+    influences = _influences(chain, reach)
+    return min(
+        lemma2_epsilon(epsilon, _quilts(influences, rows, row, reach))
+        for row in _different_rows(rows, reach)
+    )
+
+
+def theorem1_rows_of_chain(
+    chain: Chain, rows: int, budget: int, sigma: float, tau: float, beta: float, reach: int
+) -> float:
+    """Theorem 1's rows for a chain: `theorem1_rows_hash` at each row's best quilt, the worst row's;
+    needs a quilt with tau/3 > 4 b at each."""
+    _require_theorem1(budget, sigma, tau, beta)
+    private = lemma2_epsilon_of_chain(chain, rows, tau / 3, reach)
+    return max(_sampling_rows(tau, beta), 9 * budget / (4 * sigma * private))
 
 
 def theorem1_rows_star(
@@ -30,6 +86,12 @@ def theorem1_rows_hash(
     """max(9 ln(4/beta) / tau^2, 9 B (N + 1) / (4 sigma (tau/3 - 4 b))), for Markov quilts with N
     nearby rows of influence b; needs tau/3 > 4 b."""
     return _theorem1_rows(budget, sigma, tau, beta, nearby=nearby, loss=influence)
+
+
+def theorem2_threshold(tau: float, c: float) -> float:
+    """T = (1 + c) tau / 2, for 0 < c < 1."""
+    require_probability(tau=tau, c=c)
+    return (1 + c) * tau / 2
 
 
 def theorem2_sigma(tau: float, questions: int, beta: float, c: float) -> float:
@@ -61,10 +123,20 @@ def theorem3_max_information_repaired(rows: int, epsilon: float, beta: float) ->
     return max_information_of_privacy_iid(rows, epsilon, beta)
 
 
-def lemma1_tail_printed(rows: int, tau: float, sensitivity: float) -> float:
+def lemma1_tail_printed(rows: int, tau: float, sensitivity: float, epsilon: float = 0.0) -> float:
     """4 exp(-tau^2 / (9 n Delta^2)) for epsilon <= tau / (3 n Delta), as printed: false (E15)."""
+    return math.exp(lemma1_ln_tail_printed(rows, tau, sensitivity, epsilon))
+
+
+def lemma1_ln_tail_printed(
+    rows: int, tau: float, sensitivity: float, epsilon: float = 0.0
+) -> float:
+    """ln of `lemma1_tail_printed`, which can underflow."""
     require_positive(rows=rows, tau=tau, sensitivity=sensitivity)
-    return 4 * math.exp(-(tau**2) / (9 * rows * sensitivity**2))
+    require_not_negative(epsilon=epsilon)
+    most = tau / (3 * rows * sensitivity)
+    require(epsilon <= most, f"Lemma 1 needs epsilon of at most {most:.6g}.")
+    return math.log(4) - tau**2 / (9 * rows * sensitivity**2)
 
 
 def lemma3_epsilon(epsilon: float, correlation: float) -> float:
@@ -94,6 +166,14 @@ def lemma4_epsilon(
     return h, d, s
 
 
+def lemma4_epsilon_of_chain(
+    chain: Chain, rows: int, epsilon: float, c: float
+) -> tuple[float, int, int]:
+    """`lemma4_epsilon` from a transition matrix; the lemma takes reversible chains only."""
+    require(chain.reversible, "Lemma 4 needs a reversible chain.")
+    return lemma4_epsilon(epsilon, chain.gap, chain.least, c, rows)
+
+
 def markov_hoeffding_tail(rows: int, deviation: float, eigenvalue: float) -> float:
     """2 exp(-2 (1 - l)/(1 + l) n t^2) for a stationary reversible chain with second eigenvalue
     l = max(lambda_2, 0) (Leon and Perron 2004, statement recalled; checked for two states)."""
@@ -106,12 +186,59 @@ def markov_hoeffding_tail(rows: int, deviation: float, eigenvalue: float) -> flo
 def _theorem1_rows(
     budget: int, sigma: float, tau: float, beta: float, nearby: int, loss: float
 ) -> float:
-    require_positive(budget=budget, sigma=sigma)
-    require_probability(tau=tau, beta=beta)
+    _require_theorem1(budget, sigma, tau, beta)
     require_not_negative(nearby=nearby, loss=loss)
     require(tau / 3 > 4 * loss, "tau / 3 must be above four times the correlation.")
-    sampling = 9 * math.log(4 / beta) / tau**2
-    return max(sampling, 9 * budget * (nearby + 1) / (4 * sigma * (tau / 3 - 4 * loss)))
+    private = 9 * budget * (nearby + 1) / (4 * sigma * (tau / 3 - 4 * loss))
+    return max(_sampling_rows(tau, beta), private)
+
+
+def _require_theorem1(budget: int, sigma: float, tau: float, beta: float) -> None:
+    require_positive(budget=budget, sigma=sigma)
+    require_probability(tau=tau, beta=beta)
+
+
+def _sampling_rows(tau: float, beta: float) -> float:
+    return 9 * math.log(4 / beta) / tau**2
+
+
+def _influences(chain: Chain, reach: int) -> _Influences:
+    """By the distances of the quilt before and after a row; None leaves a side out."""
+    require_positive(reach=reach)
+    sides = [None, *range(1, reach + 1)]
+    before = [chain.ln_ratios_before(a) for a in sides]
+    after = [chain.ln_ratios_after(b) for b in sides]
+    return {
+        (a, b): float((before[i] + after[j]).max())
+        for i, a in enumerate(sides)
+        for j, b in enumerate(sides)
+    }
+
+
+def _quilts(influences: _Influences, rows: int, row: int, reach: int) -> list[Quilt]:
+    require(1 <= row <= rows, "Rows are counted from 1.")
+    earlier, later = row - 1, rows - row
+    return [
+        Quilt(_nearby(a, earlier) + _nearby(b, later), influences[a, b])
+        for a in _side(earlier, reach)
+        for b in _side(later, reach)
+    ]
+
+
+def _side(available: int, reach: int) -> list[int | None]:
+    """Distances to one side; the side as a whole can be nearby where it is short."""
+    distances: list[int | None] = list(range(1, min(available, reach) + 1))
+    return [None, *distances] if available < reach else distances
+
+
+def _nearby(distance: int | None, available: int) -> int:
+    return available if distance is None else distance - 1
+
+
+def _different_rows(rows: int, reach: int) -> Iterator[int]:
+    """All rows near an end, and one for those with `reach` rows on both sides: they are alike."""
+    yield from range(1, min(rows, reach + 1) + 1)
+    yield from range(max(reach + 2, rows - reach), rows + 1)
 
 
 def _mixing(x: float, gap: float, least: float) -> int:

@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +137,31 @@ CONDITIONS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (privacy.epsilon_nips, (100, 1, 0.0)),
     (privacy.epsilon_nips_advanced, (100, 1, 0.1, 0.5)),
     (privacy.epsilon_from_rho, (-0.1, 0.1)),
+    (privacy.rho_science, (100, 1, 0.0)),
+    (dwork_science.theorem6_epsilon, (100, 0.0)),
+    (dwork_science.theorem6_ln_tail, (100, 0.2, -3.0)),
+    (dwork_science.corollary7_tail, (100, 0.1, 0.11)),
     (dwork_science.theorem8_rows, (0.0, 0.05)),
+    (dwork_science.theorem8_tail, (97_443, 0.05, 0.05, 0.0125, -500.0)),
+    (dwork_science.theorem8_tail, (97_444, 0.05, 0.05, 0.0126, -500.0)),
+    (dwork_science.theorem8_tail, (97_444, 0.05, 0.05, 0.0125, -406.0)),
+    (dwork_science.lemma10_pure, (100, 1, 0.0)),
+    (dwork_science.lemma10_approximate, (100, 100, 0.01, 1.0)),
+    (dwork_science.theorem11_tail_printed_approximate, (0.05, -1.0)),
+    (dwork_science.theorem11_tail_approximate, (97_443, 0.05, 0.05, 1, 60.0, 30.0)),
+    (dwork_science.theorem11_tail_approximate, (10**6, 0.05, 0.05, 121, 60.0, 30.0)),
+    (dwork_science.theorem11_tail_approximate, (10**6, 0.05, 0.05, 120, 60.0, 0.0)),
     (dwork_science.theorem11_tail, (10**6, 0.01, 100, 60.0, 60.0)),
     (dwork_science.theorem11_tail, (10**6, 0.01, 101, 60.0, 30.0)),
     (dwork_nips.theorem9_rows, (0.1, 10, 0.05, 11)),
+    (dwork_nips.theorem9_accuracy, (1000, 10, 0.05, 5)),
+    (dwork_nips.apply_max_information, (5.0, 1.1, 0.0)),
+    (dwork_nips.apply_max_information, (-1.0, 0.1, 0.0)),
+    (dwork_nips.ln_apply_max_information, (5.0, 0.1, 0.0)),
+    (dwork_nips.compose_max_information, ((1.0, 0.5), (1.0, 0.5))),
+    (dwork_nips.compose_max_information, ((-1.0, 0.1),)),
+    (dwork_nips.ln_theorem10, (5, 0, -3.0)),
+    (dwork_nips.ln_theorem10, (5, 2, 0.1)),
     (dwork_nips.exact_board_width, (100, 10, 1, 0.05)),
     (dwork_nips.sparse_width, (100, 0, 1, 0.05)),
     (blum_hardt.ladder_values, (0.0,)),
@@ -150,6 +171,14 @@ CONDITIONS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (zhao.lemma4_epsilon, (0.1, 0.5, 0.25, 0.2)),
     (zhao.lemma4_epsilon, (0.1, 0.5, 0.25, 0.1, 27)),
     (zhao.markov_hoeffding_tail, (100, 0.1, 1.0)),
+    (zhao.lemma1_tail_printed, (100, 0.1, 0.01, 0.04)),
+    (zhao.theorem2_threshold, (0.1, 1.0)),
+    (zhao.lemma2_epsilon, (1.0, [])),
+    (zhao.lemma2_epsilon, (1.0, [zhao.Quilt(0, 0.25)])),
+    (jung.thresholdout_width_pure, (100, 10, 5, 0.0, 0.01, 0.05, 0.01)),
+    (rogers.gaussian_width, (100, 10, 0.0, 0.05)),
+    (sensitivity.f1_sensitivity, (0,)),
+    (sensitivity.f1_width, (10, 11, 0.0, 0.05)),
     (jung.transfer, (0.1, 0.01, 0.1, 1e-6, 0.1, 0.0)),
     (rogers.second_moment, (0, 1.0)),
     (sensitivity.auc_sensitivity, (0, 5)),
@@ -361,3 +390,146 @@ def test_auc_sensitivity_covers_a_moved_row_in_either_direction() -> None:
 def test_repaired_theorem_3_is_smaller_than_the_printed_one() -> None:
     repaired = zhao.theorem3_max_information_repaired(10_000, 0.01, 0.05)
     assert repaired < zhao.theorem3_max_information(10_000, 0.01, 0.05) / 2
+
+
+def test_max_information_composes_by_adding() -> None:
+    bits, beta = dwork_nips.compose_max_information((1.5, 0.01), (2.0, 0.02), (0.0, 0.0))
+    assert bits == 3.5
+    assert beta == pytest.approx(0.03)
+
+
+def test_max_information_applies_to_chances_below_the_smallest_double() -> None:
+    ln_chance = dwork_nips.ln_apply_max_information(5000.0, -5000.0, 0.0)
+    assert ln_chance == pytest.approx(5000 * math.log(2) - 5000)
+    assert dwork_nips.apply_max_information(5000.0, 0.5, 0.0) == 1
+    assert dwork_nips.apply_max_information(5000.0, 0.0, 0.0) == 0
+
+
+def test_theorem_9_inverts_its_rows() -> None:
+    rows = math.ceil(dwork_nips.theorem9_rows(0.1, 1000, 0.05, 10))
+    assert dwork_nips.theorem9_accuracy(rows, 1000, 0.05, 10) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("question", "budget"), [(1, 1), (10, 3), (5, 9)])
+def test_theorem_10_multiplies_by_the_histories(question: int, budget: int) -> None:
+    expected = math.log(dwork_nips.histories(question, budget)) - 20
+    assert dwork_nips.ln_theorem10(question, budget, -20.0) == pytest.approx(expected)
+
+
+def test_theorem_10_works_where_the_count_overflows_a_double() -> None:
+    ln_chance = dwork_nips.ln_theorem10(10_000, 5000, -7000.0)
+    assert -100 < ln_chance < 0
+    assert dwork_nips.ln_theorem10(10_000, 5000, -1.0) == 0
+
+
+def test_theorem_6_holds_up_to_its_epsilon() -> None:
+    epsilon = dwork_science.theorem6_epsilon(1000, -40.0)
+    assert epsilon == pytest.approx(math.sqrt(40 / 2000))
+    assert dwork_science.theorem6_ln_tail(1000, epsilon, -40.0) == pytest.approx(math.log(3) - 20)
+
+
+def test_corollary_7_follows_from_theorem_6_on_both_sides() -> None:
+    """At beta = e^(-2 tau^2 n), Hoeffding's for one side, theorem 6 takes epsilon <= tau."""
+    rows, tau = 5000, 0.03
+    ln_beta = -2 * tau**2 * rows
+    assert dwork_science.theorem6_epsilon(rows, ln_beta) == pytest.approx(tau)
+    both = math.log(2) + dwork_science.theorem6_ln_tail(rows, tau * (1 - 1e-12), ln_beta)
+    assert dwork_science.corollary7_ln_tail(rows, tau) == pytest.approx(both)
+    assert dwork_science.corollary7_ln_tail(10**7, 0.1) == pytest.approx(math.log(6) - 10**5)
+
+
+def test_theorem_8_is_granted_where_its_three_conditions_hold() -> None:
+    ln_delta = dwork_science.theorem8_ln_delta(0.05, 0.05)
+    assert dwork_science.theorem8_tail(97_444, 0.05, 0.05, 0.0125, ln_delta) == 0.05
+
+
+def test_lemma_10_has_a_pure_and_an_approximate_form() -> None:
+    assert dwork_science.lemma10_pure(10**6, 100, 0.01) == pytest.approx(0.01)
+    approximate = dwork_science.lemma10_approximate(10**6, 100, 0.01, math.log(2e6))
+    assert approximate == pytest.approx(0.0107735, rel=1e-5)
+
+
+def test_theorem_11_for_all_questions_pays_for_each() -> None:
+    rows, tau, budget, t, u = 10**6, 0.01, 100, 100.0, 50.0
+    many = dwork_science.theorem11_tail(rows, tau, budget, t, u, questions=1000)
+    parts = [
+        1000 * 6 * math.exp(-(tau**2) * rows),
+        50 * math.exp(-u / 4),
+        500 * math.exp(-(t - u) / 8),
+        100 * math.exp(-t / 2),
+    ]
+    assert many == pytest.approx(math.fsum(parts))
+
+
+def test_theorem_11_through_theorem_8_has_beta_for_the_sampling() -> None:
+    tail = dwork_science.theorem11_tail_approximate(10**6, 0.05, 0.05, 120, 400.0, 200.0)
+    assert tail == pytest.approx(0.05, rel=1e-6)
+    assert dwork_science.theorem11_tail_printed_approximate(0.05, 400.0) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("questions", "budget", "rows", "published"),
+    [(100, 5, 10**4, 0.563), (1000, 20, 10**5, 0.336), (1000, 20, 10**7, 0.037)],
+)
+def test_the_best_width_through_privacy_is_the_published_one_or_a_little_less(
+    questions: int, budget: int, rows: int, published: float
+) -> None:
+    width = jung.best_thresholdout_width(rows, questions, budget, 0.05)
+    assert published * 0.98 <= width <= published + 0.0005
+
+
+def test_counting_is_narrower_than_privacy_at_every_size() -> None:
+    for exponent in range(3, 9):
+        rows = 10**exponent
+        counted = dwork_nips.sparse_width(rows, 1000, 20, 0.05, 101)
+        assert counted < jung.best_thresholdout_width(rows, 1000, 20, 0.05) / 8
+
+
+def test_gaussian_width_adds_sample_and_noise() -> None:
+    rows, questions, rho, beta = 10**5, 100, 1e-7, 0.1
+    information = questions * rho * rows
+    grid = min((2 * information - math.log1p(-k / 10_000)) * 10_000 / k for k in range(1, 10_000))
+    noise = math.sqrt(math.log(4 * questions / beta) / rho) / rows
+    expected = math.sqrt(grid / (2 * rows * beta)) + noise
+    assert rogers.gaussian_width(rows, questions, rho, beta) == pytest.approx(expected, rel=1e-5)
+
+
+def _f1(cells: Sequence[int]) -> float:
+    """From the counts of (label, prediction) = 11, 10, 01, 00; 1 where there is nothing to find."""
+    found, missed, wrong, _ = cells
+    whole = 2 * found + missed + wrong
+    return 2 * found / whole if whole else 1.0
+
+
+def test_f1_sensitivity_covers_every_replaced_row() -> None:
+    rows = 7
+    for cells in itertools.product(range(rows + 1), repeat=4):
+        positives = cells[0] + cells[1]
+        if sum(cells) != rows or not positives:
+            continue
+        for source, target in itertools.permutations(range(4), 2):
+            moved = list(cells)
+            moved[source] -= 1
+            moved[target] += 1
+            change = abs(_f1(cells) - _f1(moved)) if min(moved) >= 0 else 0.0
+            assert change <= sensitivity.f1_sensitivity(positives) + 1e-12
+
+
+@pytest.mark.parametrize("predicted", [1, 3, 6])
+def test_f1_width_is_that_of_every_changed_label(predicted: int) -> None:
+    rows, squares = 8, 0.0
+    predictions = [int(row < predicted) for row in range(rows)]
+    for row in range(rows):
+        worst = 0.0
+        for labels in itertools.product((0, 1), repeat=rows):
+            other = [1 - label if i == row else label for i, label in enumerate(labels)]
+            pair = [_f1(_cells(kind, predictions)) for kind in (labels, other)]
+            worst = max(worst, abs(pair[0] - pair[1]))
+        squares += worst**2
+    exact = math.sqrt(math.log(2 / 0.05) * squares / 2)
+    assert sensitivity.f1_width(rows, predicted, 0.0, 0.05) == pytest.approx(exact)
+
+
+def _cells(labels: Sequence[int], predictions: Sequence[int]) -> list[int]:
+    pairs = list(zip(labels, predictions, strict=True))
+    return [pairs.count(pair) for pair in ((1, 1), (1, 0), (0, 1), (0, 0))]

@@ -1,0 +1,79 @@
+"""The certified interval of a released loss, from what was released and nothing else.
+
+The ledger gives question i the chance beta_i. With chance 1 - beta, all questions at once satisfy
+
+    n kl(mean || truth) <= ln 2 - ln beta_i = 2 n w^2   (Chernoff, both sides)
+
+for the w that was published with the answer. By Pinsker's inequality that event contains
+Hoeffding's |mean - truth| <= w, so both bounds hold on it and beta need not be split between them.
+The mean itself stays hidden: what was released says that it lies within `tolerance` of the shown
+loss, and the interval covers the truth for every mean there (theory.md 2.1, 4.5 and 9.1).
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from scoring.guarantees.conditions import require, require_positive
+from scoring.guarantees.intervals import kl_cell_interval
+
+HOEFFDING: Final = "Hoeffding"
+KL: Final = "KL"
+BOUNDS: Final = (KL, HOEFFDING)
+NO_CERTIFICATE: Final = 0.5
+
+FROM_BELOW: Final = frozenset({"not_improved"})
+FROM_ABOVE: Final = frozenset({"pass"})
+
+
+class Released(Protocol):
+    """What of a release is needed: `scoring.mechanisms.base.Answer` has it, and so has its row."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def level(self) -> int | None: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def width(self) -> float: ...
+
+    @property
+    def tolerance(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The true loss lies in [low, high], for all releases at once with the board's confidence.
+
+    `bound` names the bound that gave it.
+    """
+
+    low: float
+    high: float
+    bound: str
+
+
+def certify(released: Released, rows: int, *, bound: str = KL) -> Certificate | None:
+    """The certified interval of a release on `rows` private rows.
+
+    "not_improved" bounds the submission's loss from below only, "pass" from above only. None where
+    the release certifies nothing, or shows no loss to say it of (a "fail", a team without a share).
+    """
+    require_positive(rows=rows)
+    require(bound in BOUNDS, f"The bound is one of {', '.join(BOUNDS)}.")
+    if released.level is None or released.width + released.tolerance >= NO_CERTIFICATE:
+        return None
+    loss = released.level / released.steps
+    lowest, highest = loss - released.tolerance, loss + released.tolerance  # where the mean may be
+    if bound == HOEFFDING:
+        low, high = lowest - released.width, highest + released.width
+    else:
+        low, high = kl_cell_interval(rows, lowest, highest, 2 * rows * released.width**2)
+    return Certificate(
+        low=0.0 if released.kind in FROM_ABOVE else max(0.0, low),
+        high=1.0 if released.kind in FROM_BELOW else min(1.0, high),
+        bound=bound,
+    )

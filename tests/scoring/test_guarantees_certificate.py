@@ -1,0 +1,134 @@
+"""The interval of a release: from released values only, no wider than the plain one, and true."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import ConditionError
+from scoring.guarantees.certificate import HOEFFDING, KL, certify
+from scoring.guarantees.intervals import hoeffding_width, kl_divergence
+from scoring.guarantees.ledger import ledger_width
+from scoring.guarantees.split import Bound, narrowest
+from scoring.mechanisms.base import Answer
+
+ROWS = 10_000
+IMPROVED = Answer("improved", 5, None, 50, 0.05, 0.01, True, 100)
+
+
+def test_an_improvement_is_certified_on_both_sides() -> None:
+    found = certify(IMPROVED, ROWS)
+    assert found is not None
+    assert 0 < found.low < 0.09
+    assert 0.11 < found.high < 0.16
+    assert found.bound == KL
+
+
+@given(
+    st.integers(0, 50),
+    st.floats(0.001, 0.3),
+    st.floats(0, 0.19),
+    st.sampled_from(["confirmed", "corrected", "improved", "not_improved", "pass"]),
+)
+def test_the_kl_bound_is_never_wider_than_hoeffdings(
+    level: int, width: float, tolerance: float, kind: str
+) -> None:
+    answer = Answer(kind, level, None, 50, width, tolerance, True, 1)  # type: ignore[arg-type]  # a kind
+    kl, plain = certify(answer, ROWS), certify(answer, ROWS, bound=HOEFFDING)
+    assert kl is not None
+    assert plain is not None
+    assert plain.low <= kl.low + 1e-7
+    assert kl.high <= plain.high + 1e-7
+    assert kl.low <= level / 50 <= kl.high
+
+
+def test_hoeffdings_bound_is_the_shown_loss_and_its_certificate() -> None:
+    found = certify(IMPROVED, ROWS, bound=HOEFFDING)
+    assert found is not None
+    assert found.low == pytest.approx(0.04)
+    assert found.high == pytest.approx(0.16)
+    assert found.bound == HOEFFDING
+
+
+def test_the_kl_bound_ends_where_the_divergence_from_the_cell_uses_up_the_ledger() -> None:
+    found = certify(IMPROVED, ROWS)
+    assert found is not None
+    assert kl_divergence(0.09, found.low) == pytest.approx(2 * 0.05**2)
+    assert kl_divergence(0.11, found.high) == pytest.approx(2 * 0.05**2)
+
+
+def test_no_improvement_bounds_the_loss_from_below_only() -> None:
+    found = certify(replace(IMPROVED, kind="not_improved"), ROWS)
+    assert found is not None
+    assert found.high == 1
+    assert found.low > 0.04
+
+
+def test_a_pass_bounds_the_loss_from_above_only() -> None:
+    found = certify(replace(IMPROVED, kind="pass", tolerance=0.0), ROWS)
+    assert found is not None
+    assert found.low == 0
+    assert found.high < 0.15
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        replace(IMPROVED, width=0.49),
+        replace(IMPROVED, kind="exhausted", tolerance=1.0),
+        replace(IMPROVED, kind="fail", level=None),
+    ],
+)
+def test_what_certifies_nothing_has_no_interval(answer: Answer) -> None:
+    assert certify(answer, ROWS) is None
+
+
+@pytest.mark.parametrize(("rows", "bound"), [(0, KL), (10, "Bernstein")])
+def test_an_interval_of_something_else_is_refused(rows: int, bound: str) -> None:
+    with pytest.raises(ConditionError):
+        certify(IMPROVED, rows, bound=bound)
+
+
+def test_both_bounds_hold_on_one_event_so_beta_is_not_split() -> None:
+    """Exactly, for a single question about a coin: the chance that the KL interval misses."""
+    rows, truth, beta = 200, 0.1, 0.5
+    width = ledger_width(rows, 1, 0, 0.0, math.log(beta))
+    counts = np.arange(rows + 1)
+    ln_choose = [
+        math.lgamma(rows + 1) - math.lgamma(k + 1) - math.lgamma(rows - k + 1) for k in counts
+    ]
+    chances = np.exp(
+        np.array(ln_choose) + counts * math.log(truth) + (rows - counts) * math.log1p(-truth)
+    )
+    missed = 0.0
+    for count, chance in zip(counts.tolist(), chances.tolist(), strict=True):
+        found = certify(Answer("improved", count, None, rows, width, 0.0, True, 1), rows)
+        assert found is not None
+        missed += chance * (not found.low <= truth <= found.high)
+    assert missed <= beta
+
+
+def test_of_several_bounds_the_narrowest_at_its_part_of_beta_is_shown_by_name() -> None:
+    plain = Bound("plain", Fraction(1, 2), lambda beta: hoeffding_width(1000, beta))
+    wide = Bound("wide", Fraction(1, 2), lambda beta: 0.2)
+    shown = narrowest([wide, plain], 0.05)
+    assert (shown.name, shown.width) == ("plain", hoeffding_width(1000, 0.025))
+
+
+def test_a_bound_whose_conditions_fail_is_left_out() -> None:
+    failing = Bound("failing", Fraction(1, 2), lambda beta: hoeffding_width(0, beta))
+    wide = Bound("wide", Fraction(1, 2), lambda beta: 0.2)
+    assert narrowest([failing, wide], 0.05).name == "wide"
+    with pytest.raises(ConditionError, match="No bound"):
+        narrowest([failing], 0.05)
+
+
+@pytest.mark.parametrize("parts", [(Fraction(2, 3), Fraction(1, 2)), (Fraction(0), Fraction(1))])
+def test_parts_of_beta_are_positive_and_add_up_to_at_most_one(parts: tuple[Fraction, ...]) -> None:
+    bounds = [Bound("each", part, lambda beta: 0.1) for part in parts]
+    with pytest.raises(ConditionError):
+        narrowest(bounds, 0.05)
