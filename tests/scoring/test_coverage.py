@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from scoring.guarantees.certificate import certify
 from scoring.guarantees.intervals import hoeffding_width
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import get
@@ -90,28 +91,39 @@ def is_wrong(answer: Answer, width: float) -> bool:
     return abs(float(answer.loss - TRUTH)) > within
 
 
+LADDER = {"steps": "40"}
+THRESHOLDOUT = {
+    "threshold": "0.04",
+    "noise_scale": "0.0005",
+    "budget": "120",
+    "team_share": "40",
+    "steps": "200",
+}
 GAMES_PLAYED = [
-    ("ladder", {"steps": "40"}),
-    (
-        "thresholdout",
-        {
-            "threshold": "0.04",
-            "noise_scale": "0.0005",
-            "budget": "120",
-            "team_share": "40",
-            "steps": "200",
-        },
-    ),
+    ("ladder", LADDER),
+    ("thresholdout", THRESHOLDOUT),
+    ("thresholdout", THRESHOLDOUT | {"form": "science"}),
+    ("thresholdout", THRESHOLDOUT | {"form": "zhao"}),
+    ("thresholdout", THRESHOLDOUT | {"reference": "claim"}),
 ]
+NAMES = ["ladder", "nips", "science", "zhao", "claim"]
 
 
-@pytest.mark.parametrize(("name", "raw"), GAMES_PLAYED)
+def is_missed(answer: Answer) -> bool:
+    """Whether the truth lies outside of the interval that is computed from the release."""
+    found = certify(answer, ROWS)
+    return found is not None and not found.low <= TRUTH <= found.high
+
+
+@pytest.mark.parametrize(("name", "raw"), GAMES_PLAYED, ids=NAMES)
 def test_certificates_hold_against_teams_that_collude(name: str, raw: dict[str, str]) -> None:
+    """Both the plain width and the KL interval, and both in the same games."""
     failures = 0
     for seed in range(GAMES):
         answers = list(play(name, raw, seed))
         assert all(answer.certificate is not None for answer in answers)
-        failures += any(is_wrong(answer, answer.width) for answer in answers)
+        wrong = (is_wrong(answer, answer.width) or is_missed(answer) for answer in answers)
+        failures += any(wrong)
     assert failures <= BETA * GAMES
 
 
