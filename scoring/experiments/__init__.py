@@ -9,6 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from scoring.experiments import (
+    boosting,
+    correlated,
+    drain,
+    log_loss,
+    pair_flip,
+    svt,
+    threshold_hunt,
+)
 from scoring.experiments.freedman_figures import figure1, figure2, figure_s2
 from scoring.experiments.results import Result
 
@@ -33,5 +42,12 @@ EXPERIMENTS: Final = {
         _freedman("figure1", figure1),
         _freedman("figure2", figure2),
         _freedman("figureS2", figure_s2),
+        Experiment("boosting", 100, boosting.run),
+        Experiment("pairflip", 100, pair_flip.run),
+        Experiment("thresholdhunt", 1000, threshold_hunt.run),
+        Experiment("svt", 2000, svt.run),
+        Experiment("correlated", 50, correlated.run),
+        Experiment("drain", 50, drain.run),
+        Experiment("logloss", 50, log_loss.run),
     )
 }

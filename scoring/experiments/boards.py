@@ -100,9 +100,19 @@ class MechanismBoard:
 
 
 def breaks(answer: Answer, truth: float) -> bool:
-    """Whether the certificate of an answer that shows a new score is wrong about the true loss."""
+    """Whether the certificate of an answer is wrong about the submission's true loss.
+
+    "not_improved" and "fail" bound it from below, "pass" from above; "exhausted" says nothing.
+    """
     if answer.certificate is None or answer.loss is None:
         return False
-    if answer.kind not in {"confirmed", "corrected", "improved"}:
-        return False
-    return abs(float(answer.loss) - truth) > answer.certificate
+    excess = truth - float(answer.loss)
+    match answer.kind:
+        case "confirmed" | "corrected" | "improved":
+            return abs(excess) > answer.certificate
+        case "pass":
+            return excess > answer.certificate
+        case "not_improved":
+            return -excess > answer.certificate
+        case _:
+            return False

@@ -28,6 +28,7 @@ COLOURS: Final = {
 }
 
 PANEL_WIDTH: Final = 4.6  # inches
+ONE_PANEL_WIDTH: Final = 6.4
 HEIGHT: Final = 3.9
 STYLE: Final[dict[Any, Any]] = {
     "figure.facecolor": PAPER,
@@ -61,7 +62,8 @@ def draw(result: Result, path: Path) -> None:
     """Writes the panels side by side as SVG or PNG, by the file's ending."""
     with mpl.rc_context(STYLE):
         count = len(result.panels)
-        figure = Figure(figsize=(PANEL_WIDTH * count, HEIGHT), layout="constrained")
+        width = ONE_PANEL_WIDTH if count == 1 else PANEL_WIDTH * count
+        figure = Figure(figsize=(width, HEIGHT), layout="constrained")
         figure.suptitle(result.title, fontsize=11)
         grid = figure.subplots(1, count, squeeze=False, sharey=_one_scale(result.panels))
         for axes, panel in zip(grid[0], result.panels, strict=True):

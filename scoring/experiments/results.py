@@ -238,7 +238,7 @@ def _panel_json(panel: Panel) -> dict[str, Any]:
 
 def _plain(values: Any) -> Any:
     """Lists and Python numbers, rounded to 8 significant digits; JSON has no arrays of numpy."""
-    if isinstance(values, np.ndarray | list | tuple):
+    if isinstance(values, np.ndarray | Sequence) and not isinstance(values, str):
         return [_plain(value) for value in values]
     if isinstance(values, float | np.floating):
         return float(f"{float(values):.8g}")
