@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
+from leaderboard import claims
 from leaderboard.files import open_stored
 from leaderboard.models import Competition, Holdout
 from scoring import metrics
@@ -59,22 +60,26 @@ def seal_new_secret() -> Sealed:
     return _seal(secrets.token_bytes(SECRET_BYTES))
 
 
-def measure(holdout: Holdout, competition: Competition, predictions: Predictions) -> Measured:
-    """The empirical means of the loss on the reference rows and on the holdout rows.
+def measure(
+    holdout: Holdout, competition: Competition, predictions: Predictions, claimed: float | None
+) -> Measured:
+    """The empirical mean of the loss on the holdout rows, and what it is compared with: the mean on
+    the reference rows, or the score that the team claims where the competition asks for that.
 
     Raises VaultClosed where the private key is missing or doesn't fit.
     """
     solution, secret = _open(holdout)
     metric = metrics.get(competition.metric)
     parameters = metric.parse(competition.metric_parameters)
-    public, private = solution.usage == Usage.PUBLIC, solution.usage == Usage.PRIVATE
-    measurement = Measurement(
-        holdout=metric.measure(predictions, solution, private, parameters),
-        reference=metric.measure(predictions, solution, public, parameters)
-        if public.any()
-        else None,
-    )
-    return Measured(measurement, KeyedNoise(secret, holdout.solution_commitment))
+    private = metric.measure(predictions, solution, solution.usage == Usage.PRIVATE, parameters)
+    public = solution.usage == Usage.PUBLIC
+    reference = None
+    if claims.is_asked(competition) and claimed is not None:
+        reference = private.claimed(claims.claimed_loss(competition, claimed))
+    elif public.any():
+        reference = metric.measure(predictions, solution, public, parameters)
+    noise = KeyedNoise(secret, holdout.solution_commitment)
+    return Measured(Measurement(holdout=private, reference=reference), noise)
 
 
 def generate_keys(public: Path, private: Path) -> None:

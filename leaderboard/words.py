@@ -60,14 +60,16 @@ def rejected(row: SubmissionRow) -> str:
 
 def _confirmed(released: Released) -> str:
     within = _within(released)
-    return f"Your public score {released.score} holds on the hidden rows{within}."
+    return (
+        f"Your {released.reference_kind} score {released.score} holds on the hidden rows{within}."
+    )
 
 
 def _corrected(released: Released) -> str:
     left = released.share_left or 0
     noun = "correction" if left == 1 else "corrections"
     return (
-        "Your public score did not hold. "
+        f"Your {released.reference_kind} score did not hold. "
         f"On the hidden rows: about {released.score}{_within(released)}. "
         f"{left} {noun} left for your team."
     )
@@ -87,7 +89,7 @@ def _not_improved(released: Released) -> str:
 def _exhausted(released: Released) -> str:
     reference = (
         f" On the public rows this file scores {released.reference}, which is not certified."
-        if released.reference
+        if released.reference and released.reference_kind == "public"
         else ""
     )
     return (

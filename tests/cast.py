@@ -104,7 +104,7 @@ def make_competition(
     return competition
 
 
-def make_checked(slug: str, organizer: User) -> Competition:
+def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
     """A competition with Thresholdout: 20 Public and 80 Private rows."""
     return make_competition(
         slug,
@@ -112,7 +112,7 @@ def make_checked(slug: str, organizer: User) -> Competition:
         rows=CHECKED_ROWS,
         public=CHECKED_PUBLIC_ROWS,
         mechanism="thresholdout",
-        mechanism_parameters=THRESHOLDOUT,
+        mechanism_parameters=THRESHOLDOUT | parameters,
     )
 
 
@@ -143,9 +143,9 @@ class World:
             **fields,
         )
 
-    def score(self, team: Team, content: bytes | None = None) -> Submission:
+    def score(self, team: Team, content: bytes | None = None, **fields: Any) -> Submission:
         """Uploads a file and scores it as a worker would."""
-        submission = self.submit(team, content)
+        submission = self.submit(team, content, **fields)
         score_submission(submission_id=submission.pk)
         submission.refresh_from_db()
         return submission

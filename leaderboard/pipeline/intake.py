@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from leaderboard import claims
 from leaderboard.errors import Refused
 from leaderboard.models import (
     COUNTED,
@@ -45,10 +46,11 @@ def submit(
     """Accepts a prediction file for scoring.
 
     Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
-    a limit is reached or the file is empty or too large.
+    a limit is reached, the file is empty or too large, or a claimed score is missing.
     """
     competition = team.competition
     _check_size(upload, competition)
+    claims.check(competition, claimed)
     _check_may_submit(team, user, timezone.now())
     sha256 = _digest(upload)
     stored = _store(upload, sha256)

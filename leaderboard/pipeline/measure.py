@@ -14,4 +14,4 @@ def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, 
     """
     competition = submission.team.competition
     holdout = competition.holdouts.get(retired_at__isnull=True)
-    return holdout, vault.measure(holdout, competition, predictions)
+    return holdout, vault.measure(holdout, competition, predictions, submission.claimed_score)

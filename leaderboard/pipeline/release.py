@@ -70,7 +70,8 @@ def _answer(
     mechanism = mechanisms.get(competition.mechanism)
     parameters = mechanism.parse(competition.mechanism_parameters)
     state = _load(mechanism, parameters, row, submission.team)
-    asked = _Asked(submission, holdout, digest, mechanism.question(parameters, state))
+    question = mechanism.question(parameters, state, measured.measurement.reference)
+    asked = _Asked(submission, holdout, digest, question)
     stored = _stored_answer(asked)
     if stored is None:
         noise = measured.noise.for_query(digest, f"team {submission.team_id}: {asked.question}")

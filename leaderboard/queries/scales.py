@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from leaderboard import claims
 from leaderboard.models import (
     Competition,
     Holdout,
@@ -16,7 +17,10 @@ SAMPLING_CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Scale:
-    """How a grid level of the loss reads as a score: values, digits, which way is better."""
+    """How a grid level of the loss reads as a score: values, digits, which way is better.
+
+    `reference` says what a confirmed score was: "public", or "claimed" by the team.
+    """
 
     metric: str
     metric_title: str
@@ -26,6 +30,7 @@ class Scale:
     worst: float
     best: float
     parameters: Any
+    reference: str
 
     def score(self, loss: float) -> float:
         """The score that people read for a loss in [0, 1]."""
@@ -67,6 +72,7 @@ def scale(competition: Competition) -> Scale:
         worst=worst,
         best=best,
         parameters=parameters,
+        reference="claimed" if claims.is_asked(competition) else "public",
     )
 
 

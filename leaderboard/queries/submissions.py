@@ -31,6 +31,7 @@ class Released:
     score: str | None
     value: float | None
     reference: str | None
+    reference_kind: str
     sampling: Interval | None
     certificate: Interval | None
     certificate_width: float | None
@@ -105,6 +106,7 @@ def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released
         score=None if loss is None else reads.text(loss),
         value=None if loss is None else reads.score(loss),
         reference=None if reference is None else reads.text(reference / entry.steps),
+        reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
         certificate=None if loss is None else certificate_interval(reads, loss, entry.certificate),
         certificate_width=entry.certificate,

@@ -51,6 +51,18 @@ class SubmitForm(forms.Form):
     )
 
 
+class SubmitWithClaimForm(SubmitForm):
+    """Uploads a prediction file where the board checks what the team claims for it."""
+
+    claimed_score = forms.FloatField(
+        label="Expected score",
+        help_text="For example from your own cross-validation. The board confirms or corrects it.",
+        widget=forms.NumberInput(attrs={"step": "any", "autocomplete": "off"}),
+        error_messages={"required": "Say which score you expect."},
+    )
+    field_order = ("file", "claimed_score", "message")
+
+
 class TokenForm(forms.Form):
     """Makes an API token."""
 

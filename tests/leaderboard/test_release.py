@@ -3,6 +3,8 @@
 import pytest
 from django.db import transaction
 
+from leaderboard import queries
+from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
     HoldoutState,
@@ -18,6 +20,7 @@ from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import entry_hash, release
 from leaderboard.tasks import score_submission
+from leaderboard.words import summary
 from scoring import mechanisms
 from tests.cast import CHECKED_ROWS, World, make_checked, predictions
 
@@ -173,3 +176,50 @@ def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Compe
     assert answer.release.kind == Kind.EXHAUSTED
     assert TeamState.objects.get(team=bob).share_left == 0
     assert HoldoutState.objects.get(holdout__competition=corrected).budget_left == 1
+
+
+@pytest.fixture
+def claimed(world: World) -> Competition:
+    """A competition whose board confirms or corrects what teams claim."""
+    return make_checked("claimed", world.organizer, reference="claim")
+
+
+def test_a_claim_that_holds_is_confirmed(world: World, claimed: Competition) -> None:
+    team = world.join(world.alice, competition=claimed)
+    submission = world.score(team, _checked_file(), claimed=0.9)
+    assert submission.release.kind == Kind.CONFIRMED
+    assert submission.release.level == 2
+    assert _words(submission).startswith("Your claimed score 0.90 holds on the hidden rows")
+
+
+def test_a_claim_that_does_not_hold_is_corrected(world: World, claimed: Competition) -> None:
+    team = world.join(world.alice, competition=claimed)
+    submission = world.score(team, _checked_file(20), claimed=0.9)
+    assert submission.release.kind == Kind.CORRECTED
+    assert submission.release.level is not None
+    assert submission.release.level >= 15
+
+
+def test_another_claim_for_the_same_file_is_another_question(
+    world: World, claimed: Competition
+) -> None:
+    team = world.join(world.alice, competition=claimed)
+    world.score(team, _checked_file(), claimed=0.9)
+    again = world.score(team, _checked_file(), claimed=0.9)
+    other = world.score(team, _checked_file(), claimed=0.95)
+    assert again.release.repeat_of is not None
+    assert other.release.repeat_of is None
+
+
+@pytest.mark.parametrize("claim", [None, 1.5, float("nan")])
+def test_where_a_claim_is_checked_it_is_asked_for(
+    world: World, claimed: Competition, claim: float | None
+) -> None:
+    team = world.join(world.alice, competition=claimed)
+    with pytest.raises(Refused) as refused:
+        world.submit(team, _checked_file(), claimed=claim)
+    assert "claimed_score" in refused.value.fields
+
+
+def _words(submission: Submission) -> str:
+    return summary(queries.submission_row(submission))

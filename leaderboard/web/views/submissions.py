@@ -7,13 +7,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from leaderboard import queries
+from leaderboard import claims, queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission
 from leaderboard.pipeline import intake
 from leaderboard.web import board
-from leaderboard.web.forms import SubmitForm, blame
+from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
 from leaderboard.web.page import Page, load, signed_in
 from leaderboard.web.progress import stages
 from leaderboard.web.refusals import shows_refusals
@@ -26,7 +26,7 @@ def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
     page = load(request, slug, "submit")
     if request.method == "POST":
         return _take(request, page)
-    return _submit_page(request, page, SubmitForm())
+    return _submit_page(request, page, _form(page)())
 
 
 @login_required
@@ -66,7 +66,7 @@ def submission_status(request: HttpRequest, slug: str, number: int) -> HttpRespo
 def _take(request: HttpRequest, page: Page) -> HttpResponse:
     if page.team is None:
         raise Refused.not_a_member()
-    form = SubmitForm(request.POST, request.FILES)
+    form = _form(page)(request.POST, request.FILES)
     if not form.is_valid():
         return _not_taken(request, page, form, _invalid(form))
     try:
@@ -75,12 +75,17 @@ def _take(request: HttpRequest, page: Page) -> HttpResponse:
             user=signed_in(request),
             upload=form.cleaned_data["file"],
             message=form.cleaned_data["message"],
+            claimed=form.cleaned_data.get("claimed_score"),
         )
     except Refused as refused:
         blame(form, refused)
         return _not_taken(request, page, form, refused)
     url = reverse("submission", args=[page.competition.slug, taken.number])
     return JsonResponse({"url": url}, status=201) if _wants_json(request) else redirect(url)
+
+
+def _form(page: Page) -> type[SubmitForm]:
+    return SubmitWithClaimForm if claims.is_asked(page.competition) else SubmitForm
 
 
 def _invalid(form: SubmitForm) -> Refused:
