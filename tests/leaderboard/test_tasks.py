@@ -1,5 +1,6 @@
 """Tasks: every submission ends, whatever happens to queue and workers."""
 
+import gzip
 import logging
 from datetime import timedelta
 
@@ -39,6 +40,13 @@ def test_a_rejected_file_says_line_column_and_what_was_expected(world: World) ->
     problem = submission.problems[0]
     assert (problem["line"], problem["column"], problem["value"]) == (19, "label", "cat ")
     assert "Nothing was counted" in summary(queries.submission_row(submission))
+
+
+def test_a_small_gzip_file_is_not_expanded_far_beyond_the_largest_file(world: World) -> None:
+    world.digits.max_file_bytes = 10_000
+    world.digits.save()
+    submission = world.score(world.join(world.alice), gzip.compress(predictions() + b"\n" * 50_000))
+    assert submission.problems[0]["code"] == "too_many_bytes"
 
 
 def test_a_rejected_file_asks_the_holdout_nothing(world: World) -> None:

@@ -210,3 +210,14 @@ def test_every_float_survives_every_notation(
     row_ids = RowIds([f"r{i}" for i in range(len(values))])
     predictions = read("\n".join(["id,x", *rows]), schema, row_ids)
     assert predictions.columns["x"].tolist() == values
+
+
+def test_quotes_are_judged_alike_wherever_the_parts_of_a_text_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ['"a","b"\n"c"', '"a""b"\n', 'a"b\n', '"a"b\n', '"', 'a,"b\nc"']
+    whole = [fast._quotes_are_plain(text.encode()) for text in texts]
+    for size in (1, 2, 3, 5):
+        monkeypatch.setattr(fast, "_PART", size)
+        assert [fast._quotes_are_plain(text.encode()) for text in texts] == whole
+    assert whole == [True, False, False, False, True, True]

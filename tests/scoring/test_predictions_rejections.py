@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.scoring.files import (
     ROW_IDS,
     SCHEMA,
     problem,
+    read,
     rejection,
     rows_of,
     with_line,
@@ -581,3 +583,24 @@ def test_an_endless_line_is_named() -> None:
 
 def test_a_quote_that_is_never_closed_is_found_in_a_long_file() -> None:
     assert problem(with_line(5, '13,3,"0.13,13.5') + "1,2,3,4\n" * 50_000).code == "broken_quotes"
+
+
+def test_rows_are_read_no_further_than_twice_the_expected_ones() -> None:
+    error = rejection(GOOD + "10,1,0.5,1\n" * 2_000_000)
+    assert error.problems[-1].code == "too_many_rows"
+    assert error.total < 1_100
+
+
+def test_blank_lines_are_passed_over_up_to_a_limit() -> None:
+    assert read(GOOD.replace("\n", "\n" * 2_000)).rows == len(IDS)
+    assert problem(GOOD + "\n" * 1_100_000).code == "too_many_rows"
+
+
+def test_a_file_of_quotes_is_refused_in_memory_that_its_size_bounds() -> None:
+    size = 8 * 2**20
+    tracemalloc.start()
+    try:
+        assert rejection(HEADER + "\n" + '"' * size).problems
+        assert tracemalloc.get_traced_memory()[1] < 8 * size
+    finally:
+        tracemalloc.stop()
