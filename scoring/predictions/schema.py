@@ -1,50 +1,76 @@
 """What a prediction file has to contain: the id column and the columns to predict."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from scoring.errors import ParameterError
 
-Kind = Literal["label", "probability", "number"]
+Kind = Literal["label", "probability", "number", "labels", "ranking"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+LISTS = ("labels", "ranking")
+WITH_CLASSES = ("label", *LISTS)
 
 # Columns of a solution file that say which split a row is in (Kaggle's name, and a common one).
 USAGE_NAMES = ("usage", "split")
 
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000
+MAX_RANKED = 1_000
+_SEPARATORS = {" ": "spaces", ",": "commas", ";": "semicolons", "|": "vertical bars"}
 
 
 @dataclass(frozen=True)
 class Column:
     """A column to predict.
 
-    kind: "label" (one of `classes`, compared as text, exactly), "probability" (from 0 to 1) or
-        "number" (any finite one). In the solution a probability column holds what happened: 0 or 1.
-    classes: the closed set of labels, in the order of their codes; only for labels.
+    kind: "label" (one of `classes`, compared as text, exactly), "probability" (from 0 to 1),
+        "number" (any finite one), "labels" (any number of classes in one cell) or "ranking" (1 to
+        `most` classes in one cell, the best first). In the solution a probability column holds
+        what happened, 0 or 1, and a ranking column the relevant classes. One probability for each
+        class is one probability column for each class.
+    classes: the closed set of labels, in the order of their codes.
+    separator: what stands between the classes of one cell: space, comma, semicolon or bar.
+    most: how many classes a ranking may have.
     """
 
     name: str
     kind: Kind
     classes: tuple[str, ...] = ()
+    separator: str = " "
+    most: int | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         if self.kind not in KINDS:
             raise _error(f"`{self.name}`: a column is one of {', '.join(KINDS)}.")
-        if self.kind == "label":
+        if self.kind in WITH_CLASSES:
             _check_classes(self.name, self.classes)
         elif self.classes:
             raise _error(f"`{self.name}`: only label columns have classes.")
+        _check_list(self)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a cell holds several classes."""
+        return self.kind in LISTS
 
     @property
     def expected(self) -> str:
         """What a cell has to be, as a phrase."""
         if self.kind == "label":
             return f"one of {self._classes_in_short()}"
+        if self.is_list:
+            return f"{self._how_many()} separated by {_SEPARATORS[self.separator]}"
         return "a number from 0 to 1" if self.kind == "probability" else "a finite number"
+
+    def _how_many(self) -> str:
+        classes = self._classes_in_short()
+        if self.kind == "labels":
+            return f"any of {classes}"
+        return f"1 to {self.most} of {classes}, the best first,"
 
     def _classes_in_short(self) -> str:
         first, last = self.classes[0], self.classes[-1]
@@ -58,6 +84,10 @@ class Column:
         data: dict[str, object] = {"name": self.name, "kind": self.kind}
         if self.classes:
             data["classes"] = list(self.classes)
+        if self.is_list:
+            data["separator"] = self.separator
+        if self.most is not None:
+            data["most"] = self.most
         return data
 
 
@@ -72,10 +102,7 @@ class Schema:
         _check_name(self.id_column)
         if not self.columns:
             raise _error("A prediction file needs at least one column besides the id.")
-        folded = [name.casefold() for name in self.header]
-        for name in folded:
-            if folded.count(name) > 1:
-                raise _error(f"Two columns are called `{name}`; names differ by more than case.")
+        _check_differ(self.header)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -104,11 +131,13 @@ class Schema:
 
 
 def _column_from_json(data: object) -> Column:
-    known = _mapping(data, required={"name", "kind"}, optional={"classes"})
+    optional = {"classes", "separator", "most"}
+    known = _mapping(data, required={"name", "kind"}, optional=optional)
     classes = known.get("classes", [])
     if not isinstance(classes, list):
         raise _error('"classes" is a list of texts.')
-    return Column(known["name"], known["kind"], tuple(classes))
+    separator, most = known.get("separator", " "), known.get("most")
+    return Column(known["name"], known["kind"], tuple(classes), separator, most)
 
 
 def _mapping(
@@ -135,6 +164,31 @@ def _check_name(name: object) -> None:
         )
     if name.casefold() in USAGE_NAMES:
         raise _error(f"`{name}` is the solution's column for the splits; choose another name.")
+
+
+def _check_differ(names: Sequence[str]) -> None:
+    for name, count in Counter(name.casefold() for name in names).items():
+        if count > 1:
+            raise _error(f"Two columns are called `{name}`; names differ by more than case.")
+
+
+def _check_list(column: Column) -> None:
+    """The separator and the length of a list; other columns have neither."""
+    if column.is_list and column.separator not in _SEPARATORS:
+        names = ", ".join(_SEPARATORS.values())
+        raise _error(f"`{column.name}`: the classes of a cell are separated by one of {names}.")
+    if not column.is_list and column.separator != " ":
+        raise _error(f"`{column.name}`: only lists of classes have a separator.")
+    for label in column.classes if column.is_list else ():
+        if column.separator in label or label != label.strip():
+            raise _error(
+                f"`{column.name}`: the class {label!r} has spaces around it or the separator in it."
+            )
+    if column.kind != "ranking" and column.most is not None:
+        raise _error(f"`{column.name}`: only a ranking has a largest length.")
+    is_count = type(column.most) is int and 1 <= column.most <= MAX_RANKED
+    if column.kind == "ranking" and not is_count:
+        raise _error(f"`{column.name}`: a ranking has a largest length, from 1 to {MAX_RANKED}.")
 
 
 def _check_classes(name: str, classes: tuple[object, ...]) -> None:

@@ -38,7 +38,7 @@ def test_the_header_begins_with_the_id() -> None:
         ({**JSON, "id_column": 7}, "A column's name is a text of one line."),
         (
             {**JSON, "columns": [{"name": "a", "kind": "text"}]},
-            "`a`: a column is one of label, probability, number.",
+            "`a`: a column is one of label, probability, number, labels, ranking.",
         ),
         (
             {**JSON, "columns": [{"name": "a", "kind": "label", "classes": "ab"}]},

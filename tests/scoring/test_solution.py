@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.errors import SolutionError
-from scoring.predictions import Counts, Solution, Usage, read_solution
+from scoring.predictions import Column, Counts, RowIds, Schema, Solution, Usage, read_solution
 from tests.scoring.files import GOOD, IDS, ROW_IDS, SCHEMA, with_line
 
 
@@ -172,3 +172,38 @@ def test_labels_cannot_be_changed() -> None:
     for values in (solution.usage, *solution.columns.values()):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
+
+
+WEIGHTED = "id,p,Usage,Weight\nb,1,Public,2\na,0,Private,0.5\nc,,Ignored,\n"
+CHANCES = Schema("id", (Column("p", "probability"),))
+
+
+def test_weights_come_in_the_order_of_the_sample() -> None:
+    solution = read_solution(WEIGHTED.encode(), CHANCES, RowIds(["a", "b", "c"]))
+    assert solution.weights is not None
+    assert solution.weights.tolist() == [0.5, 2.0, 0.0]
+    again = Solution.from_bytes(solution.to_bytes())
+    assert again.weights is not None
+    assert again.weights.tolist() == [0.5, 2.0, 0.0]
+
+
+def test_a_weight_to_predict_is_no_weight_of_rows() -> None:
+    schema = Schema("id", (Column("weight", "number"),))
+    solution = read_solution(b"id,weight\na,3\n", schema, RowIds(["a"]))
+    assert solution.weights is None
+    assert solution.columns["weight"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("0.5", "-0.5", "negative_weight"),
+        ("0.5", "", "empty_cell"),
+        ("0.5", "much", "not_a_number"),
+        ("0.5", "0", "no_weight"),
+    ],
+)
+def test_a_wrong_weight_is_named(old: str, new: str, code: str) -> None:
+    with pytest.raises(SolutionError) as caught:
+        read_solution(WEIGHTED.replace(old, new).encode(), CHANCES, RowIds(["a", "b", "c"]))
+    assert [each.code for each in caught.value.problems] == [code]

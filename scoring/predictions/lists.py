@@ -1,0 +1,62 @@
+"""Lists of class codes of different lengths, one for each row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The classes of each row, as codes: row i has codes[offsets[i]:offsets[i + 1]].
+
+    offsets: int64, rows + 1 of them, from 0. codes: int32; ascending in each row of "labels", the
+    best first in each row of a "ranking". Indexing by a mask or by rows gives those rows' lists.
+    """
+
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of_lengths(cls, lengths: NDArray[Any], codes: NDArray[np.int32]) -> "Lists":
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(offsets, codes)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: NDArray[Any]) -> "Lists":
+        starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
+        chosen = Lists.of_lengths(lengths, self.codes[:0])
+        shifts = np.repeat(starts - chosen.offsets[:-1], lengths)
+        return Lists(chosen.offsets, self.codes[shifts + np.arange(len(shifts))])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many classes each row has."""
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of each code."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def ascending(self, classes: int) -> "Lists":
+        """The same sets with the codes of each row in ascending order."""
+        return Lists(self.offsets, (np.sort(self._keys(classes)) % classes).astype(np.int32))
+
+    def has_duplicates(self, classes: int) -> bool:
+        """Whether a row has a class twice."""
+        keys = np.sort(self._keys(classes))
+        return bool(np.any(keys[1:] == keys[:-1]))
+
+    def setflags(self, *, write: bool) -> None:
+        """As of an array: whether it may be written to."""
+        self.offsets.setflags(write=write)
+        self.codes.setflags(write=write)
+
+    def _keys(self, classes: int) -> NDArray[np.int64]:
+        """Numbers that order by row, then by code."""
+        return self.rows * classes + self.codes
