@@ -131,7 +131,7 @@ class Audit:
 
     def _hit_with_level(self, units: int) -> Law:
         """[level, threshold noise] -> the chance that the comparison's noise fires and, added to
-        the loss once more, gives that level; some levels inside the grid, where nothing is clamped."""
+        the loss once more, gives that level; for some levels inside the grid, none clamped."""
         comparison = _law(self.scale(COMPARISON))
         added = LEVELS[1:-1:8] - units
         last = _last_firing(self, units)
