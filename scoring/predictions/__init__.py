@@ -9,6 +9,7 @@ Parsing sees ids and the declared columns, never labels: nothing in a message de
 the split that a row is in. `REJECTIONS` lists every code.
 """
 
+from scoring.predictions.lists import Lists
 from scoring.predictions.problems import REJECTIONS
 from scoring.predictions.reader import Predictions, predictions_of, read_predictions
 from scoring.predictions.row_ids import RowIds
@@ -22,6 +23,7 @@ __all__ = [
     "Column",
     "Counts",
     "Limits",
+    "Lists",
     "Predictions",
     "Preview",
     "RowIds",

@@ -3,6 +3,7 @@
 import difflib
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from scoring.errors import PROBLEMS_KEPT
@@ -19,19 +20,26 @@ _SUGGESTED_CLASSES = 1_000
 
 
 class CellError(Exception):
-    """A cell is wrong: a stable code, and what to say after "Line 3, column `p`: "."""
+    """A cell is wrong: a stable code, and what to say after "Line 3, column `p`: ".
 
-    def __init__(self, code: str, message: str) -> None:
+    value: the wrong part, where it isn't the whole cell.
+    """
+
+    def __init__(self, code: str, message: str, value: str | None = None) -> None:
         self.code = code
         self.message = message
+        self.value = value
         super().__init__(code, message)
 
 
-Parser = Callable[[str], float]
+# One value, or the codes of a list.
+Parser = Callable[[str], "float | list[int]"]
 
 
 def parser_of(column: Column) -> Parser:
     """A function from the text of a cell to its value; it raises CellError."""
+    if column.is_list:
+        return list_parser(column)
     if column.kind == "label":
         return label_parser(column)
     return parse_probability if column.kind == "probability" else parse_number
@@ -47,6 +55,34 @@ def label_parser(column: Column) -> Parser:
         if code is None:
             raise _not_a_label(text, column.expected, suggest(text))
         return code
+
+    return parse
+
+
+def list_parser(column: Column) -> Parser:
+    """From labels in one cell to their codes; sets in ascending order, rankings as they are.
+
+    Spaces around labels and separators with nothing between them are passed over.
+    """
+    codes = {label: code for code, label in enumerate(column.classes)}
+    suggest = _suggestions(codes)
+    most = column.most or len(codes)
+
+    def parse(text: str) -> list[int]:
+        parts = (part.strip() for part in text.split(column.separator))
+        labels = [part for part in parts if part]
+        if not labels and column.kind == "ranking":
+            raise CellError("empty_cell", f"the cell is empty; give {column.expected}.")
+        for label in labels:
+            if label not in codes:
+                expected = f"one of {column.choices}"
+                raise _not_a_label(label, expected, suggest(label), value=label)
+        if twice := next((label for label, n in Counter(labels).items() if n > 1), None):
+            raise CellError("duplicate_label", f"{quoted(twice)} is there twice.", value=twice)
+        if len(labels) > most:
+            raise CellError("too_many_labels", f"{len(labels)} labels are more than {most}.")
+        found = [codes[label] for label in labels]
+        return found if column.kind == "ranking" else sorted(found)
 
     return parse
 
@@ -94,11 +130,13 @@ def _not_a_number(text: str) -> CellError:
     return CellError("not_a_number", f"{quoted(text)} is not a number{hint}.")
 
 
-def _not_a_label(text: str, expected: str, meant: str | None) -> CellError:
+def _not_a_label(
+    text: str, expected: str, meant: str | None, value: str | None = None
+) -> CellError:
     if not text.strip():
         return CellError("empty_cell", f"the cell is empty; give {expected}.")
     hint = "." if meant is None else f"; did you mean {quoted(meant)}?"
-    return CellError("unknown_label", f"{quoted(text)} is not {expected}{hint}")
+    return CellError("unknown_label", f"{quoted(text)} is not {expected}{hint}", value)
 
 
 def _suggestions(codes: dict[str, int]) -> Callable[[str], str | None]:

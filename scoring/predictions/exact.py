@@ -4,6 +4,7 @@ Slower than `fast` and the authority: a file that `fast` doesn't take is read he
 found good after all or rejected.
 """
 
+import math
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import Problem
 from scoring.predictions.cells import CellError, Parser, parser_of
+from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems, listed, plural, quoted, shortened
 from scoring.predictions.row_ids import Positions, RowIds
 from scoring.predictions.schema import Column
@@ -29,6 +31,7 @@ class Field:
     """A column to read: its name, where it stands, what its cells mean.
 
     by_value: whether only equal wrong values count as alike (labels), or all of a kind (numbers).
+    is_list: whether a cell holds several labels.
     """
 
     name: str
@@ -37,29 +40,84 @@ class Field:
     expected: str
     dtype: Any
     by_value: bool = False
+    is_list: bool = False
 
     @classmethod
     def of(cls, column: Column, index: int) -> "Field":
-        is_label = column.kind == "label"
-        dtype = np.int32 if is_label else np.float64
-        return cls(column.name, index, parser_of(column), column.expected, dtype, is_label)
+        has_classes = bool(column.classes)
+        dtype = np.int32 if has_classes else np.float64
+        parse, is_list = parser_of(column), column.is_list
+        return cls(column.name, index, parse, column.expected, dtype, has_classes, is_list)
+
+
+class _Numbers:
+    """One value a row."""
+
+    absent = math.nan
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self.append = self._values.append
+
+    def array(self, dtype: Any) -> NDArray[Any]:
+        return np.frombuffer(self._values, np.float64).astype(dtype)
+
+
+class _Codes:
+    """A list of codes a row."""
+
+    absent = ()
+
+    def __init__(self) -> None:
+        self._codes, self._lengths = array("i"), array("i")
+
+    def append(self, codes: Sequence[int]) -> None:
+        self._codes.extend(codes)
+        self._lengths.append(len(codes))
+
+    def array(self, dtype: Any) -> Lists:
+        lengths = np.frombuffer(self._lengths, np.int32)
+        return Lists.of_lengths(lengths, np.frombuffer(self._codes, np.int32).copy())
+
+
+class Texts:
+    """Many short texts in little memory."""
+
+    def __init__(self) -> None:
+        self._characters, self._ends = bytearray(), array("i", [0])
+
+    def append(self, text: str) -> None:
+        self._characters += text.encode()
+        self._ends.append(len(self._characters))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, row: int) -> str:
+        return self._characters[self._ends[row] : self._ends[row + 1]].decode()
+
+    def array(self) -> pa.StringArray:
+        """The same texts, without a copy: none can be added any more."""
+        buffers = (pa.py_buffer(self._ends), pa.py_buffer(self._characters))
+        return pa.StringArray.from_buffers(len(self), *buffers)
 
 
 @dataclass
 class Table:
-    """The rows of a file, in its order. `values` has an array for each field.
+    """The rows of a file, in its order. `values` has the values of each field.
 
     `ids_of_ragged_rows`: of rows that couldn't be read further, so that they aren't missed too.
     """
 
-    ids: list[str] = field(default_factory=list)
-    lines: "array[int]" = field(default_factory=lambda: array("q"))
-    values: "list[array[float]]" = field(default_factory=list)
+    ids: Texts = field(default_factory=Texts)
+    lines: "array[int]" = field(default_factory=lambda: array("i"))
+    values: "list[_Numbers | _Codes]" = field(default_factory=list)
     ids_of_ragged_rows: list[str] = field(default_factory=list)
 
-    def columns(self, fields: Sequence[Field]) -> dict[str, NDArray[Any]]:
+    def columns(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """Of each field its values: an array, or Lists."""
         return {
-            each.name: np.frombuffer(values, np.float64).astype(each.dtype)
+            each.name: values.array(each.dtype)
             for each, values in zip(fields, self.values, strict=True)
         }
 
@@ -73,8 +131,8 @@ def read_table(
     problems: Problems,
 ) -> Table:
     """Every row, noting what is wrong in `problems`; wrong cells are NaN or stay unread."""
-    table = Table(values=[array("d") for _ in fields])
-    checks = list(zip(fields, table.values, strict=True))
+    table = Table(values=[_Codes() if each.is_list else _Numbers() for each in fields])
+    checks: list[Any] = list(zip(fields, table.values, strict=True))
     for count, (line, cells) in enumerate(rows(text, problems), start=1):
         if count > limits.max_rows:
             problems.fail(_too_many_rows(line, limits))
@@ -88,7 +146,7 @@ def read_table(
             try:
                 values.append(each.parse(cells[each.index]))
             except CellError as error:
-                values.append(np.nan)
+                values.append(values.absent)
                 _note(error, each, line, cells[each.index], limits, problems)
     if not table.ids and not table.ids_of_ragged_rows:
         problems.fail(Problem("no_rows", "The file has a header and no rows.", expected="rows"))
@@ -97,7 +155,7 @@ def read_table(
 
 def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> Positions:
     """The row of each id. Notes empty, unknown, doubled and missing ids."""
-    positions = row_ids.positions(pa.array(table.ids, pa.string()))
+    positions = row_ids.positions(table.ids.array())
     ragged = row_ids.positions(pa.array(table.ids_of_ragged_rows, pa.string()))
     _note_unknown(table, positions, row_ids, id_column, problems)
     known = positions[positions >= 0]
@@ -112,7 +170,8 @@ def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> 
 def check_unique(table: Table, id_column: str, problems: Problems) -> None:
     """Notes empty and doubled ids of a sample file, where no id is known yet."""
     first: dict[str, int] = {}
-    for line, text in zip(table.lines, table.ids, strict=True):
+    for row, line in enumerate(table.lines):
+        text = table.ids[row]
         if not text.strip():
             problems.add(_empty_id(line, id_column))
         elif (seen := first.setdefault(text, line)) != line:
@@ -122,9 +181,10 @@ def check_unique(table: Table, id_column: str, problems: Problems) -> None:
 def _note(
     error: CellError, each: Field, line: int, text: str, limits: Limits, problems: Problems
 ) -> None:
-    too_long = len(text) > limits.max_cell_length
+    too_long = len(text) > limits.max_cell_length and not each.is_list
     code = "cell_too_long" if too_long else error.code
-    alike = (each.name, text[:100] if each.by_value else None)
+    value = text if error.value is None else error.value
+    alike = (each.name, value[:100] if each.by_value else None)
     if problems.add_line(code, alike, line):
         return
     says = error.message
@@ -135,7 +195,7 @@ def _note(
         f"Line {line}, column `{each.name}`: {says}",
         line=line,
         column=each.name,
-        value=shortened(text),
+        value=shortened(value),
         expected=each.expected,
     )
     problems.add(problem, alike)
@@ -169,7 +229,7 @@ def _note_unknown(
 ) -> None:
     nearest: Callable[[str], str | None] | None = row_ids.nearest
     for row in np.flatnonzero(positions < 0):
-        text, line = table.ids[row], table.lines[row]
+        text, line = table.ids[int(row)], table.lines[row]
         if not text.strip():
             problems.add(_empty_id(line, id_column))
             continue

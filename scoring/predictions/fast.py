@@ -4,7 +4,7 @@ Whatever is unusual gives None and is left to `exact`. What is taken here, `exac
 with the same values; the tests hold them against each other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from scoring.predictions.lists import Lists
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Column, Schema
 
-Columns = dict[str, NDArray[Any]]
+Columns = dict[str, Any]
 
-_PART = 1 << 20
 _QUOTE = ord('"')
 _DELIMITERS = np.zeros(256, dtype=np.bool_)
 _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
@@ -53,11 +53,16 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
         return None
 
 
-def aligned(columns: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]) -> Columns:
+def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
     """The columns in the order that `rows` gives: the row of each value."""
-    ordered = {name: np.empty_like(values) for name, values in columns.items()}
-    for name, values in columns.items():
-        ordered[name][rows] = values
+    return {name: _aligned(values, rows) for name, values in columns.items()}
+
+
+def _aligned(values: Any, rows: NDArray[Any]) -> Any:
+    if isinstance(values, Lists):
+        return values[_aligned(np.arange(len(rows)), rows)]
+    ordered = np.empty_like(values)
+    ordered[rows] = values
     return ordered
 
 
@@ -84,7 +89,7 @@ def _types(schema: Schema) -> dict[str, pa.DataType]:
 
 
 def _type(column: Column) -> pa.DataType:
-    return pa.string() if column.kind == "label" else pa.float64()
+    return pa.string() if column.classes else pa.float64()
 
 
 def _quotes_are_plain(text: bytes) -> bool:
@@ -92,24 +97,10 @@ def _quotes_are_plain(text: bytes) -> bool:
 
     Of other quotes the readers have different opinions.
     """
-    return all(_are_plain(part) for part in _overlapping(text))
-
-
-def _overlapping(text: bytes) -> Iterator[bytes]:
-    """The text in parts, each with the character before and after it, or a line end.
-
-    In one piece a text of nothing but quotes would need twenty times its size.
-    """
-    for start in range(0, len(text), _PART):
-        end = start + _PART
-        before = text[start - 1 : start] if start else b"\n"
-        yield before + text[start:end] + (text[end : end + 1] or b"\n")
-
-
-def _are_plain(part: bytes) -> bool:
-    characters = np.frombuffer(part, np.uint8)
-    at = np.flatnonzero(characters[1:-1] == _QUOTE) + 1
-    before, after = characters[at - 1], characters[at + 1]
+    characters = np.frombuffer(text, np.uint8)
+    padded = np.concatenate(([np.uint8(10)], characters, [np.uint8(10)]))
+    at = np.flatnonzero(padded == _QUOTE)
+    before, after = padded[at - 1], padded[at + 1]
     return bool(np.all(_DELIMITERS[before] | _DELIMITERS[after]) and not np.any(after == _QUOTE))
 
 
@@ -123,7 +114,9 @@ def _decode(table: pa.Table, schema: Schema) -> Columns | None:
     return columns
 
 
-def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | None:
+def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | None:
+    if column.is_list:
+        return _lists(cells, column)
     if column.kind == "label":
         return _codes(cells, column)
     values = np.asarray(cells.to_numpy(), dtype=np.float64)
@@ -135,3 +128,15 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | None:
 def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[np.int32] | None:
     codes = pc.index_in(cells, value_set=pa.array(column.classes, pa.string()))
     return None if codes.null_count else np.asarray(codes.to_numpy(), dtype=np.int32)
+
+
+def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:
+    parts = pc.split_pattern(cells, column.separator).combine_chunks()
+    codes = _codes(pa.chunked_array([parts.flatten()]), column)
+    lengths = np.asarray(pc.list_value_length(parts))
+    if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):
+        return None
+    lists = Lists.of_lengths(lengths, codes)
+    if lists.has_duplicates(len(column.classes)):
+        return None
+    return lists if column.kind == "ranking" else lists.ascending(len(column.classes))

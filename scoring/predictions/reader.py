@@ -1,7 +1,7 @@
 """From the bytes of a prediction file to arrays aligned with the row ids."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,28 +11,27 @@ from scoring.errors import PredictionError
 from scoring.predictions import exact, fast
 from scoring.predictions.exact import Field
 from scoring.predictions.header import match_header
+from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
 from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header
 
-# Rows beyond twice the expected ones that are still read, so that a short file is explained too.
-SPARE_ROWS = 1_000
-
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """A participant's predictions in the order of the row ids.
 
-    columns: label -> int32 codes into the classes; probability and number -> float64. Read-only.
+    columns: label -> int32 codes into the classes; probability and number -> float64; labels and
+        ranking -> Lists of codes. Read-only.
     digest: SHA-256, hex, of the canonical form: equal for equal predictions whatever the order of
         rows and columns, the quoting, the line ends or the notation of numbers.
     row_ids_digest: the digest of the row ids that they are aligned with.
     """
 
     schema: Schema
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, Any]
     digest: str
     rows: int
     row_ids_digest: str
@@ -44,17 +43,14 @@ def read_predictions(
     """Parses, validates and aligns a prediction file: CSV in UTF-8, also in gzip.
 
     Raises PredictionError, and nothing else, for any bytes that aren't one row of good values for
-    each row id. A file with more than twice as many rows is refused where they begin: it would
-    keep a worker busy and say nothing that the first ones don't.
+    each row id.
     """
-    most_rows = min(limits.max_rows, 2 * len(row_ids) + SPARE_ROWS)
-    limits = replace(limits, max_rows=most_rows)
     problems = Problems(PredictionError)
     text = read_text(source, limits, problems)
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     columns = None
-    if len(row_ids) <= most_rows and max(text.count(b"\n"), text.count(b"\r")) <= most_rows:
+    if len(row_ids) <= limits.max_rows:
         columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
     if columns is None:
         fields = [Field.of(column, places[column.name]) for column in schema.columns]
@@ -62,9 +58,7 @@ def read_predictions(
     return predictions_of(columns, schema, row_ids)
 
 
-def predictions_of(
-    columns: dict[str, NDArray[Any]], schema: Schema, row_ids: RowIds
-) -> Predictions:
+def predictions_of(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> Predictions:
     """Predictions from aligned, valid arrays; they become read-only."""
     for values in columns.values():
         values.setflags(write=False)
@@ -80,7 +74,7 @@ def _read_exactly(
     row_ids: RowIds,
     limits: Limits,
     problems: Problems,
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Any]:
     check_utf8(text, problems)
     id_index = header.cells.index(schema.id_column)
     table = exact.read_table(text, id_index, len(header.cells), fields, limits, problems)
@@ -89,16 +83,19 @@ def _read_exactly(
     return fast.aligned(table.columns(fields), positions)
 
 
-def _digest(columns: dict[str, NDArray[Any]], schema: Schema, row_ids: RowIds) -> str:
+def _digest(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> str:
     digest = hashlib.sha256(b"holdfast predictions 1\0")
     for part in (schema.canonical, row_ids.digest.encode()):
         digest.update(len(part).to_bytes(8, "little") + part)
     for column in schema.columns:
-        digest.update(_canonical(columns[column.name]))
+        for values in _canonical(columns[column.name]):
+            digest.update(values.data)
     return digest.hexdigest()
 
 
-def _canonical(values: NDArray[Any]) -> bytes:
+def _canonical(values: "NDArray[Any] | Lists") -> list[NDArray[Any]]:
+    if isinstance(values, Lists):
+        return [values.offsets.astype("<i8", copy=False), values.codes.astype("<i4", copy=False)]
     if values.dtype == np.int32:
-        return values.astype("<i4").tobytes()
-    return (values + 0.0).astype("<f8").tobytes()  # -0.0 + 0.0 is 0.0
+        return [values.astype("<i4", copy=False)]
+    return [(values + 0.0).astype("<f8", copy=False)]  # -0.0 + 0.0 is 0.0

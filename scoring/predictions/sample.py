@@ -46,7 +46,7 @@ def read_row_ids(source: Source, schema: Schema, limits: Limits = DEFAULT_LIMITS
     )
     exact.check_unique(table, schema.id_column, problems)
     problems.raise_any()
-    return RowIds(table.ids)
+    return RowIds(table.ids.array())
 
 
 def preview(source: Source, schema: Schema, n: int = 5, limits: Limits = DEFAULT_LIMITS) -> Preview:

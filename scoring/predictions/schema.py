@@ -15,6 +15,8 @@ WITH_CLASSES = ("label", *LISTS)
 
 # Columns of a solution file that say which split a row is in (Kaggle's name, and a common one).
 USAGE_NAMES = ("usage", "split")
+# And columns that say how much a row counts, unless they are to be predicted.
+WEIGHT_NAMES = ("weight", "weights", "sample_weight")
 
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000
@@ -61,18 +63,15 @@ class Column:
     def expected(self) -> str:
         """What a cell has to be, as a phrase."""
         if self.kind == "label":
-            return f"one of {self._classes_in_short()}"
+            return f"one of {self.choices}"
         if self.is_list:
-            return f"{self._how_many()} separated by {_SEPARATORS[self.separator]}"
+            number = "any number" if self.kind == "labels" else f"1 to {self.most}"
+            return f"{number} of {self.choices}, with {_SEPARATORS[self.separator]} between"
         return "a number from 0 to 1" if self.kind == "probability" else "a finite number"
 
-    def _how_many(self) -> str:
-        classes = self._classes_in_short()
-        if self.kind == "labels":
-            return f"any of {classes}"
-        return f"1 to {self.most} of {classes}, the best first,"
-
-    def _classes_in_short(self) -> str:
+    @property
+    def choices(self) -> str:
+        """The classes, cut short where there are many."""
         first, last = self.classes[0], self.classes[-1]
         if len(self.classes) > 2 and _is_run_of_integers(self.classes):
             return f"{first}-{last}"

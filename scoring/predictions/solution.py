@@ -1,8 +1,8 @@
 """The organizer's solution: the labels of every row and which split it is in."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, Problem, SolutionError
 from scoring.predictions import exact, fast
-from scoring.predictions.cells import CellError, Parser
+from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field, Table
 from scoring.predictions.header import match_header
+from scoring.predictions.lists import Lists
 from scoring.predictions.packing import Damaged, pack, unpack
 from scoring.predictions.problems import Problems, quoted
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.schema import USAGE_NAMES, Column, Schema
+from scoring.predictions.schema import USAGE_NAMES, WEIGHT_NAMES, Column, Schema
 from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
-from scoring.predictions.tokens import read_header
+from scoring.predictions.tokens import Header, read_header
 
+_EXPECTED_WEIGHT = "a number from 0"
 _EXPECTED_USAGE = "Public, Private, Final or Ignored"
 _FORMAT = "holdfast solution 1"
 
@@ -48,22 +50,26 @@ class Counts:
 class Solution:
     """Labels in the order of the row ids, encoded like predictions; arrays are read-only.
 
-    columns: label -> int32 codes; probability -> what happened (0 or 1); number -> float64. The
-        labels of ignored rows may be absent: code -1, NaN.
+    columns: label -> int32 codes; probability -> what happened (0 or 1); number -> float64; labels
+        -> Lists; ranking -> Lists of the relevant labels. The labels of ignored rows may be
+        absent: code -1, NaN, an empty list.
     usage: int8, of each row a `Usage`.
     row_ids_digest: the digest of the row ids that it is aligned with.
+    weights: float64, finite, not negative, not all 0 in a split, 0 in ignored rows; None if none.
 
     It shows no labels, and can't be pickled or copied; `to_bytes` is for the vault alone.
     """
 
     schema: Schema
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, Any]
     usage: NDArray[np.int8]
     row_ids_digest: str
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for values in (*self.columns.values(), self.usage):
-            values.setflags(write=False)
+        for values in (*self.columns.values(), self.usage, self.weights):
+            if values is not None:
+                values.setflags(write=False)
 
     def __repr__(self) -> str:
         return "<Solution: not shown>"
@@ -90,7 +96,12 @@ class Solution:
             "usage": self.usage,
         }
         for position, column in enumerate(self.schema.columns):
-            arrays[f"column{position}"] = self.columns[column.name]
+            values = self.columns[column.name]
+            if isinstance(values, Lists):
+                arrays[f"offsets{position}"], values = values.offsets, values.codes
+            arrays[f"column{position}"] = values
+        if self.weights is not None:
+            arrays["weights"] = self.weights
         return pack(arrays)
 
     @classmethod
@@ -110,18 +121,22 @@ def read_solution(
     """Parses, validates and aligns a solution file: the schema's columns and `Usage`.
 
     The split is in a column `Usage` (or `split`), in any case, and says Public, Private, Final or
-    Ignored, in any case; without one all rows are private. Raises SolutionError.
+    Ignored, in any case; without one all rows are private. A column `Weight` (or `sample_weight`)
+    that isn't to be predicted has the weights of the rows. Raises SolutionError.
     """
     problems = Problems(SolutionError)
     text = read_text(source, limits, problems)
     header = read_header(text, problems)
-    usage = next((cell for cell in header.cells if cell.strip().casefold() in USAGE_NAMES), None)
-    expected = schema.header if usage is None else (*schema.header, usage)
-    places = match_header(header, expected, limits, problems)
+    usage = _named(header, USAGE_NAMES)
+    weight = None if _has_weight(schema) else _named(header, WEIGHT_NAMES)
+    others = [name for name in (usage, weight) if name is not None]
+    places = match_header(header, (*schema.header, *others), limits, problems)
     check_utf8(text, problems)
     fields = [_field(column, places[column.name]) for column in schema.columns]
     if usage is not None:
         fields.append(Field(usage, places[usage], _parse_usage, _EXPECTED_USAGE, np.int8, True))
+    if weight is not None:
+        fields.append(Field(weight, places[weight], _parse_weight, _EXPECTED_WEIGHT, np.float64))
     table = exact.read_table(
         text, places[schema.id_column], len(header.cells), fields, limits, problems
     )
@@ -129,21 +144,45 @@ def read_solution(
     problems.raise_any()
     columns = table.columns(fields)
     splits = _splits(columns.pop(usage) if usage else None, len(row_ids))
-    _check_absent(table, fields, splits, problems)
+    _check_absent(table, fields, columns, schema, splits, problems)
     problems.raise_any()
     ordered = fast.aligned({**columns, "": splits}, positions)
-    return Solution(schema, ordered, ordered.pop(""), row_ids.digest)
+    splits, weights = ordered.pop(""), ordered.pop(weight) if weight else None
+    if weights is not None:
+        _check_weights(weights, splits, problems)
+        weights = np.where(splits == Usage.IGNORED, 0.0, weights)
+    return Solution(schema, ordered, splits, row_ids.digest, weights)
+
+
+def _named(header: Header, names: Sequence[str]) -> str | None:
+    return next((cell for cell in header.cells if cell.strip().casefold() in names), None)
+
+
+def _has_weight(schema: Schema) -> bool:
+    """Whether a column called weight is one to predict."""
+    return any(name.casefold() in WEIGHT_NAMES for name in schema.header)
 
 
 def _field(column: Column, index: int) -> Field:
     """A column whose cells may be empty, for now: they may in ignored rows."""
+    if column.kind == "ranking":  # the solution has the relevant labels, as many as there are
+        column = replace(column, kind="labels", most=None)
     field = Field.of(column, index)
-    absent = -1.0 if column.kind == "label" else np.nan
+    absent: float | list[int] = -1.0 if column.kind == "label" else np.nan
 
-    def parse(text: str, parse: Parser = field.parse) -> float:
-        return parse(text) if text.strip() else absent
+    def parse(text: str) -> float | list[int]:
+        return field.parse(text) if text.strip() else absent
 
-    return Field(field.name, index, parse, field.expected, field.dtype, field.by_value)
+    return field if column.is_list else replace(field, parse=parse)
+
+
+def _parse_weight(text: str) -> float:
+    if not text.strip():
+        return np.nan
+    weight = parse_number(text)
+    if weight < 0:
+        raise CellError("negative_weight", f"{quoted(text)} is below 0; give {_EXPECTED_WEIGHT}.")
+    return weight
 
 
 def _parse_usage(text: str) -> float:
@@ -159,15 +198,19 @@ def _splits(usage: NDArray[np.int8] | None, rows: int) -> NDArray[np.int8]:
 
 
 def _check_absent(
-    table: Table, fields: Sequence[Field], splits: NDArray[np.int8], problems: Problems
+    table: Table,
+    fields: Sequence[Field],
+    columns: Mapping[str, Any],
+    schema: Schema,
+    splits: NDArray[np.int8],
+    problems: Problems,
 ) -> None:
     """Notes rows that are scored and have no label, and a solution that scores no row."""
-    for each, values in zip(fields, table.values, strict=True):
-        if each.parse is _parse_usage:
+    sets = {column.name for column in schema.columns if column.kind == "labels"}
+    for each in fields:
+        if each.name not in columns or each.name in sets:  # a set of labels may have none
             continue
-        numbers = np.frombuffer(values, np.float64)
-        absent = numbers < 0 if each.dtype == np.int32 else np.isnan(numbers)
-        for row in np.flatnonzero(absent & (splits != Usage.IGNORED)):
+        for row in np.flatnonzero(_is_absent(columns[each.name]) & (splits != Usage.IGNORED)):
             problems.add(_absent(table.lines[row], each), alike=each.name)
     if not np.any(splits == Usage.PRIVATE):
         problems.add(
@@ -177,6 +220,31 @@ def _check_absent(
                 expected="at least one Private row",
             )
         )
+
+
+def _is_absent(values: Any) -> NDArray[np.bool_]:
+    absent: NDArray[np.bool_]
+    if isinstance(values, Lists):
+        absent = values.lengths == 0
+    else:
+        absent = values < 0 if values.dtype == np.int32 else np.isnan(values)
+    return absent
+
+
+def _check_weights(
+    weights: NDArray[np.float64], splits: NDArray[np.int8], problems: Problems
+) -> None:
+    for usage in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
+        rows = splits == usage
+        if np.any(rows) and not np.any(weights[rows] > 0):
+            name = usage.name.title()
+            problems.fail(
+                Problem(
+                    "no_weight",
+                    f"All {name} rows have the weight 0.",
+                    expected="a row with a weight above 0",
+                )
+            )
 
 
 def _absent(line: int, each: Field) -> Problem:
@@ -198,14 +266,42 @@ def _unpacked(data: bytes) -> Solution:
         raise Damaged("another format")
     schema, digest, usage = Schema.from_json(meta["schema"]), meta["row_ids"], arrays.pop("usage")
     columns = {
-        column.name: _checked(arrays.pop(f"column{position}"), column, usage)
+        column.name: _stored(arrays, position, column, usage)
         for position, column in enumerate(schema.columns)
     }
+    weights = arrays.pop("weights", None)
     if arrays or not isinstance(digest, str) or usage.dtype != np.int8 or not len(usage):
         raise Damaged("other arrays than expected")
     if usage.min() < 0 or usage.max() >= len(Usage):
         raise Damaged("an unknown usage")
-    return Solution(schema, columns, usage, digest)
+    if weights is not None:
+        _check_stored_weights(weights, usage)
+    return Solution(schema, columns, usage, digest, weights)
+
+
+def _stored(
+    arrays: dict[str, NDArray[Any]], position: int, column: Column, usage: NDArray[Any]
+) -> "NDArray[Any] | Lists":
+    values = arrays.pop(f"column{position}")
+    if not column.is_list:
+        return _checked(values, column, usage)
+    lists = Lists(arrays.pop(f"offsets{position}"), values)
+    if lists.offsets.dtype != np.int64 or values.dtype != np.int32 or len(lists) != len(usage):
+        raise Damaged("lists of another type or length")
+    if lists.offsets[0] != 0 or lists.offsets[-1] != len(values) or np.any(lists.lengths < 0):
+        raise Damaged("offsets that don't fit the codes")
+    if values.min(initial=0) < 0 or values.max(initial=0) >= len(column.classes):
+        raise Damaged("a label that the schema doesn't have")
+    if lists.has_duplicates(len(column.classes)):
+        raise Damaged("a label twice in a row")
+    return lists
+
+
+def _check_stored_weights(weights: NDArray[Any], usage: NDArray[Any]) -> None:
+    if weights.dtype != np.float64 or weights.shape != usage.shape:
+        raise Damaged("weights of another type or length")
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise Damaged("an impossible weight")
 
 
 def _checked(values: NDArray[Any], column: Column, usage: NDArray[Any]) -> NDArray[Any]:
