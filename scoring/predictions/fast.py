@@ -4,7 +4,7 @@ Whatever is unusual gives None and is left to `exact`. What is taken here, `exac
 with the same values; the tests hold them against each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from scoring.predictions.schema import Column, Schema
 
 Columns = dict[str, Any]
 
+_PART = 1 << 20
 _QUOTE = ord('"')
 _DELIMITERS = np.zeros(256, dtype=np.bool_)
 _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
@@ -97,10 +98,24 @@ def _quotes_are_plain(text: bytes) -> bool:
 
     Of other quotes the readers have different opinions.
     """
-    characters = np.frombuffer(text, np.uint8)
-    padded = np.concatenate(([np.uint8(10)], characters, [np.uint8(10)]))
-    at = np.flatnonzero(padded == _QUOTE)
-    before, after = padded[at - 1], padded[at + 1]
+    return all(_are_plain(part) for part in _overlapping(text))
+
+
+def _overlapping(text: bytes) -> Iterator[bytes]:
+    """The text in parts, each with the character before and after it, or a line end.
+
+    In one piece a text of nothing but quotes would need twenty times its size.
+    """
+    for start in range(0, len(text), _PART):
+        end = start + _PART
+        before = text[start - 1 : start] if start else b"\n"
+        yield before + text[start:end] + (text[end : end + 1] or b"\n")
+
+
+def _are_plain(part: bytes) -> bool:
+    characters = np.frombuffer(part, np.uint8)
+    at = np.flatnonzero(characters[1:-1] == _QUOTE) + 1
+    before, after = characters[at - 1], characters[at + 1]
     return bool(np.all(_DELIMITERS[before] | _DELIMITERS[after]) and not np.any(after == _QUOTE))
 
 

@@ -1,7 +1,7 @@
 """From the bytes of a prediction file to arrays aligned with the row ids."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
 from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header
+
+# Rows beyond twice the expected ones that are still read, so that a short file is explained too.
+SPARE_ROWS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +46,17 @@ def read_predictions(
     """Parses, validates and aligns a prediction file: CSV in UTF-8, also in gzip.
 
     Raises PredictionError, and nothing else, for any bytes that aren't one row of good values for
-    each row id.
+    each row id. A file with more than twice as many rows is refused where they begin: it would
+    keep a worker busy and say nothing that the first ones don't.
     """
+    most_rows = min(limits.max_rows, 2 * len(row_ids) + SPARE_ROWS)
+    limits = replace(limits, max_rows=most_rows)
     problems = Problems(PredictionError)
     text = read_text(source, limits, problems)
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     columns = None
-    if len(row_ids) <= limits.max_rows:
+    if len(row_ids) <= most_rows and max(text.count(b"\n"), text.count(b"\r")) <= most_rows:
         columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
     if columns is None:
         fields = [Field.of(column, places[column.name]) for column in schema.columns]

@@ -11,6 +11,7 @@ from scoring.predictions.source import check_utf8
 
 # Far longer than any row that the limits allow, far shorter than what would fill the memory.
 MAX_LINE_LENGTH = 1 << 22
+MAX_BLANK_LINES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def _records(
     lines: Iterator[str], problems: Problems, consumed: list[str] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines if consumed is None else _recorded(lines, consumed), strict=True)
+    blank = 0
     while True:
         line = reader.line_num + 1
         try:
@@ -76,6 +78,8 @@ def _records(
             return
         if cells:
             yield line, cells
+        elif (blank := blank + 1) > MAX_BLANK_LINES:
+            problems.fail(_too_many_blank_lines(line))
 
 
 def _recorded(lines: Iterator[str], into: list[str]) -> Iterator[str]:
@@ -93,4 +97,13 @@ def _broken_quotes(line: int) -> Problem:
         'quote. Double the quotes inside a cell ("") or leave them out.',
         line=line,
         expected="matching quotes",
+    )
+
+
+def _too_many_blank_lines(line: int) -> Problem:
+    return Problem(
+        "too_many_rows",
+        f"Line {line}: there are more than {MAX_BLANK_LINES} blank lines, which is the limit.",
+        line=line,
+        expected="rows",
     )
