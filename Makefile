@@ -77,18 +77,18 @@ $(BIN)/python:
 # The second lock contains the first, so whoever has the second needs no more.
 $(RUNTIME): | $(BIN)/python
 	@if [ -e $(DEV) ]; then :; else echo "Installing requirements.txt (first start and changed requirements only)"; \
-	  $(PIP) install --quiet --require-hashes -r requirements.txt; fi
+	  $(PIP) install -qq --require-hashes -r requirements.txt; fi
 	@rm -f $(VENV)/.runtime-*
 	@touch $@
 
 $(DEV): | $(BIN)/python
 	@echo "Installing requirements-dev.txt (first time and changed requirements only)"
-	@$(PIP) install --quiet --require-hashes -r requirements-dev.txt
+	@$(PIP) install -qq --require-hashes -r requirements-dev.txt
 	@rm -f $(VENV)/.dev-* $(VENV)/.runtime-*
 	@touch $@ $(RUNTIME)
 
 # The project itself, editable: the `holdfast` command lands in .venv/bin.
 $(PROJECT): | $(BIN)/python
-	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) install -qq --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.project-*
 	@touch $@
