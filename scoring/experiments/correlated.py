@@ -200,7 +200,7 @@ def _coverage(setting: Grouped, generator: np.random.Generator) -> tuple[int, in
 
 def _ladder_table(outcomes: list[Outcome], scores: int) -> Table:
     return Table(
-        "First answers of our Ladder: 1 - confidence leaves this share of them for wrong certificates",
+        "First answers of our Ladder: how many certificates are wrong, and how many may be",
         ("what the certificate counts", "first answers", "wrong", "share", "allowed"),
         tuple(
             (name, scores, broken, broken / scores, FIRST_ANSWER)

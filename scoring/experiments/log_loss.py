@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from scoring.experiments.boards import PLAIN_BOARDS, MechanismBoard, PlainBoard
 from scoring.experiments.results import Colour, Panel, Result, Samples, Series, Table, compare
 from scoring.measurement import Mean
-from scoring.metrics import get
 
 ROWS: Final = 198  # as many labels as were decoded in a contest of 2017
 SUBMISSIONS: Final = 40
 LARGEST: Final = 34.5  # log-odds of a probability of 1 - 1e-15
 PRECISION: Final = {None: 1e-12, 5: 1e-5, 2: 1e-2}  # of what a plain board shows
 RESOLUTION: Final = 10**6
+FIRST_ANSWER_NOTE: Final = (
+    "The Ladder answers once, with one of 51 values; that can tell one label where the loss lies "
+    "between two steps. Nothing else follows."
+)
 MOST: Final = 40  # digits a submission: doubles have 52, sums lose some
 
 Labels = NDArray[np.int8]
@@ -88,6 +91,8 @@ def ask_plain(board: PlainBoard) -> Ask:
 
 def ask_mechanism(mechanism: str, raw: dict[str, object], generator: np.random.Generator) -> Ask:
     """Our clipped metric, in exact units, behind a mechanism; the reference says nothing."""
+    from scoring.metrics import get  # brings the readers of files with it, which nothing else needs
+
     metric = get("log_loss")
     params = metric.parse({})
     board = MechanismBoard(mechanism, raw, generator)
@@ -136,6 +141,7 @@ def run(runs: int, seed: int, rows: int = ROWS) -> Result:
         ),
         (_table(outcomes, asked),),
         (_panel(outcomes),),
+        (FIRST_ANSWER_NOTE,),
     )
 
 
