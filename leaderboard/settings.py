@@ -37,6 +37,10 @@ ALLOWED_HOSTS: list[str] = env.list(
     "ALLOWED_HOSTS", [urlsplit(SITE_URL).hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]
 )
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
+BEHIND_PROXY: bool = env.bool("BEHIND_PROXY", False)
+# Behind a proxy all requests come from one address: limits count the one that it forwards.
+NUM_PROXIES: int = env.int("NUM_PROXIES", int(BEHIND_PROXY), validate=validate.Range(min=0))
+ALLAUTH_TRUSTED_PROXY_COUNT = NUM_PROXIES
 
 INSTALLED_APPS = [
     "leaderboard.apps.LeaderboardConfig",
@@ -60,6 +64,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "leaderboard.addresses.NulMiddleware",
     "leaderboard.uploads.UploadLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -179,6 +184,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+ACCOUNT_FORMS = {"add_email": "leaderboard.web.forms.AddEmailForm"}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION: str = env.str(
@@ -218,7 +224,7 @@ REST_FRAMEWORK = {
         "login_address": env.str("THROTTLE_LOGIN_ADDRESS", "60/min"),
         "upload": env.str("THROTTLE_UPLOAD", "60/min"),
     },
-    "NUM_PROXIES": env.int("NUM_PROXIES", 0),
+    "NUM_PROXIES": NUM_PROXIES,
 }
 TOKEN_DAYS: int = env.int("TOKEN_DAYS", 90, validate=validate.Range(min=1))
 # The prefix lets secret scanners find a token that was published by mistake.
@@ -268,7 +274,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": max(60, 2 * LEASE_SECONDS),
     "socket_connect_timeout": 1,
 }
-CELERY_BEAT_SCHEDULE = {"sweep": {"task": "leaderboard.tasks.sweep", "schedule": SWEEP_SECONDS}}
+# One sweep does what several would: those that no worker took in time are dropped, not piled up.
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "leaderboard.tasks.sweep",
+        "schedule": SWEEP_SECONDS,
+        "options": {"expires": 60 + SWEEP_SECONDS},
+    }
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_TIMEZONE = "UTC"
 
@@ -280,7 +293,7 @@ SECURE_SSL_REDIRECT = SECURE
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
-if env.bool("BEHIND_PROXY", False):
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -21,7 +21,7 @@ class UsernamesField(forms.Field):
         return value
 
     def to_python(self, value: str | None) -> list[User]:
-        names = dict.fromkeys(re.split(r"[\s,;]+", (value or "").strip().lower()))
+        names = dict.fromkeys(re.split(r"[\s,;\0]+", (value or "").strip().lower()))
         names.pop("", None)
         lowered = User.objects.annotate(lowered=Lower("username"))
         found = {user.username.lower(): user for user in lowered.filter(lowered__in=names)}

@@ -16,7 +16,7 @@ class LoginThrottle(SimpleRateThrottle):
         name = request.data.get("username") if isinstance(request.data, dict) else None
         if not isinstance(name, str) or not name:
             return None
-        ident = hashlib.sha256(name.strip().casefold().encode()).hexdigest()
+        ident = hashlib.sha256(name.strip().casefold().encode(errors="replace")).hexdigest()
         return self.cache_format % {"scope": self.scope, "ident": ident}
 
 

@@ -1,10 +1,28 @@
 """Forms of the pages. They check shape only; the pipeline decides and its refusals are shown."""
 
+from allauth.account import forms as account_forms
 from django import forms
+from django.conf import settings
 
 from leaderboard.errors import Refused
+from leaderboard.models import User
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
 from leaderboard.pipeline.membership import TEAM_NAME_LENGTH
+
+
+class AddEmailForm(account_forms.AddEmailForm):  # type: ignore[misc]  # allauth ships no types
+    """One more address for an account.
+
+    Where addresses need no confirmation, an unconfirmed one can become the account's own. Another
+    account's is refused then, as it is at signing up.
+    """
+
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        others = User.objects.filter(email__iexact=email).exclude(pk=self.user.pk)
+        if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory" and others.exists():
+            raise forms.ValidationError("Another account has this address.")
+        return email
 
 
 class AcceptRulesForm(forms.Form):

@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from allauth.account.adapter import get_adapter
 from django.core.mail import EmailMessage
 from django.db import connection
+from django.test import RequestFactory, override_settings
 from knox.models import AuthToken
 
 from leaderboard.models import User
@@ -122,3 +124,19 @@ def test_opening_an_address_neither_makes_nor_revokes_a_token(world: World) -> N
     key = AuthToken.objects.get().token_key
     assert alice.get(f"/account/tokens/{key}/revoke/").status_code == 405
     assert AuthToken.objects.count() == 1
+
+
+def test_another_accounts_address_can_not_be_added(world: World) -> None:
+    client = browser(world.bob)
+    address = {"email": "Alice@example.org"}
+    response = client.post("/account/email/", address | {"action_add": ""})
+    assert "Another account has this address." in text(response)
+    assert client.post("/account/email/", address | {"action_primary": ""}).status_code == 302
+    assert User.objects.get(username="bob").email == "bob@example.org"
+
+
+def test_limits_count_the_address_that_the_proxy_saw(rf: RequestFactory) -> None:
+    request = rf.get("/", HTTP_X_FORWARDED_FOR="6.6.6.6, 192.0.2.7")
+    assert get_adapter().get_client_ip(request) == "127.0.0.1"
+    with override_settings(ALLAUTH_TRUSTED_PROXY_COUNT=1):
+        assert get_adapter().get_client_ip(request) == "192.0.2.7"

@@ -45,3 +45,16 @@ def test_a_failure_has_a_page_that_needs_nothing_else(rf: RequestFactory) -> Non
 
 def test_too_many_requests_have_a_page() -> None:
     assert "Wait a minute" in render_to_string("429.html")
+
+
+@pytest.mark.parametrize("path", ["/c/digits/leaderboard/?team=%00", "/c/digits/data/a%00b"])
+def test_an_address_with_a_nul_is_refused(world: World, path: str) -> None:
+    response = Client().get(path)
+    assert response.status_code == 400
+    assert "This request can’t be read" in text(response)
+
+
+def test_an_api_address_with_a_nul_is_a_problem(world: World) -> None:
+    response = Client().get("/api/v1/competitions/digits/files/a%00b/")
+    assert (response.status_code, response.json()["code"]) == (400, "malformed")
+    assert response["Content-Type"] == "application/problem+json"
