@@ -9,6 +9,7 @@ Parsing sees ids and the declared columns, never labels: nothing in a message de
 the split that a row is in. `REJECTIONS` lists every code.
 """
 
+from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import REJECTIONS
 from scoring.predictions.reader import Predictions, predictions_of, read_predictions
@@ -16,7 +17,6 @@ from scoring.predictions.row_ids import RowIds
 from scoring.predictions.sample import Preview, infer_schema, preview, read_row_ids
 from scoring.predictions.schema import Column, Schema
 from scoring.predictions.solution import Counts, Solution, Usage, read_solution
-from scoring.predictions.source import Limits
 
 __all__ = [
     "REJECTIONS",

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from scoring.errors import Problem
 from scoring.predictions.cells import CellError, Parser, parser_of
+from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems, listed, plural, quoted, shortened
 from scoring.predictions.row_ids import Positions, RowIds
 from scoring.predictions.schema import Column
-from scoring.predictions.source import Limits
 from scoring.predictions.tokens import rows
 
 _IDS_SHOWN = 5

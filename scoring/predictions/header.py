@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from scoring.errors import Problem
+from scoring.predictions.limits import Limits
 from scoring.predictions.problems import Problems, listed, plural, quoted, shortened
-from scoring.predictions.source import Limits
 from scoring.predictions.tokens import Header
 
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}

@@ -11,11 +11,12 @@ from scoring.errors import PredictionError
 from scoring.predictions import exact, fast
 from scoring.predictions.exact import Field
 from scoring.predictions.header import match_header
+from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
-from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
+from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header
 
 # Rows beyond twice the expected ones that are still read, so that a short file is explained too.
@@ -43,7 +44,7 @@ class Predictions:
 def read_predictions(
     source: Source, schema: Schema, row_ids: RowIds, limits: Limits = DEFAULT_LIMITS
 ) -> Predictions:
-    """Parses, validates and aligns a prediction file: CSV in UTF-8, also in gzip.
+    """Parses, validates and aligns a prediction file: CSV in UTF-8, also packed, or Parquet.
 
     Raises PredictionError, and nothing else, for any bytes that aren't one row of good values for
     each row id. A file with more than twice as many rows is refused where they begin: it would
@@ -52,7 +53,7 @@ def read_predictions(
     most_rows = min(limits.max_rows, 2 * len(row_ids) + SPARE_ROWS)
     limits = replace(limits, max_rows=most_rows)
     problems = Problems(PredictionError)
-    text = read_text(source, limits, problems)
+    text = read_text(source, limits, problems, schema.separators)
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     columns = None

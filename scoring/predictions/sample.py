@@ -1,6 +1,6 @@
 """What the sample submission tells: the row ids, the schema it suggests, its first rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -9,10 +9,11 @@ from scoring.predictions import exact, fast
 from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field
 from scoring.predictions.header import match_header
+from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Column, Schema
-from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
+from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header, rows
 
 _MOST_CLASSES_GUESSED = 200
@@ -33,7 +34,7 @@ def read_row_ids(source: Source, schema: Schema, limits: Limits = DEFAULT_LIMITS
     SolutionError.
     """
     problems = Problems(SolutionError)
-    text = read_text(source, limits, problems)
+    text = read_text(source, limits, problems, schema.separators)
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     row_ids = fast.read_ids(text, header.end, header.cells, schema)
@@ -55,7 +56,7 @@ def preview(source: Source, schema: Schema, n: int = 5, limits: Limits = DEFAULT
     Raises SolutionError.
     """
     problems = Problems(SolutionError)
-    text, header = _opened(source, limits, problems)
+    text, header = _opened(source, limits, problems, schema.separators)
     places = match_header(header, schema.header, limits, problems)
     first = tuple(
         tuple(cells[places[name]] for name in schema.header)
@@ -94,8 +95,13 @@ def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
     return _proposed(header, seen, problems)
 
 
-def _opened(source: Source, limits: Limits, problems: Problems) -> tuple[bytes, Header]:
-    text = read_text(source, limits, problems)
+def _opened(
+    source: Source,
+    limits: Limits,
+    problems: Problems,
+    separators: Mapping[str, str] | None = None,
+) -> tuple[bytes, Header]:
+    text = read_text(source, limits, problems, separators)
     check_utf8(text, problems)
     return text, read_header(text, problems)
 

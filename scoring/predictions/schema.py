@@ -108,6 +108,11 @@ class Schema:
         """The header of a prediction file; participants may order the columns as they like."""
         return (self.id_column, *(column.name for column in self.columns))
 
+    @property
+    def separators(self) -> dict[str, str]:
+        """What stands between the classes of one cell, for each column of lists."""
+        return {column.name: column.separator for column in self.columns if column.is_list}
+
     def to_json(self) -> dict[str, object]:
         return {
             "id_column": self.id_column,

@@ -14,12 +14,13 @@ from scoring.predictions import exact, fast
 from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field, Table
 from scoring.predictions.header import match_header
+from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.packing import Damaged, pack, unpack
 from scoring.predictions.problems import Problems, quoted
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import USAGE_NAMES, WEIGHT_NAMES, Column, Schema
-from scoring.predictions.source import DEFAULT_LIMITS, Limits, Source, check_utf8, read_text
+from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header
 
 _EXPECTED_WEIGHT = "a number from 0"
@@ -125,7 +126,7 @@ def read_solution(
     that isn't to be predicted has the weights of the rows. Raises SolutionError.
     """
     problems = Problems(SolutionError)
-    text = read_text(source, limits, problems)
+    text = read_text(source, limits, problems, schema.separators)
     header = read_header(text, problems)
     usage = _named(header, USAGE_NAMES)
     weight = None if _has_weight(schema) else _named(header, WEIGHT_NAMES)

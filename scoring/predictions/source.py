@@ -1,24 +1,23 @@
 """From whatever was uploaded to the bytes of a UTF-8 text, or the reason why not."""
 
 import codecs
-import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import BinaryIO
 
-from scoring.errors import ParameterError, Problem
+from scoring.errors import Problem
+from scoring.predictions import archives, parquet
+from scoring.predictions.limits import CHUNK, Limits, too_large
 from scoring.predictions.problems import Problems
 
 Source = bytes | bytearray | memoryview | BinaryIO
 
-_CHUNK = 1 << 20
-_GZIP = 31  # zlib's wbits for a gzip header
-
 # What people upload by mistake, by its first bytes.
 _MAGIC = (
-    (b"PAR1", "a Parquet file"),
+    (archives.GZIP, "a gzip file inside another archive"),
+    (archives.ZSTD, "a zstd file inside another archive"),
+    (archives.ZIP, "a zip archive inside another archive"),
     (b"%PDF", "a PDF"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ\x00", "an xz archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
@@ -39,38 +38,21 @@ _MAGIC = (
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How large a file may be.
+def read_text(
+    source: Source,
+    limits: Limits,
+    problems: Problems,
+    separators: Mapping[str, str] | None = None,
+) -> bytes:
+    """The UTF-8 text of a table, expanded, without byte order mark; Parquet becomes CSV.
 
-    max_bytes: of the upload itself; max_expanded_bytes: of what a gzip upload expands to.
-    max_cell_length: characters; a longer cell is named as such instead of being described.
-    """
-
-    max_bytes: int = 512 * 2**20
-    max_expanded_bytes: int = 1024 * 2**20
-    max_rows: int = 20_000_000
-    max_columns: int = 2_000
-    max_cell_length: int = 1_000
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if type(value) is not int or value < 1:
-                raise ParameterError(name, "A limit is a whole number, at least 1.")
-
-
-DEFAULT_LIMITS = Limits()
-
-
-def read_text(source: Source, limits: Limits, problems: Problems) -> bytes:
-    """The UTF-8 text of a CSV file, expanded, without byte order mark.
-
+    `separators`: what stands between the items of columns that hold lists, where it isn't a space.
     Whether all of it is UTF-8 is left to the readers, which see every byte anyway; `check_utf8`
     finds the first byte that isn't.
     """
-    data = _read(source, limits, problems)
-    if data[:2] == b"\x1f\x8b":
-        data = _gunzip(data, limits, problems)
+    data = archives.expanded(_read(source, limits, problems), limits, problems)
+    if data.startswith(parquet.MAGIC):
+        data = parquet.as_csv(data, separators or {}, limits, problems)
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data or data.isspace():
         problems.fail(Problem("file_empty", "The file is empty.", expected="a header and rows"))
@@ -111,7 +93,7 @@ def _read(source: Source, limits: Limits, problems: Problems) -> bytes:
     else:
         data = _read_file(source, limits.max_bytes + 1)
     if len(data) > limits.max_bytes:
-        problems.fail(_too_large("The file is", limits.max_bytes))
+        problems.fail(too_large("The file is", limits.max_bytes))
     return data
 
 
@@ -125,63 +107,14 @@ def _read_file(file: BinaryIO, most: int) -> bytes:
     return first if len(parts) == 1 else b"".join(parts)
 
 
-def _gunzip(data: bytes, limits: Limits, problems: Problems) -> bytes:
-    """All members of a gzip file; never expands more than a step beyond the limit."""
-    expanded = bytearray()
-    member = zlib.decompressobj(wbits=_GZIP)
-    for start in range(0, len(data), _CHUNK):
-        pending = data[start : start + _CHUNK]
-        while pending:
-            if member.eof:
-                pending = pending.lstrip(b"\0")  # padding between members is allowed
-                member = zlib.decompressobj(wbits=_GZIP) if pending else member
-                continue
-            pending = _expand(member, pending, expanded, problems)
-            if len(expanded) > limits.max_expanded_bytes:
-                problems.fail(_too_large("The file expands to", limits.max_expanded_bytes))
-    if not member.eof:
-        problems.fail(Problem("gzip_damaged", "The gzip file is cut off.", expected="CSV"))
-    return bytes(expanded)
-
-
-def _expand(member: "zlib._Decompress", data: bytes, into: bytearray, problems: Problems) -> bytes:
-    """Expands a step of `data` and returns what is left of it."""
-    try:
-        into += member.decompress(data, _CHUNK)
-    except zlib.error:
-        problems.fail(Problem("gzip_damaged", "The gzip file is damaged.", expected="CSV"))
-    return member.unused_data if member.eof else member.unconsumed_tail
-
-
-def _too_large(subject: str, limit: int) -> Problem:
-    size = f"{limit / 2**20:.4g} MiB" if limit >= 2**20 else f"{limit} bytes"
-    return Problem(
-        "too_many_bytes",
-        f"{subject} more than {size}, which is the limit.",
-        expected=f"at most {limit} bytes",
-    )
-
-
 def _refuse_other_formats(data: bytes, problems: Problems) -> None:
     if data.startswith(_UTF16):
         problems.fail(_utf16())
-    if (what := _recognised(data)) is not None:
-        problems.fail(
-            Problem(
-                "binary_file",
-                f"This is {what}, not a CSV file. Save the table as CSV (UTF-8).",
-                value=what,
-                expected="a CSV file",
-            )
-        )
+    for magic, what in _MAGIC:
+        if data.startswith(magic):
+            problems.fail(archives.other_format(what))
     if (offset := data.find(b"\0")) >= 0:
         problems.fail(_utf16() if _alternates(data) else _nul(data, offset))
-
-
-def _recognised(data: bytes) -> str | None:
-    if data.startswith(b"PK\x03\x04"):
-        return "an Excel workbook (.xlsx)" if b"xl/" in data else "a zip archive"
-    return next((what for magic, what in _MAGIC if data.startswith(magic)), None)
 
 
 def _alternates(data: bytes) -> bool:
@@ -212,7 +145,7 @@ def _nul(data: bytes, offset: int) -> Problem:
 def _first_wrong_byte(data: bytes) -> int | None:
     start = 0
     while start < len(data):
-        chunk = data[start : start + _CHUNK]
+        chunk = data[start : start + CHUNK]
         try:
             chunk.decode()
         except UnicodeDecodeError as error:

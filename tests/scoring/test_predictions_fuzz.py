@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from scoring.errors import PROBLEMS_KEPT, PredictionError, SolutionError
 from scoring.predictions import (
     REJECTIONS,
+    Column,
     Limits,
     RowIds,
+    Schema,
     Solution,
     infer_schema,
     preview,
@@ -24,7 +26,8 @@ from scoring.predictions import (
     read_row_ids,
     read_solution,
 )
-from tests.scoring.files import GOOD, IDS, ROW_IDS, SCHEMA
+from tests.scoring.files import GOOD, IDS, PRICE, ROW_IDS, SCHEMA
+from tests.scoring.packed import PACKED, in_parquet
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
 LIMITS = Limits(max_bytes=5_000, max_expanded_bytes=20_000, max_rows=100, max_columns=10)
@@ -92,6 +95,59 @@ def test_any_bytes_in_gzip(data: bytes, cut: int) -> None:
     check(packed)
     check(packed[: len(packed) - cut])
     check(packed[:cut] + data + packed[cut:])
+
+
+GOOD_COLUMNS = {
+    name: [row.split(",")[i] for row in GOOD.split()[1:]] for i, name in enumerate(SCHEMA.header)
+}
+PACKED_GOOD = [pack(GOOD.encode()) for pack in PACKED.values()]
+PARQUET = [
+    in_parquet(GOOD_COLUMNS, compression=compression, row_group_size=10)
+    for compression in ("none", "zstd")
+]
+
+
+@given(
+    st.sampled_from(PACKED_GOOD + PARQUET),
+    st.lists(
+        st.tuples(st.integers(0, 3_000), st.integers(0, 4), st.binary(max_size=4)), max_size=4
+    ),
+)
+def test_mutated_archives(data: bytes, edits: list[tuple[int, int, bytes]]) -> None:
+    for place, deleted, added in edits:
+        place %= len(data)
+        data = data[:place] + added + data[place + deleted :]
+    check(data)
+
+
+@given(st.sampled_from(list(PACKED)), st.binary(max_size=200))
+def test_any_bytes_in_archives(name: str, data: bytes) -> None:
+    check(PACKED[name](data))
+
+
+@given(st.sampled_from([b"PAR1", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"]), st.binary(max_size=200))
+def test_any_bytes_after_a_magic(magic: bytes, data: bytes) -> None:
+    check(magic + data + (magic if magic == b"PAR1" else b""))
+
+
+LIST_SCHEMA = Schema(
+    "id",
+    (
+        Column("label", "labels", tuple("0123456789"), ";"),
+        Column("p", "ranking", tuple("0123456789."), most=3),
+        PRICE,
+    ),
+)
+
+
+@given(st.binary(max_size=100), st.integers(0, len(GOOD)), st.integers(0, 100))
+def test_any_bytes_with_lists(data: bytes, place: int, deleted: int) -> None:
+    text = GOOD.encode().replace(b",0.", b",5 ")
+    text = text[:place] + data + text[place + deleted :]
+    try:
+        read_predictions(text, LIST_SCHEMA, ROW_IDS, LIMITS)
+    except PredictionError as error:
+        check_error(error)
 
 
 @given(st.text(max_size=100), st.integers(0, len(GOOD)))

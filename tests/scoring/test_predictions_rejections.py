@@ -33,27 +33,6 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
     "a mark alone": ("\ufeff", "file_empty", None, None, "The file is empty."),
     "blank lines and a mark": ("\ufeff\n\n", "file_empty", None, None, "The file is empty."),
     "header only": (HEADER, "no_rows", None, None, "The file has a header and no rows."),
-    "xlsx": (
-        b"PK\x03\x04\x14\0[Content_Types].xml xl/workbook.xml",
-        "binary_file",
-        None,
-        None,
-        "This is an Excel workbook (.xlsx), not a CSV file. Save the table as CSV (UTF-8).",
-    ),
-    "zip": (
-        b"PK\x03\x04\x14\0a.csv",
-        "binary_file",
-        None,
-        None,
-        "This is a zip archive, not a CSV file. Save the table as CSV (UTF-8).",
-    ),
-    "parquet": (
-        b"PAR1\x15\x04",
-        "binary_file",
-        None,
-        None,
-        "This is a Parquet file, not a CSV file. Save the table as CSV (UTF-8).",
-    ),
     "pdf": (
         b"%PDF-1.7\n",
         "binary_file",
