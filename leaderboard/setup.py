@@ -290,12 +290,13 @@ def _draft(competition: Competition) -> Competition:
             "The competition is open",
             "What the competition asks is fixed while it is open: participants rely on it.",
         )
+    # A file that came in while the opening was taken back may have been scored since.
+    if is_frozen(locked):
+        raise _frozen("competition")
     return locked
 
 
 def _withdraw(draft: Competition) -> bool:
-    if is_frozen(draft):
-        raise _frozen("holdout")
     in_force = draft.holdouts.filter(retired_at__isnull=True)
     return in_force.update(retired_at=timezone.now()) > 0
 

@@ -55,7 +55,9 @@ def submit(
     sha256 = _digest(upload)
     stored = _store(upload, sha256)
     with transaction.atomic(durable=True):
-        Team.objects.select_for_update().get(pk=team.pk)
+        # Read again, because deadline and limits may have changed while the file was stored.
+        teams = Team.objects.select_for_update(of=("self",)).select_related("competition")
+        team = teams.get(pk=team.pk)
         now = timezone.now()
         _check_may_submit(team, user, now)
         submission = Submission.objects.create(

@@ -64,7 +64,8 @@ class SubmitForm(forms.Form):
         label="Message",
         required=False,
         max_length=MESSAGE_LENGTH,
-        help_text="A note for your team: which model, which settings. Others don't see it.",
+        help_text="A note for your team: which model, which settings. Besides your team only the "
+        "organizers see it.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 

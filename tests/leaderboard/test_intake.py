@@ -8,7 +8,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from leaderboard.errors import Refused
-from leaderboard.models import Status, Submission
+from leaderboard.models import Competition, Status, Submission
 from leaderboard.pipeline import intake
 from leaderboard.queries import quota
 from tests.cast import World, predictions, upload
@@ -75,6 +75,16 @@ def test_before_the_opening_it_is_refused(world: World) -> None:
 
 def test_a_draft_takes_nothing(world: World) -> None:
     assert _refusal(world, opened_by_organizer_at=None).code == "competition_not_open"
+
+
+def test_what_changed_while_the_file_was_stored_counts(world: World) -> None:
+    team = world.join(world.alice)
+    assert team.competition.daily_limit > 1  # as it was when the upload began
+    Competition.objects.update(daily_limit=1)
+    world.submit(team)
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert refused.value.code == "daily_limit_reached"
 
 
 def test_too_large_a_file_is_refused(world: World) -> None:

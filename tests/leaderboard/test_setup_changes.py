@@ -48,6 +48,16 @@ def test_a_draft_that_released_something_keeps_its_holdout(change: Change, world
     assert world.digits.metric == "accuracy"
 
 
+def test_a_draft_that_released_something_keeps_its_mechanism(world: World) -> None:
+    world.score(world.join(world.alice))
+    Competition.objects.update(opened_by_organizer_at=None)
+    with pytest.raises(Refused) as refused:
+        setup.change_scoring(
+            world.digits, setup.Scoring("accuracy", {}, "ladder", LADDER | {"steps": "10"})
+        )
+    assert refused.value.code == "frozen"
+
+
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_in_a_draft_the_solution_is_withdrawn_with_what_it_was_checked_against(
     change: Change, world: World
