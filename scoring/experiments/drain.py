@@ -124,7 +124,7 @@ def run(runs: int, seed: int, contest: Contest | None = None) -> Result:
     outcomes = {way: [play(contest, way, generator) for _ in range(runs)] for way in ways}
     return Result(
         "drain",
-        "A memorising team in front of Thresholdout, with and without a share for each team",
+        "A memorising team: one pot of corrections, or a share for each team",
         {
             "runs": runs,
             "seed": seed,

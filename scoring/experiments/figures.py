@@ -29,7 +29,8 @@ COLOURS: Final = {
 
 PANEL_WIDTH: Final = 4.6  # inches
 ONE_PANEL_WIDTH: Final = 6.4
-HEIGHT: Final = 3.9
+HEIGHT: Final = 4.5
+MANY_LINES: Final = 4
 STYLE: Final[dict[Any, Any]] = {
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
@@ -84,12 +85,17 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
-    for series in panel.series:
-        _draw_series(axes, series)
-    axes.legend(loc="best")
+    for place, series in enumerate(panel.series):
+        _draw_series(axes, series, _line_width(place, len(panel.series)))
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.16), ncols=2)
 
 
-def _draw_series(axes: Axes, series: Series) -> None:
+def _line_width(place: int, count: int) -> float:
+    """Of many lines the later are thinner, so that one that lies on another hides nothing."""
+    return 1.8 if count < MANY_LINES else max(1.2, 3.6 - 0.6 * place)
+
+
+def _draw_series(axes: Axes, series: Series, width: float) -> None:
     colour = COLOURS[series.colour]
     x, y = np.asarray(series.x, dtype=float), np.asarray(series.y, dtype=float)
     axes.plot(
@@ -97,7 +103,7 @@ def _draw_series(axes: Axes, series: Series) -> None:
         y,
         color=colour,
         label=series.label,
-        linewidth=1.8,
+        linewidth=width,
         linestyle="none" if series.marks else "--" if series.dashed else "-",
         marker="o" if series.marks else None,
         markersize=4,

@@ -195,7 +195,7 @@ def _table(questions: tuple[int, ...], curves: dict[str, list[float]]) -> Table:
 def _panel(questions: tuple[int, ...], curves: dict[str, list[float]]) -> Panel:
     colours: tuple[Colour, ...] = ("ours", "other", "third", "fourth", "fifth")
     series = [
-        Series(name, questions, values, colour, dashed=name == "no threshold noise")
+        Series(name, questions, values, colour)
         for (name, values), colour in zip(curves.items(), colours, strict=True)
     ]
     series.append(Series("claim", questions, [BOUND] * len(questions), "truth", dashed=True))

@@ -1,6 +1,7 @@
 """The reusable-holdout experiment: its exact law, its literal form, its boards."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,6 +19,10 @@ from scoring.experiments.freedman_figures import figure1, figure2, figure_s2
 from scoring.experiments.freedman_mechanisms import mechanism_table
 from scoring.experiments.freedman_samples import ExactLaw, Literal
 from scoring.experiments.results import Result
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.base import HoldoutState, State, TeamState
+from scoring.mechanisms.science_demo import ScienceDemo, typical
+from scoring.noise import ANSWER, COMPARISON
 
 SMALL = Setting(rows=400, attributes=400)
 PAPER = GaussianThresholdout.name
@@ -77,6 +82,40 @@ def test_our_mechanisms_show_what_is_true() -> None:
         assert isinstance(truth, float)
         assert abs(shown - truth) < 0.06, name
         assert broken == 0
+
+
+class Drawn:
+    """Noise that is given, in units of the measurement."""
+
+    def __init__(self, comparison: float, added: float) -> None:
+        self._values = {COMPARISON: comparison, ANSWER: added}
+
+    def laplace(self, scale: Fraction, draw: str, index: int) -> int:
+        raise NotImplementedError
+
+    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
+        return round(self._values[draw])
+
+
+def test_the_published_rule_is_the_one_of_the_demonstration() -> None:
+    """Many questions at once give what the mechanism gives one by one, up to its grid."""
+    unit, count, whole = 0.01, 500, 10**8
+    train, holdout = rng(1).uniform(0.4, 0.6, (2, count))
+    answers, fired = GaussianThresholdout(unit, rng(2)).answer(train, holdout)
+    comparison, added = rng(2).normal(0, unit, (2, count))
+    demo = ScienceDemo()
+    params = demo.parse(typical(10_000))
+    state = State(HoldoutState(), TeamState())
+    for i in range(count):
+        own, reference = [
+            Mean(round(value * whole), whole // 10, 10) for value in (holdout[i], train[i])
+        ]
+        noise = Drawn(comparison[i] * whole, added[i] * whole)
+        _, answer = demo.step(params, state, Measurement(own, reference), noise)
+        assert (answer.kind == "corrected") == fired[i]
+        assert answer.loss is not None
+        assert float(answer.loss) == pytest.approx(answers[i], abs=1e-7)
+    assert 0 < fired.sum() < count
 
 
 def test_attributes_are_chosen_beyond_one_unit_on_the_same_side() -> None:
