@@ -32,6 +32,12 @@ def enqueue(submission_id: int) -> bool:
     return True
 
 
+def take_back() -> int:
+    """Queues what workers held when they ended; how many. Only right where no worker runs."""
+    held = Submission.objects.filter(status=Status.SCORING)
+    return held.update(status=Status.QUEUED, enqueued_at=None)
+
+
 def requeue_failed(submissions: QuerySet[Submission]) -> int:
     """Puts failed submissions back on the queue; how many there were. Others are left alone."""
     with transaction.atomic():

@@ -41,6 +41,8 @@ def score_submission(*, submission_id: int) -> None:
         _put_back(submission_id)
     except Exception as error:
         _fail(submission_id, error)
+    else:
+        logger.info("Submission %s is released.", submission_id)
 
 
 def _score(submission: Submission) -> None:
@@ -89,6 +91,7 @@ def _claim(submission_id: int) -> Submission | None:
 
 
 def _reject(submission_id: int, error: PredictionError) -> None:
+    logger.info("Submission %s is rejected.", submission_id)
     Submission.objects.filter(pk=submission_id, status=Status.SCORING).update(
         status=Status.REJECTED,
         problems=[problem.to_json() for problem in error.problems],

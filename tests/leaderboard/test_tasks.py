@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from leaderboard import queries, tasks
+from leaderboard import queries, queue, tasks
 from leaderboard.models import HoldoutState, Status, Submission
 from leaderboard.words import summary
 from tests.cast import World, predictions
@@ -84,6 +84,16 @@ def test_work_in_progress_is_left_to_its_worker(world: World, sent: list[int]) -
     _age(status=Status.SCORING, claimed_at=timezone.now())
     tasks.sweep()
     assert sent == []
+
+
+def test_what_was_held_at_a_stop_is_taken_back_at_the_next_start(
+    world: World, sent: list[int]
+) -> None:
+    submission = world.submit(world.join(world.alice))
+    _age(status=Status.SCORING, claimed_at=timezone.now())
+    assert queue.take_back() == 1
+    tasks.sweep()
+    assert sent == [submission.pk]
 
 
 def test_what_kills_every_worker_fails_in_the_end(world: World, sent: list[int]) -> None:
