@@ -35,10 +35,10 @@ def ladder_width(rows: int, submissions: int, eta: float, beta: float) -> float:
 
 
 def best_ladder(rows: int, submissions: int, beta: float) -> tuple[float, float]:
-    """The step 1/r with the smallest `ladder_width`, and that width."""
+    """The step 1/r with the smallest `ladder_width`, and that width, of r <= n."""
     best = (1.0, ladder_width(rows, submissions, 1.0, beta))
     r = 2
-    while ladder_epsilon(rows, submissions, 1 / r, beta) < best[1]:  # it grows with r
+    while r <= rows and ladder_epsilon(rows, submissions, 1 / r, beta) < best[1]:  # grows with r
         width = ladder_width(rows, submissions, 1 / r, beta)
         if width < best[1]:
             best = (1 / r, width)

@@ -207,6 +207,7 @@ class Thresholdout:
         params = ThresholdoutParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
         check_share(params.budget, params.team_share)
         _check_noise_below_threshold(params)
+        _check_grid_below_threshold(params)
         return params
 
     def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
@@ -370,6 +371,17 @@ def _check_noise_below_threshold(params: ThresholdoutParams) -> None:
             f"Give at most {show(highest)}, so that the threshold's own noise stays below a tenth "
             "of the threshold: a single large draw can otherwise keep the board from correcting "
             "anything for long.",
+        )
+
+
+def _check_grid_below_threshold(params: ThresholdoutParams) -> None:
+    """The reference is rounded before it is compared: that alone must not cross the threshold."""
+    coarsest = math.ceil(1 / params.threshold)
+    if params.steps < coarsest:
+        raise ParameterError(
+            "steps",
+            f"Give at least {coarsest}: with steps above the threshold, rounding alone would make "
+            "the board correct honest scores.",
         )
 
 

@@ -320,6 +320,14 @@ def test_claims_need_no_public_rows() -> None:
         THRESHOLDOUT.check(replace(params, steps=10), ACCURACY, Counts(private=100))
 
 
+def test_a_grid_coarser_than_the_threshold_is_refused() -> None:
+    """Rounding the reference would cross the threshold by itself, and use up the corrections."""
+    with pytest.raises(ParameterError, match="at least 250") as caught:
+        THRESHOLDOUT.parse({"threshold": "0.004", "noise_scale": "0.0001", "steps": "249"})
+    assert caught.value.field == "steps"
+    THRESHOLDOUT.parse({"threshold": "0.004", "noise_scale": "0.0001", "steps": "250"})
+
+
 def test_a_share_above_the_budget_is_refused() -> None:
     with pytest.raises(ParameterError, match="budget of 3") as caught:
         THRESHOLDOUT.parse({"budget": "3", "team_share": "4"})

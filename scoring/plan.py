@@ -1,0 +1,205 @@
+"""Plans a competition: which mechanism, what it certifies, what normal teams and an attacker get.
+
+    python -m scoring.plan --rows 10000 --public-rows 5000 --teams 60 --submissions 100
+
+Losses run from 0 (perfect) to 1: for accuracy, an error. `--json` prints the same as JSON.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from scoring.errors import ParameterError
+from scoring.guarantees.planner import (
+    Need,
+    Proposal,
+    describe,
+    plain_board_certificate,
+    propose,
+)
+from scoring.guarantees.rehearsal import (
+    Attack,
+    Normal,
+    attack,
+    attack_on_plain_board,
+    normal,
+)
+
+_LABEL_WIDTH = 34
+
+
+@dataclass(frozen=True)
+class Column:
+    """One board: a mechanism with its parameters, or the plain one, and what happened on it."""
+
+    title: str
+    proposal: Proposal | None
+    certificate: float | None
+    normal: Normal | None
+    attack: Attack | None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the plan; 2 for arguments that make no competition."""
+    options = _options(arguments)
+    try:
+        need = _need(options)
+    except ParameterError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    columns = plan(need, options.seed)
+    text = _json(need, columns) if options.json else _table(need, columns)
+    sys.stdout.write(text + "\n")
+    return 0
+
+
+def plan(need: Need, seed: int) -> list[Column]:
+    """The proposals, the recommended one first, and the plain board at last."""
+    boards = [_column(need, proposal, seed) for proposal in propose(need)]
+    certificate = plain_board_certificate(need)
+    plain = Column("Plain board", None, certificate, None, attack_on_plain_board(need, seed))
+    return [*boards, plain]
+
+
+def _column(need: Need, proposal: Proposal, seed: int) -> Column:
+    fits = proposal.refusal is None
+    return Column(
+        title=proposal.title,
+        proposal=proposal,
+        certificate=proposal.normal,
+        normal=normal(need, proposal, seed) if fits else None,
+        attack=attack(need, proposal, seed) if fits else None,
+    )
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m scoring.plan", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--rows", type=int, required=True, help="private rows, that scores are computed on")
+    add("--public-rows", type=int, default=0, help="public rows (default: none, teams claim)")
+    add("--teams", type=int, required=True)
+    add("--submissions", type=int, required=True, help="submissions of each team in all")
+    add("--metric", choices=("mean", "set"), default="mean", help="set: AUC, F1 and the like")
+    add("--tolerance", type=Fraction, default=Fraction(1, 20), help="wished certificate, as a loss")
+    add("--confidence", type=Fraction, default=Fraction(95, 100))
+    add("--seed", type=int, default=0, help="of the rehearsals")
+    add("--json", action="store_true", help="print JSON instead of a table")
+    return parser.parse_args(arguments)
+
+
+def _need(options: argparse.Namespace) -> Need:
+    return Need(
+        rows=options.rows,
+        teams=options.teams,
+        submissions=options.submissions,
+        metric=options.metric,
+        tolerance=options.tolerance,
+        confidence=options.confidence,
+        public=options.public_rows,
+    )
+
+
+def _json(need: Need, columns: list[Column]) -> str:
+    document = {"need": asdict(need), "boards": [asdict(column) for column in columns]}
+    return json.dumps(document, indent=2, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fraction):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _table(need: Need, columns: list[Column]) -> str:
+    widths = [max(12, len(column.title)) + 2 for column in columns]
+    lines = [_heading(need), "", _row("", [column.title for column in columns], widths)]
+    lines += [
+        _row(label, [cell(column) for column in columns], widths) for label, cell in _figures(need)
+    ]
+    return "\n".join([*lines, "", *_details(need, columns)])
+
+
+def _heading(need: Need) -> str:
+    reference = f"{need.public:,} public rows" if need.public else "claimed scores"
+    kind = "a mean over rows" if need.metric == "mean" else "a function of all rows together"
+    return (
+        f"Teams: {need.teams:,}, submissions of each: {need.submissions:,}. Private rows: "
+        f"{need.rows:,}, reference: {reference}.\nMetric: {kind}. Wished: "
+        f"±{float(need.tolerance):g} at confidence {float(need.confidence):g}. "
+        "All figures are losses, 0 is perfect."
+    )
+
+
+def _row(label: str, cells: list[str], widths: list[int]) -> str:
+    padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return (label.ljust(_LABEL_WIDTH) + "".join(padded)).rstrip()
+
+
+def _figures(need: Need) -> list[tuple[str, Callable[[Column], str]]]:
+    return [
+        ("Certificate, normal competition", lambda c: _width(c.certificate)),
+        ("  after so many answers", lambda c: _of(c.proposal, lambda p: f"{p.normal_answers:,}")),
+        ("Certificate at worst", lambda c: _of(c.proposal, lambda p: _width(p.worst))),
+        (
+            f"Private rows for ±{float(need.tolerance):g}",
+            lambda c: _of(c.proposal, lambda p: _count(p.rows_needed)),
+        ),
+        ("Normal teams", lambda c: ""),
+        ("  answers that say something", lambda c: _of(c.normal, lambda n: f"{n.answers:,}")),
+        ("  teams without a share left", lambda c: _of(c.normal, lambda n: f"{n.exhausted:,}")),
+        ("  best shown is off by (mean)", lambda c: _of(c.normal, lambda n: _loss(n.off))),
+        ("A team that guesses (truth 0.5)", lambda c: ""),
+        ("  answers that say something", lambda c: _of(c.attack, lambda a: f"{a.answers:,}")),
+        ("  best loss on the board", lambda c: _of(c.attack, lambda a: _loss(a.shown))),
+        ("  private loss reached", lambda c: _of(c.attack, lambda a: _loss(a.fitted))),
+    ]
+
+
+def _of(value: Any, show: Callable[[Any], str]) -> str:
+    return "-" if value is None else show(value)
+
+
+def _width(width: float | None) -> str:
+    return "none" if width is None else f"±{width:.3f}"
+
+
+def _loss(loss: float | None) -> str:
+    return "-" if loss is None else f"{loss:.3f}"
+
+
+def _count(count: int | None) -> str:
+    return "none do" if count is None else f"{count:,}"
+
+
+def _details(need: Need, columns: list[Column]) -> list[str]:
+    proposals = [column.proposal for column in columns if column.proposal is not None]
+    lines = ["Parameters"]
+    for proposal in proposals:
+        said = proposal.refusal or describe(proposal.parameters)
+        lines.append(f"  {proposal.title}: {said}")
+    return [*lines, "", _advice(need, proposals[0])]
+
+
+def _advice(need: Need, best: Proposal) -> str:
+    if best.normal is not None and best.normal <= need.tolerance:
+        return f"Proposed: {best.title}. It keeps to what was wished."
+    if need.metric == "set":
+        return (
+            f"Proposed: {best.title}. No certificate is known for a function of all rows together; "
+            "what it shows is protected all the same."
+        )
+    if best.rows_needed is None:
+        return f"Proposed: {best.title}. No number of rows brings what was wished."
+    return (
+        f"Proposed: {best.title}. What was wished needs {best.rows_needed:,} private rows, or "
+        "fewer teams and submissions."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
