@@ -31,7 +31,7 @@ from scoring.experiments.results import (
 )
 
 FULL: Final = Setting()
-RUNS_PER_MECHANISM_RUN: Final = 25  # each of these asks 10,012 questions, one by one
+RUNS_PER_MECHANISM_RUN: Final = 50  # each of these asks 10,012 questions, one by one
 TABLE_SIZES: Final = (10, 20, 30, 100, 300, 500)
 
 BUDGET_NOTE: Final = (
