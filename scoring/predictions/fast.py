@@ -29,7 +29,9 @@ def read_aligned(
     text: bytes, start: int, names: Sequence[str], schema: Schema, row_ids: RowIds
 ) -> Columns | None:
     """The columns in the order of `row_ids`. `names` are the file's, its rows begin at `start`."""
-    table = _read(text, start, names, schema)
+    # Only decimal numbers are ids: 0x1F is one for pyarrow.
+    whole = row_ids.are_integers and b"x" not in text and b"X" not in text
+    table = _read(text, start, names, schema, pa.int64() if whole else pa.string())
     if table is None or table.num_rows != len(row_ids):
         return None
     columns = _decode(table, schema)
@@ -42,7 +44,7 @@ def read_aligned(
 
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """The ids of a sample file whose cells are all as they should be."""
-    table = _read(text, start, names, schema)
+    table = _read(text, start, names, schema, pa.string())
     if table is None or _decode(table, schema) is None:
         return None
     texts = table[schema.id_column].combine_chunks()
@@ -67,7 +69,9 @@ def _aligned(values: Any, rows: NDArray[Any]) -> Any:
     return ordered
 
 
-def _read(text: bytes, start: int, names: Sequence[str], schema: Schema) -> pa.Table | None:
+def _read(
+    text: bytes, start: int, names: Sequence[str], schema: Schema, ids: pa.DataType
+) -> pa.Table | None:
     quotes = b'"' in text
     if quotes and not _quotes_are_plain(text):
         return None
@@ -77,7 +81,9 @@ def _read(text: bytes, start: int, names: Sequence[str], schema: Schema) -> pa.T
             read_options=csv.ReadOptions(column_names=list(names)),
             parse_options=csv.ParseOptions(newlines_in_values=quotes),
             convert_options=csv.ConvertOptions(
-                column_types=_types(schema), null_values=[], strings_can_be_null=False
+                column_types={schema.id_column: ids} | _types(schema),
+                null_values=[],
+                strings_can_be_null=False,
             ),
         )
     except pa.ArrowException:
@@ -85,12 +91,18 @@ def _read(text: bytes, start: int, names: Sequence[str], schema: Schema) -> pa.T
 
 
 def _types(schema: Schema) -> dict[str, pa.DataType]:
-    types = {column.name: _type(column) for column in schema.columns}
-    return {schema.id_column: pa.string(), **types}
+    return {column.name: _type(column) for column in schema.columns}
 
 
 def _type(column: Column) -> pa.DataType:
+    if _has_codes_of_bytes(column):
+        return pa.binary(1)
     return pa.string() if column.classes else pa.float64()
+
+
+def _has_codes_of_bytes(column: Column) -> bool:
+    """Whether every label is one byte, as digits are."""
+    return column.kind == "label" and all(len(each.encode()) == 1 for each in column.classes)
 
 
 def _quotes_are_plain(text: bytes) -> bool:
@@ -141,13 +153,30 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | No
 
 
 def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[np.int32] | None:
-    codes = pc.index_in(cells, value_set=pa.array(column.classes, pa.string()))
+    if _has_codes_of_bytes(column):
+        return _codes_of_bytes(cells, column.classes)
+    return _codes_of_texts(cells, column.classes)
+
+
+def _codes_of_texts(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.int32] | None:
+    codes = pc.index_in(cells, value_set=pa.array(classes, pa.string()))
     return None if codes.null_count else np.asarray(codes.to_numpy(), dtype=np.int32)
+
+
+def _codes_of_bytes(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.int32] | None:
+    table = np.full(256, -1, np.int32)
+    table[[ord(each) for each in classes]] = np.arange(len(classes))
+    parts = [
+        table[np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset : chunk.offset + len(chunk)]]
+        for chunk in cells.chunks
+    ]
+    codes = np.concatenate(parts) if parts else table[:0]
+    return None if codes.min(initial=0) < 0 else codes
 
 
 def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:
     parts = pc.split_pattern(cells, column.separator).combine_chunks()
-    codes = _codes(pa.chunked_array([parts.flatten()]), column)
+    codes = _codes_of_texts(pa.chunked_array([parts.flatten()]), column.classes)
     lengths = np.asarray(pc.list_value_length(parts))
     if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):
         return None

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
-from scoring.predictions.source import Source, check_utf8, read_text
+from scoring.predictions.source import Source, check_utf8, line_ends, read_text
 from scoring.predictions.tokens import Header, read_header
 
 # Rows beyond twice the expected ones that are still read, so that a short file is explained too.
@@ -29,16 +30,28 @@ class Predictions:
 
     columns: label -> int32 codes into the classes; probability and number -> float64; labels and
         ranking -> Lists of codes. Read-only.
-    digest: SHA-256, hex, of the canonical form: equal for equal predictions whatever the order of
-        rows and columns, the quoting, the line ends or the notation of numbers.
     row_ids_digest: the digest of the row ids that they are aligned with.
     """
 
     schema: Schema
     columns: dict[str, Any]
-    digest: str
     rows: int
     row_ids_digest: str
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256, hex, of the canonical form: equal for equal predictions.
+
+        Whatever the format, the order of rows and columns, the quoting, the line ends or the
+        notation of numbers.
+        """
+        digest = hashlib.sha256(b"holdfast predictions 1\0")
+        for part in (self.schema.canonical, self.row_ids_digest.encode()):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        for column in self.schema.columns:
+            for values in _canonical(self.columns[column.name]):
+                digest.update(values.data)
+        return digest.hexdigest()
 
 
 def read_predictions(
@@ -57,7 +70,7 @@ def read_predictions(
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     columns = None
-    if len(row_ids) <= most_rows and max(text.count(b"\n"), text.count(b"\r")) <= most_rows:
+    if len(row_ids) <= most_rows and line_ends(text) <= most_rows:
         columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
     if columns is None:
         fields = [Field.of(column, places[column.name]) for column in schema.columns]
@@ -69,8 +82,7 @@ def predictions_of(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> 
     """Predictions from aligned, valid arrays; they become read-only."""
     for values in columns.values():
         values.setflags(write=False)
-    digest = _digest(columns, schema, row_ids)
-    return Predictions(schema, columns, digest, len(row_ids), row_ids.digest)
+    return Predictions(schema, columns, len(row_ids), row_ids.digest)
 
 
 def _read_exactly(
@@ -88,16 +100,6 @@ def _read_exactly(
     positions = exact.align(table, row_ids, schema.id_column, problems)
     problems.raise_any()
     return fast.aligned(table.columns(fields), positions)
-
-
-def _digest(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> str:
-    digest = hashlib.sha256(b"holdfast predictions 1\0")
-    for part in (schema.canonical, row_ids.digest.encode()):
-        digest.update(len(part).to_bytes(8, "little") + part)
-    for column in schema.columns:
-        for values in _canonical(columns[column.name]):
-            digest.update(values.data)
-    return digest.hexdigest()
 
 
 def _canonical(values: "NDArray[Any] | Lists") -> list[NDArray[Any]]:

@@ -13,21 +13,26 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scoring.errors import Problem, SolutionError
+from scoring.predictions.lookup import MAX_WORDS, Lookup, keys_of, words_needed
 from scoring.predictions.packing import Damaged, pack, unpack
 
 Positions = NDArray[np.int64]
+Rows = NDArray[Any]
 
 # The one way to write an integer that needs no more than 18 digits.
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+# Every other way: spaces and tabs around it, a plus, zeros before it.
+_ANY_INTEGER = r"^[ \t]*(?:\+|(-))?0*([0-9]+)[ \t]*$"
 _SPARSEST = 8
 _SUGGESTED_IDS = 5_000
 
 
 class RowIds:
-    """The expected ids, compared as text, exactly ('007' is not '7').
+    """The expected ids: integers, compared as numbers, or texts, compared exactly.
 
-    Immutable. Two files of different order are aligned by `permutation`: integers by looking up
-    the row of each number in an array, other texts by hash.
+    They are integers if all are written as integers are ('7', not '007'); a file may then have
+    '007' for '7'. Immutable. Files of another order are aligned by `permutation`: by looking up
+    the row of each number in an array, or by hash. What that needs is kept for the next file.
     """
 
     def __init__(self, ids: Iterable[str]) -> None:
@@ -75,15 +80,25 @@ class RowIds:
             problem = Problem("row_ids_damaged", "The stored row ids can't be read back.")
             raise SolutionError([problem]) from error
 
+    @cached_property
+    def are_integers(self) -> bool:
+        """Whether all ids are integers of at most 18 digits in their shortest form."""
+        return bool(pc.all(pc.match_substring_regex(self._texts, _INTEGER)).as_py())
+
     def in_order(self, ids: pa.ChunkedArray) -> bool:
-        """Whether a file has exactly these ids in this order."""
+        """Whether a file has exactly these ids in this order. `ids`: texts, or int64."""
+        if pa.types.is_integer(ids.type):
+            return np.array_equal(ids.to_numpy(), self._numbers)
         return bool(ids.equals(pa.chunked_array([self._texts])))
 
-    def permutation(self, ids: pa.ChunkedArray) -> Positions | None:
-        """Of each id of a file, its row here; None unless each of ours is there exactly once."""
-        if len(ids) != len(self) or _characters(ids) != _characters(self._texts):
+    def permutation(self, ids: pa.ChunkedArray) -> Rows | None:
+        """Of each id of a file, its row here; None unless each of ours is there exactly once.
+
+        `ids`: texts, or int64 if ours are integers.
+        """
+        if len(ids) != len(self):
             return None
-        rows = self._rows_of_integers(ids) if self._integers is not None else self.positions(ids)
+        rows = self._rows(ids)
         if rows is None or rows.min() < 0:
             return None
         seen = np.zeros(len(self), dtype=np.bool_)
@@ -91,8 +106,9 @@ class RowIds:
         return rows if seen.all() else None
 
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> Positions:
-        """Of each id, its row here; -1 for an unknown one."""
-        found = pc.index_in(ids, value_set=self._texts)
+        """Of each text, its row here; -1 for an unknown one."""
+        texts = _shortest(ids) if self.are_integers else ids
+        found = pc.index_in(texts, value_set=self._texts)
         return np.asarray(pc.fill_null(found, -1), dtype=np.int64)
 
     def nearest(self, text: str) -> str | None:
@@ -116,38 +132,67 @@ class RowIds:
         whole = np.frombuffer(characters or b"", np.uint8)
         return ends - ends[0], whole[ends[0] : ends[-1]]
 
-    @cached_property
-    def _integers(self) -> tuple[int, NDArray[np.int32]] | None:
-        """The smallest id, and of each number from it the row (-1: none), for integer ids."""
-        if not pc.all(pc.match_substring_regex(self._texts, _INTEGER)).as_py():
+    def _rows(self, ids: pa.ChunkedArray) -> Rows | None:
+        if pa.types.is_integer(ids.type):
+            return self._rows_of_numbers(ids.to_numpy())
+        if self._by_text is None or self.are_integers:
+            return self.positions(ids)
+        parts = [self._rows_of_texts(self._by_text, chunk) for chunk in ids.chunks]
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found) if len(found) == len(parts) else None
+
+    def _rows_of_texts(self, lookup: Lookup, texts: pa.StringArray) -> Rows | None:
+        keys = keys_of(texts, self._words)
+        return None if keys is None else lookup.rows(keys)
+
+    def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> Rows | None:
+        smallest, rows = self._smallest, self._by_distance
+        if rows is None:
+            return self._by_number.rows(numbers.view(np.uint64)[:, np.newaxis])
+        if numbers.min() < smallest or numbers.max() >= smallest + len(rows):
             return None
-        numbers = np.asarray(pc.cast(self._texts, pa.int64()))
-        smallest, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
+        return rows[numbers - smallest if smallest else numbers]
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int64]:
+        return np.asarray(pc.cast(self._texts, pa.int64()))
+
+    @cached_property
+    def _smallest(self) -> int:
+        return int(self._numbers.min())
+
+    @cached_property
+    def _by_distance(self) -> Rows | None:
+        """Of each number from the smallest id the row (-1: none), unless ids lie far apart."""
+        span = int(self._numbers.max()) - self._smallest + 1
         if span > _SPARSEST * len(self) + 1024:
             return None
         rows = np.full(span, -1, dtype=np.int32)
-        rows[numbers - smallest] = np.arange(len(self), dtype=np.int32)
-        return smallest, rows
+        rows[self._numbers - self._smallest] = np.arange(len(self), dtype=np.int32)
+        return rows
 
-    def _rows_of_integers(self, ids: pa.ChunkedArray) -> Positions | None:
-        """Rows of ids that are as many characters, in all, as ours.
+    @cached_property
+    def _by_number(self) -> Lookup:
+        return Lookup(self._numbers.view(np.uint64)[:, np.newaxis])
 
-        The shortest text of a number is the one that we have. So where the numbers turn out to be
-        the same, equal total length means equal texts: no '007', '+7' or ' 7' is among them.
-        """
-        assert self._integers is not None  # noqa: S101  (the caller looked)
-        smallest, rows = self._integers
-        try:
-            numbers = np.asarray(pc.cast(ids, pa.int64()))
-        except pa.ArrowInvalid:
+    @cached_property
+    def _words(self) -> int:
+        return words_needed(self._texts)
+
+    @cached_property
+    def _by_text(self) -> Lookup | None:
+        """None for long texts, and for those that padding could make equal."""
+        has_nul = pc.any(pc.match_substring(self._texts, "\0")).as_py()
+        if self._words > MAX_WORDS or has_nul:
             return None
-        if numbers.min() < smallest or numbers.max() >= smallest + len(rows):
-            return None
-        return np.asarray(rows[numbers - smallest], dtype=np.int64)
+        keys = keys_of(self._texts, self._words)
+        return None if keys is None else Lookup(keys.copy())
 
 
-def _characters(ids: Any) -> int:
-    return int(pc.sum(pc.binary_length(ids)).as_py())
+def _shortest(texts: Any) -> Any:
+    """Integers in any notation that is read as one ('007', '+7', ' 7') in their shortest form."""
+    plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
+    return pc.replace_substring_regex(plain, "^-0$", "0")
 
 
 def _plain_integer(text: str) -> str:

@@ -47,6 +47,7 @@ SAME = {
     "no line end at the end": GOOD.rstrip("\n"),
     "blank lines": "\n\n" + GOOD.replace("\n", "\n\n") + "\r\n\n",
     "scientific notation": scientific(),
+    "zeros and signs before ids": GOOD.replace("\n1", "\n001").replace("\n2", "\n +2"),
     "spaces around numbers": GOOD.replace(",0.", ", 0.").replace(".5\n", ".5\t \n"),
 }
 

@@ -115,8 +115,8 @@ PARQUET = [
 )
 def test_mutated_archives(data: bytes, edits: list[tuple[int, int, bytes]]) -> None:
     for place, deleted, added in edits:
-        place %= len(data)
-        data = data[:place] + added + data[place + deleted :]
+        at = place % len(data)
+        data = data[:at] + added + data[at + deleted :]
     check(data)
 
 
