@@ -13,7 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
 from django.db import OperationalError
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.models import Status, Submission
@@ -35,12 +35,12 @@ def score_submission(*, submission_id: int) -> None:
     try:
         _score(submission)
     except PredictionError as error:
-        _reject(submission_id, error)
+        _reject(submission, error)
     except (OperationalError, LostRace):
         logger.warning("Submission %s goes back to the queue.", submission_id)
-        _put_back(submission_id)
+        _put_back(submission)
     except Exception as error:
-        _fail(submission_id, error)
+        _fail(submission, error)
     else:
         logger.info("Submission %s is released.", submission_id)
 
@@ -90,9 +90,16 @@ def _claim(submission_id: int) -> Submission | None:
     return Submission.objects.select_related("team__competition").get(pk=submission_id)
 
 
-def _reject(submission_id: int, error: PredictionError) -> None:
-    logger.info("Submission %s is rejected.", submission_id)
-    Submission.objects.filter(pk=submission_id, status=Status.SCORING).update(
+def _held(submission: Submission) -> QuerySet[Submission]:
+    """The row, as long as it is this worker's: past its lease another may have taken it over."""
+    return Submission.objects.filter(
+        pk=submission.pk, status=Status.SCORING, attempts=submission.attempts
+    )
+
+
+def _reject(submission: Submission, error: PredictionError) -> None:
+    logger.info("Submission %s is rejected.", submission.pk)
+    _held(submission).update(
         status=Status.REJECTED,
         problems=[problem.to_json() for problem in error.problems],
         problem_count=error.total,
@@ -100,20 +107,16 @@ def _reject(submission_id: int, error: PredictionError) -> None:
     )
 
 
-def _put_back(submission_id: int) -> None:
+def _put_back(submission: Submission) -> None:
     """Another attempt, unless there were too many: then the sweeper ends it."""
-    put_back = Submission.objects.filter(
-        pk=submission_id, status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS
-    ).update(status=Status.QUEUED, enqueued_at=None)
-    if put_back:
-        enqueue(submission_id)
+    mine = _held(submission).filter(attempts__lt=settings.MAX_ATTEMPTS)
+    if mine.update(status=Status.QUEUED, enqueued_at=None):
+        enqueue(submission.pk)
 
 
-def _fail(submission_id: int, error: Exception) -> None:
+def _fail(submission: Submission, error: Exception) -> None:
     """Says what failed by place and type only: a message could carry a value of the holdout."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
-    logger.error("Submission %s failed: %s", submission_id, failure)
-    Submission.objects.filter(pk=submission_id, status=Status.SCORING).update(
-        status=Status.FAILED, failure=failure, finished_at=timezone.now()
-    )
+    logger.error("Submission %s failed: %s", submission.pk, failure)
+    _held(submission).update(status=Status.FAILED, failure=failure, finished_at=timezone.now())

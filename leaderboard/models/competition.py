@@ -3,9 +3,12 @@
 from datetime import datetime
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxLengthValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
+
+# Markdown is rendered at every view: what an organizer types must not take seconds.
+PAGE_LENGTH = MaxLengthValidator(40_000)
 
 
 class Visibility(models.TextChoices):
@@ -31,10 +34,16 @@ class Competition(models.Model):
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
     title = models.CharField(max_length=120)
     tagline = models.CharField("one sentence", max_length=200, blank=True)
-    description = models.TextField("overview page", blank=True, help_text="Markdown.")
-    rules = models.TextField("rules page", blank=True, help_text="Markdown.")
+    description = models.TextField(
+        "overview page", blank=True, help_text="Markdown.", validators=[PAGE_LENGTH]
+    )
+    rules = models.TextField(
+        "rules page", blank=True, help_text="Markdown.", validators=[PAGE_LENGTH]
+    )
     rules_version = models.PositiveIntegerField(default=1)
-    data_description = models.TextField("data page", blank=True, help_text="Markdown.")
+    data_description = models.TextField(
+        "data page", blank=True, help_text="Markdown.", validators=[PAGE_LENGTH]
+    )
 
     organizers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="organized_competitions"

@@ -75,8 +75,8 @@ class Release(models.Model):
 class Standing(models.Model):
     """A team's row of the board, made of released values only.
 
-    `loss` is the team's best released loss, null as long as nothing was released; `reached_at`
-    breaks ties: who was first stands above.
+    `loss` is the team's best released loss, null as long as nothing was released; `reached_at`, the
+    moment at which the file that reached it was accepted, breaks ties: who was first stands above.
     """
 
     competition = models.ForeignKey(Competition, models.CASCADE, related_name="standings")

@@ -82,7 +82,7 @@ def _answer(
     now = timezone.now()
     written = _append(row, asked, fields, state, competition, now)
     _save(row, state, submission.team, written)
-    _stand(written, competition, state, now)
+    _stand(written, competition, state, submission.created_at)
     _finish(submission, now)
 
 
@@ -168,16 +168,18 @@ def _save(row: HoldoutState, state: State, team: Team, entry: Release) -> None:
     )
 
 
-def _stand(entry: Release, competition: Competition, state: State, now: datetime) -> None:
-    """The team's row of the board: its best released loss, and when it first reached it."""
+def _stand(entry: Release, competition: Competition, state: State, accepted_at: datetime) -> None:
+    """The team's row of the board: its best released loss, and when the file that reached it was
+    accepted, so that a retry does not decide who was first."""
     standing = Standing.objects.filter(team_id=entry.team_id).first() or Standing(
-        competition=competition, team_id=entry.team_id, reached_at=now
+        competition=competition, team_id=entry.team_id, reached_at=accepted_at
     )
     standing.last = entry
     standing.entries += 1
     best = state.team.best
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
-        standing.loss, standing.best, standing.reached_at = best / entry.steps, entry, now
+        standing.loss, standing.best = best / entry.steps, entry
+        standing.reached_at = accepted_at
     standing.save()
 
 

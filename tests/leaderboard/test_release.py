@@ -130,6 +130,14 @@ def test_ties_keep_the_order_of_who_was_first(world: World) -> None:
     assert [each.team for each in Standing.objects.order_by("loss", "reached_at")] == [alice, bob]
 
 
+def test_a_file_that_was_accepted_first_is_first_though_scored_last(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    first, second = world.submit(alice), world.submit(bob)
+    for submission in (second, first):
+        score_submission(submission_id=submission.pk)
+    assert [each.team for each in Standing.objects.order_by("loss", "reached_at")] == [alice, bob]
+
+
 @pytest.fixture
 def corrected(world: World) -> Competition:
     """A competition with Thresholdout in the small world."""

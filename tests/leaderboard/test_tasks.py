@@ -138,3 +138,17 @@ def test_a_failure_names_place_and_type_but_no_value(
     assert submission.status == Status.FAILED
     assert submission.failure.startswith("ValueError at test_tasks.py:")
     assert "0.123456" not in submission.failure + caplog.text
+
+
+def test_a_worker_past_its_lease_does_not_end_its_successor_s_attempt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtaken(submission: Submission) -> None:
+        _age(attempts=submission.attempts + 1)
+        raise ValueError
+
+    submission = world.submit(world.join(world.alice))
+    monkeypatch.setattr(tasks, "_score", overtaken)
+    tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert submission.status == Status.SCORING
