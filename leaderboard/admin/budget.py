@@ -152,7 +152,7 @@ def _forecast(
 
 def _made_up(metric: Metric, competition: Competition, holdout: Holdout) -> Measurement:
     resolution = metric.resolution(metric.parse(competition.metric_parameters))
-    additive = metric.kind != "set_function"
+    additive = metric.is_mean
 
     def half(rows: int) -> Mean:
         return Mean(rows * resolution // 2, rows, resolution, additive)

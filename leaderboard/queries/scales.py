@@ -78,7 +78,7 @@ def scale(competition: Competition) -> Scale:
 
 def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Interval | None:
     """The plain sampling error of a mean over the private rows (Wilson), where it applies."""
-    if holdout is None or metrics.get(reads.metric).kind == "set_function":
+    if holdout is None or not metrics.get(reads.metric).is_mean:
         return None
     low, high = wilson_interval(loss, holdout.private_rows, 1 - SAMPLING_CONFIDENCE)
     return _interval(reads, low, high)

@@ -6,14 +6,26 @@ metric.check(schema, solution, params)
 mean = metric.measure(predictions, solution, mask, params)
 """
 
-from scoring.metrics import classification, probability, ranking, regression
-from scoring.metrics.base import METRICS, Metric, get
+from scoring.metrics import (
+    classification,
+    classification_agreement,
+    correlation,
+    lists,
+    probability,
+    ranking,
+    regression,
+)
+from scoring.metrics.base import Metric
+from scoring.metrics.registry import METRICS, get
 
 __all__ = [
     "METRICS",
     "Metric",
     "classification",
+    "classification_agreement",
+    "correlation",
     "get",
+    "lists",
     "probability",
     "ranking",
     "regression",

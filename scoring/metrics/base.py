@@ -1,44 +1,55 @@
-"""What a metric is, and the registry that metrics enter by decorator.
+"""What a metric is: one function of aligned arrays, and what is known about it.
 
-A metric's heart is one function of aligned arrays. Mean metrics give a loss in [0, 1] for each
-row, set functions one loss for all rows. Everything else follows from the declaration: checks,
-quantisation to exact integers, the score that people read, its range.
+Mean metrics give a loss in [0, 1] for each row, others one loss for all rows together. Everything
+else follows from the declaration: checks, quantisation to exact integers, the score that people
+read, its range, and which mechanisms may show it.
 
 Quantisation: a row's loss is counted in 1 / `resolution`, rounded to the nearest, so that a
 measured mean loss is within 1 / (2 resolution) of the exact one (exact for 0/1 losses). `evaluate`
 gives the exact score, for tests, experiments and a participant's own labels.
+
+Weights: where a solution has them, a loss is the weighted mean. It then counts as a mean of
+W / max(w) rows, W the sum of the weights: one row moves it by at most max(w) / W, and by convexity
+of ln(1 - p + p exp(v)) in v every bound for that many plain rows holds for it. The weights must not
+depend on the labels.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean
-from scoring.parameters import Parameter, Value, parse_all
+from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
 from scoring.predictions.solution import Solution, Usage
 
 Values = NDArray[Any]
 Parameters = Mapping[str, Value]
-Losses = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
-MetricKind = Literal["mean", "transformed_mean", "set_function"]
+MetricKind = Literal["mean", "transformed_mean", "set_function", "any"]
+# "one" column; several, "averaged" within a row; or all "together" as a matrix, rows by columns.
+Columns = Literal["one", "averaged", "together"]
 
-FINE = 10**6
+FINE: Final = 10**6
+MEAN_KINDS: Final = ("mean", "transformed_mean")
 
+# Each row's prediction or label: a number or code, a row of a matrix, or a list of codes (`Lists`).
 # (predicted, actual, parameters) -> the loss of each row, in [0, 1]
-RowLosses = Callable[[Values, Values, Parameters], Values]
-# (predicted, actual, parameters) -> the loss of all rows together, in [0, 1], exactly if it can
-SetLoss = Callable[[Values, Values, Parameters], "Fraction | float"]
-# (the solution's labels of the scored rows, column) -> what is wrong with them, or None
-LabelRule = Callable[[Values, Column], str | None]
+RowLosses = Callable[[Any, Any, Parameters], Values]
+# (predicted, actual, parameters, weights or None) -> the loss of all rows together, in [0, 1],
+# exactly if it can. Weights are not negative and not all 0.
+SetLoss = Callable[[Any, Any, Parameters, Values | None], "Fraction | float"]
+# the solution's labels of the scored rows (a matrix where columns go together) -> what is wrong
+LabelRule = Callable[[Any], str | None]
+# the schema's columns -> what is wrong with them
+ColumnRule = Callable[[tuple[Column, ...]], str | None]
 
 
 @dataclass(frozen=True)
@@ -54,32 +65,67 @@ class Scale:
 
 AS_LOSS = Scale(lambda loss, _: loss, lambda score, _: score)
 COMPLEMENT = Scale(lambda loss, _: 1.0 - loss, lambda score, _: 1.0 - score)
+# From 1 for a loss of 0 to -1 for a loss of 1: correlations and agreements.
+SIGNED = Scale(lambda loss, _: 1.0 - 2.0 * loss, lambda score, _: (1.0 - score) / 2.0)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far the label of one row can move a loss, the predictions and other labels held.
+
+    formula: of the score, in words; condition: "" where there is none. source: where it is proved.
+    bound: (predicted, actual) -> the largest move of the loss from these labels to any that differ
+        in one row, if `holds` of (predicted, actual, changed). Without weights.
+    always: c, where c / rows bounds that move for all labels and predictions; None where the
+        bound holds near the given labels only.
+    """
+
+    formula: str
+    source: str
+    bound: Callable[[Values, Values], float]
+    condition: str = ""
+    holds: Callable[[Values, Values, Values], bool] = lambda predicted, actual, changed: True
+    always: int | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, declared. See the module's docstring; instances come from the decorators below.
+    """A metric, declared. See the module's docstring; instances come from `registry`.
 
-    kind: "mean" of a [0, 1] loss per row; "transformed_mean", a monotone transform of one; or a
-        "set_function" of all rows together.
-    takes: the kinds of column that it can score. several: whether it takes more than one column;
-        the loss of a row is then the mean over its columns.
+    kind: "mean" of a [0, 1] loss per row; "transformed_mean", a monotone transform of one; a
+        "set_function" of all rows together with a known sensitivity; or "any".
+    takes: the kinds of column that it can score. columns: how many of them, and how.
     units: the resolution, in units per row.
+    clipping: what is cut to keep the loss bounded, with {parameters}; "" where nothing is.
+    weighted: whether it can take the weights of rows.
     """
 
     name: str
     title: str
     description: str
-    direction: Direction
-    kind: MetricKind
     takes: tuple[Kind, ...]
-    scale: Scale
+    kind: MetricKind
+    direction: Direction = "minimize"
+    scale: Scale = AS_LOSS
     row_losses: RowLosses | None = None
     set_loss: SetLoss | None = None
     parameters: tuple[Parameter, ...] = ()
-    several: bool = False
+    columns: Columns = "one"
     units: int = FINE
+    clipping: str = ""
+    weighted: bool = True
+    sensitivity: Sensitivity | None = None
     label_rule: LabelRule | None = None
+    column_rule: ColumnRule | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind == "set_function") != (self.sensitivity is not None):
+            raise ValueError(f"{self.name}: a set function is one with a known sensitivity")
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a mean over rows or a transform of one, so that scores can be certified."""
+        return self.kind in MEAN_KINDS
 
     def parse(self, raw: Mapping[str, object]) -> dict[str, Value]:
         """Typed parameters from what an organizer gave; missing ones take their defaults.
@@ -94,9 +140,11 @@ class Metric:
         The message is for organizers: it may say something about labels.
         """
         self._check_columns(schema)
-        if solution is not None and self.label_rule is not None:
+        if solution is not None:
+            if solution.weights is not None and not self.weighted:
+                raise self._misfit(f"{self.title} takes no weights; the solution has some.")
             for usage in (Usage.PRIVATE, Usage.PUBLIC, Usage.FINAL):
-                self._check_labels(self.label_rule, schema, solution, usage)
+                self._check_split(solution, usage)
 
     def measure(
         self,
@@ -111,15 +159,15 @@ class Metric:
         numbers, if no row is meant, an ignored row is, or the row ids or schemas differ.
         """
         rows = _rows(predictions, solution, mask)
-        pairs = [
-            (predictions.columns[column.name][mask], solution.columns[column.name][mask])
-            for column in solution.schema.columns
-        ]
+        predicted, actual = (
+            self._arranged([each.columns[column.name][mask] for column in solution.schema.columns])
+            for each in (predictions, solution)
+        )
+        weights = None if solution.weights is None else solution.weights[mask]
         if self.row_losses is not None:
-            units = _row_units(self._mean_of_columns(pairs, params), self.units)
-        else:
-            units = _set_units(self._exact(pairs, params), rows * self.units)
-        return Mean(units, rows, self.units, additive=self.kind != "set_function")
+            return _mean(self._losses(predicted, actual, params), weights, self.units)
+        units = _set_units(self._set_loss(predicted, actual, params, weights), rows * self.units)
+        return Mean(units, rows, self.units, additive=False)
 
     def score(self, loss: float, params: Parameters) -> float:
         """The score that people read."""
@@ -140,20 +188,82 @@ class Metric:
         """The worst and the best score."""
         return self.score(1.0, params), self.score(0.0, params)
 
-    def evaluate(self, predicted: Values, actual: Values, params: Parameters) -> float:
-        """The score of arrays, not quantised; at least one row. For one column."""
-        return self.score(float(self._exact([(predicted, actual)], params)), params)
+    def evaluate(
+        self, predicted: Values, actual: Values, params: Parameters, weights: Values | None = None
+    ) -> float:
+        """The score of arrays, not quantised; at least one row.
 
-    def _exact(self, pairs: list[tuple[Values, Values]], params: Parameters) -> Fraction | float:
-        if self.set_loss is not None:
-            ((predicted, actual),) = pairs
-            return self.set_loss(predicted, actual, params)
-        return float(np.mean(self._mean_of_columns(pairs, params)))
+        predicted, actual: one value for each row; matrices, rows by columns, for several columns.
+        weights: not negative, not all 0.
+        """
+        if self.row_losses is not None:
+            losses = self._losses(predicted, actual, params)
+            return self.score(float(np.average(losses, weights=weights)), params)
+        return self.score(float(self._set_loss(predicted, actual, params, weights)), params)
 
-    def _mean_of_columns(self, pairs: list[tuple[Values, Values]], params: Parameters) -> Values:
-        assert self.row_losses is not None  # noqa: S101  (the caller looked)
-        losses = [self.row_losses(predicted, actual, params) for predicted, actual in pairs]
-        return losses[0] if len(losses) == 1 else np.mean(losses, axis=0)
+    def allows(self, mechanism: str) -> str | None:
+        """None where this mechanism may show the metric, else a sentence that says why not.
+
+        The Ladder and SparseValidate need nothing of a metric but its range; without a mean their
+        answers carry no certificate.
+        """
+        if mechanism != "thresholdout" or self.is_mean:
+            return None
+        return f"Thresholdout hides one row behind noise, and {self._unhidden}"
+
+    def facts(self, params: Parameters) -> tuple[str, ...]:
+        """Plain sentences for pages: what is measured, its range, what is cut, what is known."""
+        said = (self.description, self._range(params), self._cut(params), self.guarantee)
+        return tuple(sentence for sentence in said if sentence)
+
+    @property
+    def guarantee(self) -> str:
+        """What is known of how far the score on the rows at hand lies from the expected one."""
+        if self.kind == "mean":
+            return "It is a mean over rows, so scores can carry a certificate."
+        if self.kind == "transformed_mean":
+            return (
+                "It is a monotone transform of a mean over rows, so scores can carry a certificate."
+            )
+        return "It isn't a mean over rows, so scores carry no certificate."
+
+    def _range(self, params: Parameters) -> str:
+        worst, best = self.score_range(params)
+        better = "higher" if self.direction == "maximize" else "lower"
+        return f"From {min(worst, best):.6g} to {max(worst, best):.6g}; {better} is better."
+
+    def _cut(self, params: Parameters) -> str:
+        texts = {name: v if isinstance(v, str) else show(v) for name, v in params.items()}
+        return self.clipping.format(**texts)
+
+    @property
+    def _unhidden(self) -> str:
+        if self.sensitivity is None:
+            return "nobody has a useful bound on what one row can do to this metric."
+        move = f"one row can move this metric by up to {self.sensitivity.formula}"
+        if self.sensitivity.always is None:
+            near = f" as long as {self.sensitivity.condition}" if self.sensitivity.condition else ""
+            return f"{move}{near}: that is no bound for all predictions and labels."
+        return f"{move}, while its noise is made for means, which one row moves by 1 / rows."
+
+    def _arranged(self, columns: list[Values]) -> Values:
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def _losses(self, predicted: Values, actual: Values, params: Parameters) -> Values:
+        assert self.row_losses is not None  # noqa: S101  (a metric has one of the two)
+        losses = self.row_losses(predicted, actual, params)
+        average = self.columns == "averaged" and losses.ndim == 2
+        return np.mean(losses, axis=1) if average else losses
+
+    def _set_loss(
+        self, predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    ) -> Fraction | float:
+        assert self.set_loss is not None  # noqa: S101  (a metric has one of the two)
+        if weights is None:
+            return self.set_loss(predicted, actual, params, None)
+        heavy = weights > 0
+        shares = weights[heavy] / weights.max()
+        return self.set_loss(predicted[heavy], actual[heavy], params, shares)
 
     def _check_columns(self, schema: Schema) -> None:
         for column in schema.columns:
@@ -161,110 +271,32 @@ class Metric:
                 raise self._misfit(
                     f"{self.title} takes {_kinds(self.takes)}; `{column.name}` is a {column.kind}."
                 )
-        if len(schema.columns) > 1 and not self.several:
+        if len(schema.columns) > 1 and self.columns == "one":
             raise self._misfit(
                 f"{self.title} needs one {_kinds(self.takes)} column; the schema has "
                 f"{len(schema.columns)}."
             )
+        if len(schema.columns) < 2 and self.columns == "together":
+            raise self._misfit(f"{self.title} needs a column for each class, two at least.")
+        if self.column_rule is not None and (wrong := self.column_rule(schema.columns)):
+            raise self._misfit(f"{self.title}: {wrong}")
 
-    def _check_labels(
-        self, rule: LabelRule, schema: Schema, solution: Solution, usage: Usage
-    ) -> None:
+    def _check_split(self, solution: Solution, usage: Usage) -> None:
         rows = solution.usage == usage
-        for column in schema.columns:
-            labels = solution.columns[column.name][rows]
-            if len(labels) and (wrong := rule(labels, column)):
-                raise self._misfit(
-                    f"{self.title}, {usage.name.lower()} rows, column `{column.name}`: {wrong}"
-                )
+        if self.label_rule is None or not rows.any():
+            return
+        names = [column.name for column in solution.schema.columns]
+        columns = [solution.columns[name][rows] for name in names]
+        if self.columns == "together":
+            named = {"all columns": self._arranged(columns)}
+        else:
+            named = {f"column `{name}`": each for name, each in zip(names, columns, strict=True)}
+        for name, labels in named.items():
+            if wrong := self.label_rule(labels):
+                raise self._misfit(f"{self.title}, {usage.name.lower()} rows, {name}: {wrong}")
 
     def _misfit(self, message: str) -> ParameterError:
         return ParameterError("metric", message)
-
-
-METRICS: dict[str, Metric] = {}
-
-
-def get(name: str) -> Metric:
-    """The metric of this name. Raises ParameterError."""
-    if name not in METRICS:
-        known = ", ".join(METRICS)
-        raise ParameterError("metric", f"There is no metric called {name!r}; choose from {known}.")
-    return METRICS[name]
-
-
-def mean_metric(
-    name: str,
-    *,
-    title: str,
-    description: str,
-    takes: tuple[Kind, ...],
-    direction: Direction = "minimize",
-    transformed: bool = False,
-    scale: Scale = AS_LOSS,
-    parameters: tuple[Parameter, ...] = (),
-    several: bool = False,
-    units: int = FINE,
-    label_rule: LabelRule | None = None,
-) -> Callable[[RowLosses], RowLosses]:
-    """Registers a function that gives the loss of each row, in [0, 1].
-
-    transformed: whether the score is a transform of the mean loss that isn't linear.
-    """
-
-    def register(row_losses: RowLosses) -> RowLosses:
-        _add(
-            Metric(
-                name=name,
-                title=title,
-                description=description,
-                direction=direction,
-                kind="transformed_mean" if transformed else "mean",
-                takes=takes,
-                scale=scale,
-                row_losses=row_losses,
-                parameters=parameters,
-                several=several,
-                units=units,
-                label_rule=label_rule,
-            )
-        )
-        return row_losses
-
-    return register
-
-
-def set_function(
-    name: str,
-    *,
-    title: str,
-    description: str,
-    takes: tuple[Kind, ...],
-    direction: Direction = "maximize",
-    scale: Scale = COMPLEMENT,
-    parameters: tuple[Parameter, ...] = (),
-    label_rule: LabelRule | None = None,
-) -> Callable[[SetLoss], SetLoss]:
-    """Registers a function that gives one loss, in [0, 1], for all rows together."""
-
-    def register(set_loss: SetLoss) -> SetLoss:
-        _add(
-            Metric(
-                name=name,
-                title=title,
-                description=description,
-                direction=direction,
-                kind="set_function",
-                takes=takes,
-                scale=scale,
-                set_loss=set_loss,
-                parameters=parameters,
-                label_rule=label_rule,
-            )
-        )
-        return set_loss
-
-    return register
 
 
 def number(params: Parameters, name: str) -> float:
@@ -273,12 +305,6 @@ def number(params: Parameters, name: str) -> float:
     if isinstance(value, str):
         raise ParameterError(name, "Give a number.")
     return float(value)
-
-
-def _add(metric: Metric) -> None:
-    if metric.name in METRICS:
-        raise ValueError(f"two metrics are called {metric.name}")
-    METRICS[metric.name] = metric
 
 
 def _rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_]) -> int:
@@ -294,6 +320,14 @@ def _rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_])
     if not rows:
         raise StateError("A mean needs at least one row.")
     return rows
+
+
+def _mean(losses: Values, weights: Values | None, resolution: int) -> Mean:
+    if weights is None:
+        return Mean(_row_units(losses, resolution), len(losses), resolution)
+    rows = max(1, math.floor(weights.sum() / weights.max() + 1e-9))
+    loss = min(1.0, float(np.average(losses, weights=weights)))
+    return Mean(_set_units(loss, rows * FINE), rows, FINE)
 
 
 def _row_units(losses: Values, resolution: int) -> int:

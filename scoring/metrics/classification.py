@@ -1,12 +1,63 @@
-"""Metrics of labels. Labels arrive as int32 codes into the schema's classes."""
+"""Metrics of labels. Labels arrive as int32 codes into the schema's classes.
 
-from fractions import Fraction
+One averaged score is declared for each way of averaging, since what is known of them differs: with
+one label per row, micro averages are functions of the accuracy.
+"""
+
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
-from scoring.metrics.base import COMPLEMENT, Parameters, Values, mean_metric, set_function
+from scoring.metrics.base import COMPLEMENT, Parameters, Scale, Sensitivity, SetLoss, Values
+from scoring.metrics.confusion import Floats, Tally, average
+from scoring.metrics.labels import two_classes
+from scoring.metrics.registry import mean_metric, set_function
+
+OURS: Final = "docs/metrics.md"
+_EVERY_CLASS: Final = "every class keeps a row with its label"
 
 
+@mean_metric(
+    "jaccard_micro",
+    title="Micro Jaccard index",
+    description=(
+        "Right labels over labels and predictions together, of all classes: with one label per "
+        "row a / (2 - a) of the accuracy a."
+    ),
+    transformed=True,
+    direction="maximize",
+    takes=("label",),
+    scale=Scale(
+        lambda loss, _: (1.0 - loss) / (1.0 + loss), lambda score, _: (1.0 - score) / (1.0 + score)
+    ),
+    units=1,
+)
+@mean_metric(
+    "f1_micro",
+    title="Micro F1",
+    description="F1 of all classes counted together: with one label per row it is the accuracy.",
+    direction="maximize",
+    takes=("label",),
+    scale=COMPLEMENT,
+    units=1,
+)
+@mean_metric(
+    "recall_weighted",
+    title="Weighted recall",
+    description="Recall of each class, weighted by its rows: it is the accuracy.",
+    direction="maximize",
+    takes=("label",),
+    scale=COMPLEMENT,
+    units=1,
+)
+@mean_metric(
+    "hamming",
+    title="Hamming loss",
+    description="The share of wrong labels; with several columns, the mean over them.",
+    takes=("label",),
+    columns="averaged",
+)
 @mean_metric(
     "error_rate",
     title="Error rate",
@@ -28,24 +79,188 @@ def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
     return np.not_equal(predicted, actual)
 
 
-@set_function(
-    "f1_macro",
-    title="Macro F1",
-    description=(
-        "The F1 score of each class, averaged over the classes that occur among the labels or the "
-        "predictions. A class that is never predicted rightly has an F1 of 0."
-    ),
+@mean_metric(
+    "exact_match",
+    title="Exact match",
+    description="The share of rows with the right label in every column.",
+    direction="maximize",
     takes=("label",),
+    scale=COMPLEMENT,
+    columns="together",
+    units=1,
 )
-def macro_f1_loss(predicted: Values, actual: Values, params: Parameters) -> Fraction:
-    """1 - mean of 2 TP / (2 TP + FP + FN), exactly; as scikit-learn's with zero_division=0."""
-    classes = 1 + int(max(predicted.max(), actual.max()))
-    of_actual = np.bincount(actual, minlength=classes)
-    of_predicted = np.bincount(predicted, minlength=classes)
-    right = np.bincount(actual[predicted == actual], minlength=classes)
-    occurrences = of_actual + of_predicted
-    occurs = np.flatnonzero(occurrences)
-    scores = sum(
-        (Fraction(2 * int(right[each]), int(occurrences[each])) for each in occurs), Fraction(0)
+def any_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """1 where a column is wrong."""
+    wrong: Values = np.any(predicted != actual, axis=1)
+    return wrong
+
+
+def _positives(predicted: Values, actual: Values) -> tuple[int, int]:
+    """Rows that are labelled, and rows that are predicted positive."""
+    return int(np.count_nonzero(actual)), int(np.count_nonzero(predicted))
+
+
+def _smallest(labels: Values) -> int:
+    counts = np.bincount(labels)
+    return int(counts[counts > 0].min())
+
+
+def _classes(predicted: Values, actual: Values) -> int:
+    return 1 + int(max(predicted.max(), actual.max()))
+
+
+def _every_class(predicted: Values, actual: Values, changed: Values) -> bool:
+    classes = max(_classes(predicted, actual), _classes(predicted, changed))
+    return all(np.all(np.bincount(each, minlength=classes)) for each in (actual, changed))
+
+
+def _binary(formula: str, bound: Callable[[int, int], float]) -> Sensitivity:
+    return Sensitivity(formula, OURS, lambda p, a: bound(*_positives(p, a)))
+
+
+def _macro(factor: int) -> Sensitivity:
+    return Sensitivity(
+        f"{factor} / (classes × rows of the smallest class)",
+        OURS,
+        lambda p, a: factor / (_classes(p, a) * _smallest(a)),
+        _EVERY_CLASS,
+        _every_class,
     )
-    return 1 - scores / len(occurs)
+
+
+_MACRO_PRECISION = Sensitivity(
+    "1 / (classes × rows of the class predicted least, of those that are predicted)",
+    OURS,
+    lambda p, a: 1 / (_classes(p, a) * _smallest(p)),
+    _EVERY_CLASS,
+    _every_class,
+)
+_TWO_ROWS = Sensitivity("2 / rows", OURS, lambda p, a: 2 / len(a), always=2)
+
+PerClass = Callable[[Tally], Floats]
+
+
+def _of_the_last_class(scores: PerClass) -> SetLoss:
+    def loss(
+        predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    ) -> float:
+        return 1.0 - float(scores(Tally.of(predicted, actual, weights))[1])
+
+    return loss
+
+
+def _over_classes(scores: PerClass) -> SetLoss:
+    def loss(
+        predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    ) -> float:
+        tally = Tally.of(predicted, actual, weights)
+        return 1.0 - average(scores(tally)[tally.occurs])
+
+    return loss
+
+
+def _by_rows(scores: PerClass) -> SetLoss:
+    def loss(
+        predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    ) -> float:
+        tally = Tally.of(predicted, actual, weights)
+        return max(0.0, 1.0 - average(scores(tally), tally.actual))
+
+    return loss
+
+
+def _declare(  # the four scores of a class, each averaged over classes in up to three ways
+    name: str,
+    title: str,
+    meaning: str,
+    scores: PerClass,
+    *,
+    binary: Sensitivity,
+    macro: Sensitivity,
+    weighted: Sensitivity | None,
+) -> None:
+    set_function(
+        name,
+        title=title,
+        description=f"{meaning} Of the last of two classes, which counts as positive.",
+        takes=("label",),
+        sensitivity=binary,
+        column_rule=two_classes,
+    )(_of_the_last_class(scores))
+    set_function(
+        f"{name}_macro",
+        title=f"Macro {title}",
+        description=(
+            f"{meaning} Averaged over the classes that occur among the labels or predictions."
+        ),
+        takes=("label",),
+        sensitivity=macro,
+    )(_over_classes(scores))
+    if name == "recall":  # its weighted average is the accuracy, a mean
+        return
+    set_function(
+        f"{name}_weighted",
+        title=f"Weighted {title}",
+        description=f"{meaning} Averaged over classes, each weighted by its rows.",
+        takes=("label",),
+        sensitivity=weighted,
+    )(_by_rows(scores))
+
+
+_declare(
+    "precision",
+    "precision",
+    "The share of right ones among the rows predicted to be of a class; 0 where there are none.",
+    Tally.precisions,
+    binary=_binary("1 / (rows predicted positive)", lambda p, predicted: 1 / max(predicted, 1)),
+    macro=_MACRO_PRECISION,
+    weighted=None,
+)
+_declare(
+    "recall",
+    "recall",
+    "The share of a class's rows that are predicted to be of it; 0 where there are none.",
+    Tally.recalls,
+    binary=_binary("1 / (rows labelled positive)", lambda p, _: 1 / max(p, 1)),
+    macro=_macro(2),
+    weighted=None,
+)
+_declare(
+    "f1",
+    "F1",
+    "2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall; 0 where TP is 0.",
+    Tally.f1s,
+    binary=_binary(
+        "2 / (rows labelled positive + rows predicted positive)",
+        lambda p, predicted: 2 / max(p + predicted, 1),
+    ),
+    macro=_macro(4),
+    weighted=_TWO_ROWS,
+)
+_declare(
+    "jaccard",
+    "Jaccard index",
+    "TP / (TP + FP + FN), the overlap of labelled and predicted rows; 0 where TP is 0.",
+    Tally.jaccards,
+    binary=_binary(
+        "1 / (the larger of rows labelled and rows predicted positive)",
+        lambda p, predicted: 1 / max(p, predicted, 1),
+    ),
+    macro=_macro(2),
+    weighted=_TWO_ROWS,
+)
+
+
+@set_function(
+    "balanced_accuracy",
+    title="Balanced accuracy",
+    description="The share of right rows of each class, averaged over the classes that have rows.",
+    takes=("label",),
+    sensitivity=_macro(2),
+)
+def unbalanced_loss(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> float:
+    """1 - mean recall."""
+    tally = Tally.of(predicted, actual, weights)
+    return 1.0 - average(tally.recalls()[tally.actual > 0])

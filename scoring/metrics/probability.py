@@ -1,12 +1,13 @@
-"""Metrics of the probability that a row's label is 1. Labels are 0 or 1."""
+"""Metrics of probabilities. Labels are 0 or 1; with a column for each class, one 1 in each row."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import Parameters, Scale, Values, mean_metric, number
-from scoring.metrics.labels import only_zero_and_one
+from scoring.metrics.base import COMPLEMENT, Parameters, Scale, Values, number
+from scoring.metrics.labels import one_class_each, only_zero_and_one
+from scoring.metrics.registry import mean_metric
 from scoring.parameters import Parameter
 
 CLIP = Parameter(
@@ -22,6 +23,16 @@ CLIP = Parameter(
     minimum=Fraction(1, 10**15),
     maximum=Fraction(49, 100),
 )
+K = Parameter(
+    name="k",
+    title="Classes that count",
+    help="A row is right if its class is among the k with the highest predictions.",
+    kind="integer",
+    default=3,
+    minimum=1,
+    maximum=1000,
+)
+_CUT = "Probabilities are cut to {clip} from below and to 1 - {clip} from above."
 
 
 @mean_metric(
@@ -29,13 +40,30 @@ CLIP = Parameter(
     title="Brier score",
     description="The mean squared difference between the probability and what happened, 0 or 1.",
     takes=("probability",),
-    several=True,
+    columns="averaged",
     label_rule=only_zero_and_one,
 )
 def brier_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
     """(p - y)^2."""
     losses: Values = np.square(predicted - actual)
     return losses
+
+
+@mean_metric(
+    "brier_multiclass",
+    title="Brier score of several classes",
+    description=(
+        "Half the sum over classes of the squared difference between probability and what "
+        "happened. Each row's probabilities are divided by their sum first."
+    ),
+    takes=("probability",),
+    columns="together",
+    label_rule=one_class_each,
+)
+def brier_multiclass_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """sum over classes of (p - y)^2 / 2."""
+    losses: Values = np.square(_shares(predicted) - actual).sum(axis=1) / 2
+    return np.minimum(losses, 1.0)
 
 
 def _least(params: Parameters) -> float:
@@ -48,26 +76,89 @@ def _span(params: Parameters) -> float:
     return math.log1p(-clip) - math.log(clip)
 
 
+LOG_SCALE = Scale(
+    lambda loss, params: _least(params) + loss * _span(params),
+    lambda score, params: (score - _least(params)) / _span(params),
+)
+
+
 @mean_metric(
     "log_loss",
     title="Log loss",
-    description=(
-        "The mean of -ln of the probability given to what happened, with probabilities cut to "
-        "[p, 1 - p]."
-    ),
+    description="The mean of -ln of the probability given to what happened.",
     takes=("probability",),
-    several=True,
+    columns="averaged",
     parameters=(CLIP,),
-    scale=Scale(
-        lambda loss, params: _least(params) + loss * _span(params),
-        lambda score, params: (score - _least(params)) / _span(params),
-    ),
+    scale=LOG_SCALE,
+    clipping=_CUT,
     label_rule=only_zero_and_one,
 )
 def log_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
     """The log loss of each row as a share of the span that the clip leaves (theory.md 5.10)."""
+    return _log_shares(np.where(actual == 1, predicted, 1 - predicted), params)
+
+
+@mean_metric(
+    "log_loss_multiclass",
+    title="Log loss of several classes",
+    description=(
+        "The mean of -ln of the probability given to the right class. Each row's probabilities "
+        "are divided by their sum first."
+    ),
+    takes=("probability",),
+    columns="together",
+    parameters=(CLIP,),
+    scale=LOG_SCALE,
+    clipping=_CUT,
+    label_rule=one_class_each,
+)
+def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """As `log_losses`, of the probability of the right class."""
+    return _log_shares(np.take_along_axis(_shares(predicted), _right(actual), 1)[:, 0], params)
+
+
+@mean_metric(
+    "top_k_accuracy",
+    title="Top-k accuracy",
+    description=(
+        "The share of rows whose class is among the k with the highest predictions; of equal ones "
+        "the later columns come first."
+    ),
+    direction="maximize",
+    takes=("probability", "number"),
+    columns="together",
+    parameters=(K,),
+    scale=COMPLEMENT,
+    units=1,
+    label_rule=one_class_each,
+)
+def not_in_top_k(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """1 where k classes or more come before the right one."""
+    right = _right(actual)
+    own = np.take_along_axis(predicted, right, 1)
+    later = np.arange(predicted.shape[1]) > right
+    before = np.count_nonzero((predicted > own) | ((predicted == own) & later), axis=1)
+    missed: Values = before >= number(params, "k")
+    return missed
+
+
+def _right(actual: Values) -> Values:
+    """The column of each row's class, as a matrix of one column."""
+    right: Values = actual.argmax(axis=1)[:, None]
+    return right
+
+
+def _shares(predicted: Values) -> Values:
+    """Each row divided by its sum; a row of zeros says nothing, so all classes get the same."""
+    sums = predicted.sum(axis=1, keepdims=True)
+    same = np.full_like(predicted, 1 / predicted.shape[1])
+    # Subnormal sums: a quotient may round above 1.
+    shares: Values = np.minimum(np.divide(predicted, sums, out=same, where=sums > 0), 1.0)
+    return shares
+
+
+def _log_shares(given: Values, params: Parameters) -> Values:
     clip = number(params, "clip")
-    given = np.where(actual == 1, predicted, 1 - predicted)
     losses = -np.log(np.clip(given, clip, 1 - clip))
     shares: Values = np.clip((losses - _least(params)) / _span(params), 0.0, 1.0)
     return shares

@@ -1,13 +1,50 @@
 """Metrics of the order that predictions put rows in."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import Parameters, Values, set_function
-from scoring.metrics.labels import both_zero_and_one
+from scoring.guarantees.sensitivity import auc_sensitivity
+from scoring.metrics.base import SIGNED, Parameters, Sensitivity, Values
+from scoring.metrics.concordance import CENSORED, concordance, distinct
+from scoring.metrics.labels import both_in_each_column, both_zero_and_one, some_one
+from scoring.metrics.ordering import Steps, twice_pairs_in_order
+from scoring.metrics.registry import set_function
+
+_THEORY = "scoring/guarantees/sensitivity.py"
+_OURS = "docs/metrics.md"
 
 
+def _counts(actual: Values) -> tuple[int, int]:
+    ones = int(np.count_nonzero(actual == 1))
+    return ones, len(actual) - ones
+
+
+def _both(predicted: Values, actual: Values, changed: Values) -> bool:
+    return all(_counts(actual))
+
+
+def _auc_bound(predicted: Values, actual: Values) -> float:
+    return auc_sensitivity(*_counts(actual))
+
+
+def _auc_sensitivity(formula: str) -> Sensitivity:
+    return Sensitivity(formula, _THEORY, _auc_bound, "both labels occur", _both)
+
+
+@set_function(
+    "gini",
+    title="Gini coefficient",
+    description=(
+        "2 AUC - 1: pairs of rows with different labels in the right order less those in the "
+        "wrong one, as a share of all. 0 where there are no such pairs."
+    ),
+    takes=("probability", "number"),
+    scale=SIGNED,
+    label_rule=both_zero_and_one,
+    sensitivity=_auc_sensitivity("2 max(1/n₁ + 1/(n₀ + 1), 1/n₀ + 1/(n₁ + 1)), n₁ and n₀ rows"),
+)
 @set_function(
     "roc_auc",
     title="ROC AUC",
@@ -17,12 +54,131 @@ from scoring.metrics.labels import both_zero_and_one
     ),
     takes=("probability", "number"),
     label_rule=both_zero_and_one,
+    sensitivity=_auc_sensitivity("max(1/n₁ + 1/(n₀ + 1), 1/n₀ + 1/(n₁ + 1)), n₁ and n₀ rows"),
 )
-def auc_loss(predicted: Values, actual: Values, params: Parameters) -> Fraction:
-    """1 - U / (n1 n0) with the Mann-Whitney statistic U, exactly."""
-    ones, zeros = np.sort(predicted[actual == 1]), np.sort(predicted[actual != 1])
-    if not len(ones) or not len(zeros):
+def auc_loss(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> Fraction | float:
+    """1 - U / (n1 n0) with the Mann-Whitney statistic U; exactly, if there are no weights."""
+    if weights is not None:
+        return _weighted_auc_loss(Steps.of(predicted, actual, weights))
+    ones, zeros = _counts(actual)
+    if not ones or not zeros:
         return Fraction(1, 2)
-    below = int(np.searchsorted(zeros, ones, side="left").sum())
-    not_above = int(np.searchsorted(zeros, ones, side="right").sum())
-    return 1 - Fraction(below + not_above, 2 * len(ones) * len(zeros))
+    return 1 - Fraction(twice_pairs_in_order(predicted, actual), 2 * ones * zeros)
+
+
+def _weighted_auc_loss(steps: Steps) -> float:
+    pairs = float(steps.ones.sum() * steps.zeros.sum())
+    if not pairs:
+        return 0.5
+    above = float((steps.ones * (np.cumsum(steps.zeros) - steps.zeros / 2)).sum())
+    return min(1.0, max(0.0, 1.0 - above / pairs))
+
+
+Columnwise = Callable[[Values, Values, Parameters, Values | None], "Fraction | float"]
+
+
+def _columns(
+    loss: Columnwise,
+    predicted: Values,
+    actual: Values,
+    params: Parameters,
+    weights: Values | None,
+) -> Fraction | float:
+    """The mean over columns."""
+    losses = [
+        loss(np.ascontiguousarray(predicted[:, each]), actual[:, each], params, weights)
+        for each in range(predicted.shape[1])
+    ]
+    return sum(losses, Fraction(0)) / len(losses)
+
+
+def _columns_bound(predicted: Values, actual: Values) -> float:
+    bounds = [_auc_bound(predicted, each) for each in actual.T]
+    return sum(bounds) / len(bounds)
+
+
+@set_function(
+    "roc_auc_ovr",
+    title="Mean ROC AUC of columns",
+    description=(
+        "ROC AUC of each column, a class against the rest, averaged over the columns; 0.5 for a "
+        "column without both labels."
+    ),
+    takes=("probability", "number"),
+    columns="together",
+    label_rule=both_in_each_column,
+    sensitivity=Sensitivity(
+        "the mean over columns of ROC AUC's bound",
+        _THEORY,
+        _columns_bound,
+        "both labels occur in each column",
+        lambda predicted, actual, changed: all(all(_counts(each)) for each in actual.T),
+    ),
+)
+def mean_auc_loss(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> Fraction | float:
+    """1 - the mean AUC."""
+    return _columns(auc_loss, predicted, actual, params, weights)
+
+
+def _average_precision_bound(predicted: Values, actual: Values) -> float:
+    """H(n1) / n1: a new row among n1 adds 1 / rank to the precision at each one after it."""
+    ones = max(1, _counts(actual)[0])
+    return float((1 / np.arange(1, ones + 1)).sum()) / ones
+
+
+@set_function(
+    "average_precision",
+    title="Average precision",
+    description=(
+        "The precision at each row with label 1, rows ranked by prediction, averaged over these "
+        "rows; equal predictions share one precision. 0 where no label is 1."
+    ),
+    takes=("probability", "number"),
+    label_rule=some_one,
+    sensitivity=Sensitivity(
+        "(1 + 1/2 + … + 1/n₁) / n₁, n₁ rows with label 1", _OURS, _average_precision_bound
+    ),
+)
+def average_precision_loss(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> float:
+    """1 - sum over thresholds of (new recall) x precision."""
+    steps = Steps.of(predicted, actual, weights)
+    ones, zeros = steps.ones[::-1], steps.zeros[::-1]
+    found = np.cumsum(ones)
+    if not found[-1]:
+        return 1.0
+    precisions = np.divide(
+        found, found + np.cumsum(zeros), where=found > 0, out=np.zeros(len(found))
+    )
+    return min(1.0, max(0.0, 1.0 - float((ones * precisions).sum() / found[-1])))
+
+
+@set_function(
+    "concordance",
+    title="Concordance index",
+    description=(
+        "The share of pairs of rows with different truths that predictions put in the same order; "
+        "equal predictions count half. 0.5 where there are no such pairs. For survival times, "
+        "predict the time and give censored ones as negative numbers in the solution."
+    ),
+    takes=("number", "probability"),
+    parameters=(CENSORED,),
+    weighted=False,
+    sensitivity=Sensitivity(
+        "2 / rows",
+        _OURS,
+        lambda predicted, actual: 2 / len(actual),
+        "no censored rows, and no equal truths",
+        distinct,
+    ),
+)
+def discordance(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> Fraction:
+    """1 - Harrell's C, exactly."""
+    return 1 - concordance(predicted, actual, censored=params["censored"] == "negative")

@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import Parameters, Scale, Values, mean_metric, number
+from scoring.metrics.base import Parameters, Scale, Values, number
+from scoring.metrics.labels import not_negative, not_zero
+from scoring.metrics.registry import mean_metric, set_function
 from scoring.parameters import Parameter
 
 CLIP = Parameter(
@@ -20,56 +22,211 @@ CLIP = Parameter(
     minimum=Fraction(1, 10**9),
     maximum=Fraction(10**15),
 )
+LOG_CLIP = Parameter(
+    name="clip",
+    title="Largest difference of logarithms that counts",
+    help=(
+        "The largest difference between ln(1 + prediction) and ln(1 + truth) that counts; larger "
+        "ones count as this one. 3 is a factor of 20."
+    ),
+    kind="fraction",
+    default=Fraction(3),
+    minimum=Fraction(1, 10**6),
+    maximum=Fraction(1000),
+)
+RELATIVE_CLIP = Parameter(
+    name="clip",
+    title="Largest relative error that counts",
+    help="The largest error that counts, as a share of the truth: 1 means 100 %.",
+    kind="fraction",
+    default=Fraction(1),
+    minimum=Fraction(1, 10**6),
+    maximum=Fraction(10**6),
+)
+QUANTILE = Parameter(
+    name="quantile",
+    title="Quantile",
+    help="The quantile that is predicted: 0.9 means that nine truths of ten lie below.",
+    kind="fraction",
+    default=Fraction(1, 2),
+    minimum=Fraction(1, 1000),
+    maximum=Fraction(999, 1000),
+)
+
+_CUT = "Differences count up to {clip}."
+_LINEAR = Scale(
+    lambda loss, params: number(params, "clip") * loss,
+    lambda score, params: score / number(params, "clip"),
+)
+_ROOT = Scale(
+    lambda loss, params: number(params, "clip") * loss**0.5,
+    lambda score, params: (score / number(params, "clip")) ** 2,
+)
+
+
+def _steeper(params: Parameters) -> float:
+    quantile = number(params, "quantile")
+    return max(quantile, 1 - quantile)
 
 
 @mean_metric(
     "mae",
     title="Mean absolute error",
-    description="The mean difference between prediction and truth, each cut to the largest error.",
+    description="The mean difference between prediction and truth.",
     takes=("number",),
-    several=True,
+    columns="averaged",
     parameters=(CLIP,),
-    scale=Scale(
-        lambda loss, params: number(params, "clip") * loss,
-        lambda score, params: score / number(params, "clip"),
-    ),
+    scale=_LINEAR,
+    clipping=_CUT,
 )
 def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
     """min(|error|, clip) / clip."""
-    with np.errstate(over="ignore"):  # an infinite difference is cut like any large one
-        errors = np.abs(predicted - actual)
-    clip = number(params, "clip")
-    shares: Values = np.minimum(errors, clip) / clip
-    return shares
+    return np.abs(_errors(predicted, actual, params))
 
 
 @mean_metric(
     "rmse",
     title="Root mean squared error",
-    description="The square root of the mean squared difference between prediction and truth, "
-    "each difference cut to the largest error.",
+    description="The square root of the mean squared difference between prediction and truth.",
     takes=("number",),
     transformed=True,
     parameters=(CLIP,),
-    scale=Scale(
-        lambda loss, params: number(params, "clip") * loss**0.5,
-        lambda score, params: (score / number(params, "clip")) ** 2,
-    ),
+    scale=_ROOT,
+    clipping=_CUT,
 )
 @mean_metric(
     "mse",
     title="Mean squared error",
-    description="The mean squared difference between prediction and truth, each difference cut "
-    "to the largest error.",
+    description="The mean squared difference between prediction and truth.",
     takes=("number",),
-    several=True,
+    columns="averaged",
     parameters=(CLIP,),
     scale=Scale(
         lambda loss, params: number(params, "clip") ** 2 * loss,
         lambda score, params: score / number(params, "clip") ** 2,
     ),
+    clipping=_CUT,
 )
 def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
     """(min(|error|, clip) / clip)^2."""
-    squares: Values = np.square(clipped_errors(predicted, actual, params))
-    return squares
+    return np.square(_errors(predicted, actual, params))
+
+
+@mean_metric(
+    "rmsle",
+    title="Root mean squared logarithmic error",
+    description=(
+        "The square root of the mean squared difference between ln(1 + prediction) and "
+        "ln(1 + truth). Predictions below 0 count as 0."
+    ),
+    takes=("number",),
+    transformed=True,
+    parameters=(LOG_CLIP,),
+    scale=_ROOT,
+    clipping="Differences of logarithms count up to {clip}.",
+    label_rule=not_negative,
+)
+def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """(min(|difference of logarithms|, clip) / clip)^2."""
+    return np.square(_errors(_log(predicted), _log(actual), params))
+
+
+@mean_metric(
+    "mape",
+    title="Mean absolute percentage error",
+    description="The mean difference between prediction and truth as a share of the truth.",
+    takes=("number",),
+    columns="averaged",
+    parameters=(RELATIVE_CLIP,),
+    scale=_LINEAR,
+    clipping="A row's error counts up to {clip}, where 1 is 100 %.",
+    label_rule=not_zero,
+)
+def relative_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """min(|error| / |truth|, clip) / clip."""
+    clip = number(params, "clip")
+    with np.errstate(over="ignore"):  # an infinite error is cut like any large one
+        errors = np.abs(predicted - actual)
+        shares = errors / np.maximum(np.abs(actual), np.finfo(np.float64).eps)
+    cut: Values = np.minimum(shares, clip) / clip
+    return cut
+
+
+@mean_metric(
+    "smape",
+    title="Symmetric mean absolute percentage error",
+    description=(
+        "The mean of 2 |prediction - truth| / (|prediction| + |truth|): 2 means 200 %. A row "
+        "with two zeros has no error."
+    ),
+    takes=("number",),
+    columns="averaged",
+    scale=Scale(lambda loss, _: 2.0 * loss, lambda score, _: score / 2.0),
+)
+def symmetric_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """|p - y| / (|p| + |y|)."""
+    larger = np.maximum(np.abs(predicted), np.abs(actual))
+    p, y = (  # relative to the larger of the two, so that no sum is infinite
+        np.divide(each, larger, out=np.zeros_like(larger), where=larger > 0)
+        for each in (predicted, actual)
+    )
+    sizes = np.abs(p) + np.abs(y)
+    losses: Values = np.divide(np.abs(p - y), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    return losses
+
+
+@mean_metric(
+    "pinball",
+    title="Pinball loss",
+    description=(
+        "The mean loss of a predicted quantile q: q times the error where the truth is above the "
+        "prediction, 1 - q times where it is below."
+    ),
+    takes=("number",),
+    columns="averaged",
+    parameters=(QUANTILE, CLIP),
+    scale=Scale(
+        lambda loss, params: number(params, "clip") * _steeper(params) * loss,
+        lambda score, params: score / (number(params, "clip") * _steeper(params)),
+    ),
+    clipping=_CUT,
+)
+def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """max(q e, (q - 1) e) of the clipped error e, as a share of the largest."""
+    quantile = number(params, "quantile")
+    errors = -_errors(predicted, actual, params)
+    losses: Values = np.maximum(quantile * errors, (quantile - 1) * errors) / _steeper(params)
+    return np.minimum(losses, 1.0)
+
+
+@set_function(
+    "median_absolute_error",
+    title="Median absolute error",
+    description="The median difference between prediction and truth.",
+    direction="minimize",
+    takes=("number",),
+    parameters=(CLIP,),
+    scale=_LINEAR,
+    clipping=_CUT,
+    weighted=False,
+    sensitivity=None,
+)
+def median_error(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> float:
+    """The median of min(|error|, clip) / clip. No bound: two middle errors can be 0 and clip."""
+    return float(np.median(clipped_errors(predicted, actual, params)))
+
+
+def _errors(predicted: Values, actual: Values, params: Parameters) -> Values:
+    """Differences cut to the clip, as shares of it: from -1 to 1."""
+    clip = number(params, "clip")
+    with np.errstate(over="ignore"):  # an infinite difference is cut like any large one
+        errors = predicted - actual
+    shares: Values = np.clip(errors, -clip, clip) / clip
+    return shares
+
+
+def _log(values: Values) -> Values:
+    logarithms: Values = np.log1p(np.maximum(values, 0.0))
+    return logarithms

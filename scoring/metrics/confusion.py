@@ -1,0 +1,67 @@
+"""What metrics of labels count: of each class, how often it is right, labelled and predicted."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Values
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """For each class the weight of rows that are right, labelled and predicted so (float64)."""
+
+    right: Floats
+    actual: Floats
+    predicted: Floats
+
+    @classmethod
+    def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Tally":
+        """Of codes; the classes are those up to the largest code. Plain counts are exact."""
+        classes = max(2, 1 + int(max(predicted.max(), actual.max())))
+        is_right = predicted == actual
+        right_weights = None if weights is None else weights[is_right]
+        return cls(
+            _count(actual[is_right], right_weights, classes),
+            _count(actual, weights, classes),
+            _count(predicted, weights, classes),
+        )
+
+    @property
+    def occurs(self) -> NDArray[np.bool_]:
+        """The classes that are labelled or predicted."""
+        occurs: NDArray[np.bool_] = (self.actual + self.predicted) > 0
+        return occurs
+
+    def precisions(self) -> Floats:
+        return ratio(self.right, self.predicted)
+
+    def recalls(self) -> Floats:
+        return ratio(self.right, self.actual)
+
+    def f1s(self) -> Floats:
+        return ratio(2 * self.right, self.actual + self.predicted)
+
+    def jaccards(self) -> Floats:
+        return ratio(self.right, self.actual + self.predicted - self.right)
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """part / whole, 0 where the whole is 0."""
+    # A whole may be a sum of weights less one of them, and miss 0 by its rounding.
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def average(values: Floats, weights: Floats | None = None) -> float:
+    """The (weighted) mean, correctly rounded sums, the same in any order."""
+    if weights is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(values * weights) / math.fsum(weights)
+
+
+def _count(codes: Values, weights: Values | None, classes: int) -> Floats:
+    return np.bincount(codes, weights, minlength=classes).astype(np.float64)

@@ -1,0 +1,88 @@
+"""Sorting predictions with their labels, and what stands in front of what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Values
+
+Integers = NDArray[np.int64]
+_LAST_BIT = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The different predictions in ascending order: the weight of the rows with label 1 and of
+    those with label 0 that have each (int64 without weights)."""
+
+    ones: Values
+    zeros: Values
+
+    @classmethod
+    def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Steps":
+        """predicted: finite float64; actual: 1 or anything else; weights: None or float64."""
+        is_one = actual == 1
+        if weights is None and predicted.min() >= 0:
+            return cls._counted(_sorted_keys(predicted, is_one))
+        order = np.argsort(predicted)
+        ends = _ends(predicted[order])
+        if weights is None:
+            ones = np.cumsum(is_one[order])[ends]
+            return cls(_parts(ones), _parts(ends + 1 - ones))
+        both = weights[order], is_one[order]
+        ones, zeros = (np.cumsum(both[0] * each) for each in (both[1], ~both[1]))
+        return cls(_parts(ones[ends]), _parts(zeros[ends]))
+
+    @classmethod
+    def _counted(cls, keys: NDArray[np.uint64]) -> "Steps":
+        ends = _ends(keys >> _LAST_BIT)
+        ones = np.cumsum((keys & _LAST_BIT).astype(np.int64))[ends]
+        return cls(_parts(ones), _parts(ends + 1 - ones))
+
+
+def twice_pairs_in_order(predicted: Values, actual: Values) -> int:
+    """Over all pairs of a row with label 1 and one without: 2 where the first is predicted higher,
+    1 where both are predicted the same."""
+    if predicted.min() < 0:
+        steps = Steps.of(predicted, actual, None)
+        return int((steps.ones * (2 * np.cumsum(steps.zeros) - steps.zeros)).sum())
+    keys = _sorted_keys(predicted, actual == 1)
+    # Of equal predictions those with label 0 come first: they count as lower, then half of them
+    # are taken off again.
+    places = np.flatnonzero(keys & _LAST_BIT)
+    ones = len(places)
+    not_above = int(places.sum()) - ones * (ones - 1) // 2
+    return 2 * not_above - _tied_pairs(keys)
+
+
+def _tied_pairs(keys: NDArray[np.uint64]) -> int:
+    """Pairs of equal predictions with different labels, from sorted keys."""
+    meets = np.flatnonzero((keys[1:] ^ keys[:-1]) == _LAST_BIT)  # the last 0 beside the first 1
+    if not len(meets):
+        return 0
+    zeros = meets + 1 - np.searchsorted(keys, keys[meets], side="left")
+    ones = np.searchsorted(keys, keys[meets + 1], side="right") - (meets + 1)
+    return int((zeros * ones).sum())
+
+
+def _sorted_keys(predicted: Values, is_one: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Finite numbers >= 0 with their labels, as integers in the order of the numbers.
+
+    The bits of such a float64 are in its order and leave the first one free for the label: sorting
+    integers is several times faster than sorting numbers and taking the labels along.
+    """
+    keys = (predicted + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+    keys <<= _LAST_BIT
+    keys |= is_one
+    keys.sort()
+    return keys
+
+
+def _ends(values: Values) -> Integers:
+    """The last place of each run of equal values."""
+    return np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
+
+
+def _parts(sums: Values) -> Values:
+    return np.diff(sums, prepend=sums.dtype.type(0))

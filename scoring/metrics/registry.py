@@ -1,0 +1,100 @@
+"""The registry of metrics and the decorators by which they enter it."""
+
+from collections.abc import Callable
+from typing import Required, TypedDict, Unpack
+
+from scoring.errors import ParameterError
+from scoring.metrics.base import (
+    AS_LOSS,
+    COMPLEMENT,
+    ColumnRule,
+    Columns,
+    Direction,
+    LabelRule,
+    Metric,
+    MetricKind,
+    RowLosses,
+    Scale,
+    Sensitivity,
+    SetLoss,
+)
+from scoring.parameters import Parameter
+from scoring.predictions.schema import Kind
+
+METRICS: dict[str, Metric] = {}
+
+
+class Declared(TypedDict, total=False):
+    """What a metric may say besides its name. See `Metric`."""
+
+    title: Required[str]
+    description: Required[str]
+    takes: Required[tuple[Kind, ...]]
+    direction: Direction
+    scale: Scale
+    parameters: tuple[Parameter, ...]
+    columns: Columns
+    units: int
+    clipping: str
+    weighted: bool
+    label_rule: LabelRule
+    column_rule: ColumnRule
+
+
+def get(name: str) -> Metric:
+    """The metric of this name. Raises ParameterError."""
+    if name not in METRICS:
+        known = ", ".join(METRICS)
+        raise ParameterError("metric", f"There is no metric called {name!r}; choose from {known}.")
+    return METRICS[name]
+
+
+def add(metric: Metric) -> None:
+    """Registers a metric. Raises ValueError if there is one of its name."""
+    if metric.name in METRICS:
+        raise ValueError(f"two metrics are called {metric.name}")
+    METRICS[metric.name] = metric
+
+
+def mean_metric(
+    name: str, *, transformed: bool = False, **declared: Unpack[Declared]
+) -> Callable[[RowLosses], RowLosses]:
+    """Registers a function that gives the loss of each row, in [0, 1].
+
+    transformed: whether the score is a transform of the mean loss that isn't linear.
+    """
+    declared.setdefault("direction", "minimize")
+    declared.setdefault("scale", AS_LOSS)
+    kind: MetricKind = "transformed_mean" if transformed else "mean"
+
+    def register(row_losses: RowLosses) -> RowLosses:
+        add(Metric(name=name, kind=kind, row_losses=row_losses, **declared))
+        return row_losses
+
+    return register
+
+
+def set_function(
+    name: str, *, sensitivity: Sensitivity | None, **declared: Unpack[Declared]
+) -> Callable[[SetLoss], SetLoss]:
+    """Registers a function that gives one loss, in [0, 1], for all rows together.
+
+    Its kind is "set_function" with a sensitivity, else "any".
+    """
+    declared.setdefault("direction", "maximize")
+    declared.setdefault("scale", COMPLEMENT)
+    kind: MetricKind = "any" if sensitivity is None else "set_function"
+
+    def register(set_loss: SetLoss) -> SetLoss:
+        add(
+            Metric(
+                name=name,
+                kind=kind,
+                set_loss=set_loss,
+                sensitivity=sensitivity,
+                **declared,
+            )
+        )
+        return set_loss
+
+    return register
