@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from holdfast import __version__, account, competitions, output, submissions
+from holdfast import __version__, account, check, competitions, output, submissions
 from holdfast.errors import Failure
 from holdfast.options import fill_wait
 
@@ -65,6 +65,7 @@ def _register(to: typer.Typer, panel: str | None) -> None:
 app.command("login")(account.login)
 app.command("logout")(account.logout)
 app.command("whoami")(account.whoami)
+app.command("check")(check.check)
 _register(group, None)
 app.add_typer(group, name="competitions")
 app.add_typer(group, name="c", hidden=True)

@@ -97,7 +97,7 @@ def files(
     """List a competition's files."""
     slug = competition_of(competition, option)
     with connect() as client:
-        found = _files(client, slug)
+        found = files_of(client, slug)
     output.show(found, FILE_COLUMNS, format_of(style, csv), empty="No files yet.")
 
 
@@ -125,7 +125,7 @@ def download_(
         raise typer.BadParameter("-w and -p name two folders; give one of them.")
     folder = path or Path()
     with connect() as client:
-        for entry in _wanted(_files(client, slug), file, slug):
+        for entry in _wanted(files_of(client, slug), file, slug):
             _download_one(client, slug, entry, folder, force=force, quiet=quiet)
 
 
@@ -242,7 +242,7 @@ def note_the_rest(shown: int, count: int, page: int, style: Format) -> None:
         output.note(f"{shown:,} of {count:,}; --page {page + 1} shows the next, --all all of them.")
 
 
-def _files(client: Client, slug: str) -> list[Json]:
+def files_of(client: Client, slug: str) -> list[Json]:
     return list(client.get(competition_path(slug, "files"))["results"])
 
 

@@ -1,17 +1,27 @@
 """The columns of a prediction file as lines of text that an organizer types.
 
-One line a column: `name: probability`, `name: number`, or `name: label: first, second, third`. A
-class with commas, quotes or spaces around it stands in double quotes, a quote in it is doubled.
+One line a column: `name: probability`, `name: number`, `name: label: first, second, third`, or for
+several labels in a cell `name: labels by semicolons: first, second` and `name: ranking of 5: first,
+second`; labels are separated by spaces unless it is said. A class with commas, quotes or spaces
+around it stands in double quotes, a quote in it is doubled.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from scoring.errors import ParameterError
 from scoring.predictions import Column, Schema
+from scoring.predictions.schema import SEPARATORS
 
-_LINE = re.compile(r"(?P<name>.+?)\s*:\s*(?P<kind>label|probability|number)\s*(:(?P<classes>.*))?")
+_LINE = re.compile(
+    r"(?P<name>.+?)\s*:\s*"
+    r"(?P<kind>label|probability|number|labels|ranking of (?P<most>[0-9]{1,9}))"
+    rf"( by (?P<separator>{'|'.join(SEPARATORS.values())}))?"
+    r"\s*(:(?P<classes>.*))?"
+)
+_SEPARATORS = {name: separator for separator, name in SEPARATORS.items()}
 _CLASS = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",][^,]*|))\s*(?:,|$)')
 
 
@@ -31,10 +41,14 @@ def _column(number: int, line: str) -> Column:
     if match is None:
         raise ParameterError(
             "columns",
-            f"Line {number}: write “name: kind”, where the kind is label, probability or number.",
+            f"Line {number}: write “name: kind”, where the kind is label, probability, number, "
+            "labels or “ranking of 5”.",
         )
+    kind: Any = match["kind"].partition(" ")[0]
+    separator = _SEPARATORS[match["separator"] or "spaces"]
+    most = int(match["most"]) if match["most"] else None
     try:
-        return Column(match["name"], match["kind"], _classes(match["classes"] or ""))  # type: ignore[arg-type]  # one of the three, by the pattern
+        return Column(match["name"], kind, _classes(match["classes"] or ""), separator, most)
     except ParameterError as error:
         raise ParameterError("columns", f"Line {number}: {error.message}") from None
 
@@ -53,6 +67,10 @@ def _classes(text: str) -> tuple[str, ...]:
 
 def _line(column: Column) -> str:
     start = f"{column.name}: {column.kind}"
+    if column.most is not None:
+        start += f" of {column.most}"
+    if column.separator != " ":
+        start += f" by {SEPARATORS[column.separator]}"
     return f"{start}: {', '.join(map(_written, column.classes))}" if column.classes else start
 
 

@@ -30,7 +30,9 @@ class SchemaForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "class": "code"}),
         help_text="One line each: “name: label: cat, dog”, “name: probability” or “name: number”. "
         "A label is one of the classes listed, compared as text. A probability is from 0 to 1, and "
-        "the solution has 0 or 1 for what happened.",
+        "the solution has 0 or 1 for what happened; one for each class is a line for each class. "
+        "Several labels in a cell: “name: labels: sun, rain” for a set, “name: ranking of 5: sun, "
+        "rain” for the best first; with spaces between, or “labels by semicolons”.",
     )
 
     def clean(self) -> dict[str, Any]:
@@ -50,7 +52,7 @@ class SampleForm(forms.Form):
 
     sample = forms.FileField(
         label="Sample submission",
-        help_text="A CSV file as participants would upload it. It is read for its columns and not "
+        help_text="A file as participants would upload it. It is read for its columns and not "
         "kept.",
     )
 

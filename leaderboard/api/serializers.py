@@ -9,6 +9,7 @@ from leaderboard import words
 from leaderboard.models import Kind, Phase, Status
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
 from leaderboard.queries import BoardRow, Quota, Released, SubmissionRow
+from scoring.predictions.schema import KINDS
 
 INTERVAL_DIGITS = 6  # the ends of an interval need no more
 FORM_FIELDS = {"csrfmiddlewaretoken"}
@@ -74,7 +75,8 @@ class SubmissionBody(Body):
     """A prediction file."""
 
     file = serializers.FileField(
-        allow_empty_file=True, help_text="A CSV file with the columns of the sample submission."
+        allow_empty_file=True,
+        help_text="CSV or Parquet with the columns of the sample submission, also packed.",
     )
     message = serializers.CharField(
         required=False,
@@ -148,8 +150,12 @@ class PredictionColumn(Out):
     """A column that a prediction file must have."""
 
     name = serializers.CharField()
-    kind = serializers.ChoiceField(choices=("label", "probability", "number"))
+    kind = serializers.ChoiceField(choices=KINDS)
     classes = serializers.ListField(child=serializers.CharField(), required=False)
+    separator = serializers.CharField(
+        required=False, trim_whitespace=False, help_text="Between the labels of one cell."
+    )
+    most = serializers.IntegerField(required=False, help_text="The longest ranking allowed.")
 
 
 class PredictionSchema(Out):

@@ -13,8 +13,6 @@ from scoring.predictions import (
     read_row_ids,
 )
 
-EXPANSION = 4  # how many times the largest file a gzip file may expand to
-
 
 def parse(submission: Submission) -> Predictions:
     """The submission's predictions, in the order of the sample submission.
@@ -29,14 +27,8 @@ def parse(submission: Submission) -> Predictions:
             file,
             schema,
             row_ids(competition, schema),
-            _limits(competition),
+            Limits.of_upload(competition.max_file_bytes),
         )
-
-
-def _limits(competition: Competition) -> Limits:
-    """Gzip saves the upload's time; it doesn't let in what would be far too large without it."""
-    expanded = min(Limits().max_expanded_bytes, EXPANSION * competition.max_file_bytes)
-    return Limits(max_bytes=competition.max_file_bytes, max_expanded_bytes=expanded)
 
 
 def row_ids(competition: Competition, schema: Schema) -> RowIds:

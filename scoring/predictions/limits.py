@@ -29,6 +29,14 @@ class Limits:
             if type(value) is not int or value < 1:
                 raise ParameterError(name, "A limit is a whole number, at least 1.")
 
+    @classmethod
+    def of_upload(cls, most: int) -> "Limits":
+        """Of a competition that takes uploads of at most so many bytes.
+
+        An archive saves the upload's time; it doesn't let in what would be far too large without.
+        """
+        return cls(max_bytes=most, max_expanded_bytes=min(cls.max_expanded_bytes, 4 * most))
+
     def broken_by(self, expanded: int, upload: int) -> Problem | None:
         """What is wrong with an upload of so many bytes that expands to so many."""
         if expanded > self.max_expanded_bytes:

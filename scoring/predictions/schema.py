@@ -21,7 +21,7 @@ WEIGHT_NAMES = ("weight", "weights", "sample_weight")
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000
 MAX_RANKED = 1_000
-_SEPARATORS = {" ": "spaces", ",": "commas", ";": "semicolons", "|": "vertical bars"}
+SEPARATORS = {" ": "spaces", ",": "commas", ";": "semicolons", "|": "vertical bars"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Column:
             return f"one of {self.choices}"
         if self.is_list:
             number = "any number" if self.kind == "labels" else f"1 to {self.most}"
-            return f"{number} of {self.choices}, with {_SEPARATORS[self.separator]} between"
+            return f"{number} of {self.choices}, with {SEPARATORS[self.separator]} between"
         return "a number from 0 to 1" if self.kind == "probability" else "a finite number"
 
     @property
@@ -178,8 +178,8 @@ def _check_differ(names: Sequence[str]) -> None:
 
 def _check_list(column: Column) -> None:
     """The separator and the length of a list; other columns have neither."""
-    if column.is_list and column.separator not in _SEPARATORS:
-        names = ", ".join(_SEPARATORS.values())
+    if column.is_list and column.separator not in SEPARATORS:
+        names = ", ".join(SEPARATORS.values())
         raise _error(f"`{column.name}`: the classes of a cell are separated by one of {names}.")
     if not column.is_list and column.separator != " ":
         raise _error(f"`{column.name}`: only lists of classes have a separator.")

@@ -176,6 +176,8 @@ def test_asking_again_needs_other_rules(organizer: Client, world: World) -> None
         ({"columns": "label: label: only"}, "from 2 to"),
         ({"columns": "label: label: a, a"}, "listed twice"),
         ({"columns": "p: probability: a, b"}, "only label columns"),
+        ({"columns": "p: ranking: a, b"}, "Line 1: write"),
+        ({"columns": "p: number by commas"}, "only lists of classes"),
         ({"columns": 'label: label: "a, b'}, "quote"),
         ({"columns": "id: number"}, "Two columns"),
         ({"columns": "usage: number"}, "column for the splits"),
@@ -195,6 +197,7 @@ def test_wrong_columns_are_said_beside_the_field(
 def test_columns_are_shown_as_they_were_typed(organizer: Client) -> None:
     draft = _draft(organizer)
     typed = 'x: y: number\nkind: label: cat, "a, b", "say ""hi""", dog\nshare: probability'
+    typed += "\ntags: labels by vertical bars: sun, heavy rain\ntop: ranking of 3: a, b"
     organizer.post(at("schema", draft), {"id_column": "row", "columns": typed})
     draft.refresh_from_db()
     assert draft.schema["columns"][0] == {"name": "x: y", "kind": "number"}

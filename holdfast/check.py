@@ -1,0 +1,188 @@
+"""Checking a prediction file here, by the server's own parser, before it is sent."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast import output
+from holdfast.client import Client, Json, competition_path, problem_lines
+from holdfast.competitions import files_of
+from holdfast.download import download, local_name
+from holdfast.errors import Failure
+from holdfast.options import Competition, CompetitionOption, Quiet, competition_of
+from holdfast.session import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scoring.predictions import Limits, Predictions, RowIds, Schema
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", exists=True, dir_okay=False, readable=True, help="Your predictions."
+    ),
+]
+SampleOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--sample", exists=True, dir_okay=False, readable=True,
+        help="The sample submission, if it is here already.",
+    ),
+]  # fmt: skip
+SchemaOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", exists=True, dir_okay=False, readable=True,
+        help="The columns, as `schema` in the API's JSON; guessed from the sample if left out.",
+    ),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a file is checked against."""
+
+    schema: Schema
+    row_ids: RowIds
+    limits: Limits
+    guessed: bool = False
+
+
+def check(
+    file: File,
+    competition: Competition = None,
+    option: CompetitionOption = None,
+    sample: SampleOption = None,
+    schema: SchemaOption = None,
+    quiet: Quiet = False,
+) -> None:
+    """Check a prediction file on this machine, as the server will, before you send it.
+
+    Against a competition, or without any server against --sample. Nothing is sent or counted.
+    Exits 1 if the file would be rejected.
+    """
+    with _parser():
+        if competition or option:
+            rules = _rules_of(competition_of(competition, option), sample, schema)
+        elif sample is not None:
+            rules = _local_rules(sample, schema)
+        else:
+            raise typer.BadParameter("name a competition, or give its sample with --sample.")
+        found = _read(file, rules)
+    if quiet:
+        return
+    names = ", ".join(f"`{column.name}`" for column in rules.schema.columns)
+    output.say(f"{file} is fine: {found.rows:,} rows with {names}.", "bold")
+    if rules.guessed:
+        output.note(
+            "The columns were guessed from the sample; name the competition to use its own."
+        )
+
+
+@contextmanager
+def _parser() -> Iterator[None]:
+    """The parser is there, or a Failure says what to install."""
+    try:
+        import scoring.predictions  # noqa: F401  (is it there?)
+    except ModuleNotFoundError as error:
+        raise Failure(
+            f"Checking here needs the package {error.name}, which isn't installed.",
+            hint='In a clone of Holdfast: pip install ".[check]".',
+        ) from None
+    yield
+
+
+def _read(file: Path, rules: Rules) -> Predictions:
+    from scoring.errors import PredictionError
+    from scoring.predictions import read_predictions
+
+    try:
+        with file.open("rb") as source:
+            return read_predictions(source, rules.schema, rules.row_ids, rules.limits)
+    except PredictionError as error:
+        problems = [problem.to_json() for problem in error.problems]
+        raise Failure(
+            f"{file} would be rejected.", details=problem_lines(problems, error.total)
+        ) from None
+
+
+def _rules_of(slug: str, sample: Path | None, schema: Path | None) -> Rules:
+    """The server's rules; a local sample or schema goes before its own."""
+    from scoring.predictions import Limits
+
+    with connect() as client, tempfile.TemporaryDirectory() as folder:
+        found = client.get(competition_path(slug))
+        if schema is None and not found.get("schema"):
+            raise Failure(f"{slug} has not said yet what a prediction file looks like.")
+        columns = _schema(found["schema"]) if schema is None else _read_schema(schema)
+        path = sample or _downloaded(client, slug, Path(folder))
+        ids = _row_ids(path, columns)
+    return Rules(columns, ids, Limits.of_upload(int(found["max_file_bytes"])))
+
+
+def _local_rules(sample: Path, schema: Path | None) -> Rules:
+    from scoring.errors import SolutionError
+    from scoring.predictions import Limits, infer_schema
+
+    if schema is not None:
+        columns = _read_schema(schema)
+        return Rules(columns, _row_ids(sample, columns), Limits())
+    try:
+        with sample.open("rb") as file:
+            columns = infer_schema(file)
+    except SolutionError as error:
+        raise _bad_sample(sample, error) from None
+    return Rules(columns, _row_ids(sample, columns), Limits(), guessed=True)
+
+
+def _row_ids(sample: Path, schema: Schema) -> RowIds:
+    from scoring.errors import SolutionError
+    from scoring.predictions import read_row_ids
+
+    try:
+        with sample.open("rb") as file:
+            return read_row_ids(file, schema)
+    except SolutionError as error:
+        raise _bad_sample(sample, error) from None
+
+
+def _bad_sample(sample: Path, error: Exception) -> Failure:
+    return Failure(f"The sample submission {sample.name} can't be used: {error}")
+
+
+def _read_schema(path: Path) -> Schema:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise Failure(f"{path} is not JSON.") from None
+    return _schema(data.get("schema", data) if isinstance(data, dict) else data)
+
+
+def _schema(data: Json) -> Schema:
+    from scoring.errors import ParameterError
+    from scoring.predictions import Schema
+
+    try:
+        return Schema.from_json(data)
+    except ParameterError as error:
+        raise Failure(
+            f"The columns can't be read: {error.message}",
+            hint="Perhaps the server is newer than this command.",
+        ) from None
+
+
+def _downloaded(client: Client, slug: str, folder: Path) -> Path:
+    """The competition's sample submission, saved in the folder."""
+    entry = next((each for each in files_of(client, slug) if each.get("role") == "sample"), None)
+    if entry is None:
+        raise Failure(f"{slug} has no sample submission to check against.")
+    download(client, slug, entry, folder, force=False, advance=lambda _: None)
+    return folder / local_name(str(entry["name"]))
