@@ -1,7 +1,7 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
 from leaderboard.models import Kind, Status
-from leaderboard.queries import Released, SubmissionRow
+from leaderboard.queries import Released, SubmissionRow, reach
 
 KIND_WORDS = {
     Kind.CONFIRMED: "confirmed",
@@ -109,6 +109,4 @@ def _not_passed(released: Released) -> str:
 def _within(released: Released) -> str:
     if released.certificate is None or released.value is None:
         return " (no certificate)"
-    ends = released.certificate
-    distance = max(released.value - ends.low, ends.high - released.value)
-    return f" (within {distance:#.2g})"
+    return f" (within {reach(released.certificate, released.value)})"

@@ -12,6 +12,7 @@ from leaderboard.queries.boards import (
     score_counts,
     whole_board,
 )
+from leaderboard.queries.certificates import certificate_interval, reach
 from leaderboard.queries.competitions import (
     CompetitionCard,
     CompetitionHead,
@@ -27,7 +28,6 @@ from leaderboard.queries.ledgers import LedgerPage, ledger
 from leaderboard.queries.scales import (
     Interval,
     Scale,
-    certificate_interval,
     sampling_interval,
     scale,
 )
@@ -82,6 +82,7 @@ __all__ = [
     "my_teams",
     "public_files",
     "quota",
+    "reach",
     "sampling_interval",
     "scale",
     "score_counts",

@@ -15,8 +15,9 @@ from leaderboard.models import (
     Standing,
     User,
 )
+from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.competitions import holdout_in_force
-from leaderboard.queries.scales import Interval, certificate_interval, sampling_interval, scale
+from leaderboard.queries.scales import Interval, sampling_interval, scale
 
 PAGE_ROWS = 50
 
@@ -34,7 +35,6 @@ class BoardRow:
     value: float | None
     sampling: Interval | None
     certificate: Interval | None
-    certificate_width: float | None
     entries: int
     improved_at: datetime | None
     last_kind: Kind
@@ -223,10 +223,7 @@ class _RowMaker:
             score=None if loss is None else self.reads.text(loss),
             value=None if loss is None else self.reads.score(loss),
             sampling=None if loss is None else sampling_interval(self.reads, self.holdout, loss),
-            certificate=None
-            if best is None or loss is None
-            else certificate_interval(self.reads, loss, best.certificate),
-            certificate_width=best.certificate if best else None,
+            certificate=certificate_interval(self.reads, self.holdout, best),
             entries=standing.entries,
             improved_at=standing.reached_at if loss is not None else None,
             last_kind=Kind(standing.last.kind),

@@ -84,11 +84,6 @@ def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Int
     return _interval(reads, low, high)
 
 
-def certificate_interval(reads: Scale, loss: float, width: float | None) -> Interval | None:
-    """The certified interval; None where there is no certificate."""
-    return None if width is None else _interval(reads, loss - width, loss + width)
-
-
 def _interval(reads: Scale, low_loss: float, high_loss: float) -> Interval:
     ends = sorted((reads.score(low_loss), reads.score(high_loss)))
     return Interval(ends[0], ends[1])

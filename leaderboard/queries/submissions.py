@@ -12,11 +12,11 @@ from leaderboard.models import (
     Submission,
     Team,
 )
+from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.competitions import holdout_in_force
 from leaderboard.queries.scales import (
     Interval,
     Scale,
-    certificate_interval,
     sampling_interval,
     scale,
 )
@@ -34,7 +34,6 @@ class Released:
     reference_kind: str
     sampling: Interval | None
     certificate: Interval | None
-    certificate_width: float | None
     step: str
     share_left: int | None
     asked: int
@@ -108,8 +107,7 @@ def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released
         reference=None if reference is None else reads.text(reference / entry.steps),
         reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
-        certificate=None if loss is None else certificate_interval(reads, loss, entry.certificate),
-        certificate_width=entry.certificate,
+        certificate=certificate_interval(reads, holdout, entry),
         step=reads.step_text,
         share_left=entry.share_left,
         asked=entry.asked,

@@ -104,7 +104,7 @@ def _reach(row: BoardRow) -> str:
         return ""
     if row.certificate is None:
         return "none"
-    return f"±{max(row.value - row.certificate.low, row.certificate.high - row.value):#.2g}"
+    return f"±{queries.reach(row.certificate, row.value)}"
 
 
 def _alternative(row: BoardRow, reads: Scale) -> str:

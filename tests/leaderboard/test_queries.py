@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard import queries
-from leaderboard.models import Standing, Submission, Team
+from leaderboard.models import Release, Standing, Submission, Team
 from leaderboard.words import said
 from tests.cast import World, make_user, predictions
 
@@ -128,3 +128,28 @@ def test_competition_cards_count_teams_and_scored_files(world: World) -> None:
     card = queries.competition_cards(world.alice)[0]
     assert (card.teams, card.submissions, card.joined) == (2, 2, False)
     assert Team.objects.count() == 2
+
+
+def test_a_certificate_is_no_wider_than_the_ledger_s_width_and_tolerance(world: World) -> None:
+    _with_teams(world, {"a": 0, "b": 9})
+    for row in queries.board(world.digits, AnonymousUser()).rows:
+        entry = Release.objects.get(team=row.team_id)
+        assert row.certificate is not None
+        assert row.value is not None
+        assert entry.certificate is not None
+        assert row.value - entry.certificate <= row.certificate.low + 1e-9
+        assert row.certificate.low < row.value <= row.certificate.high
+
+
+def test_a_repeated_best_says_nothing_certified_of_the_new_file(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(8, 18)))
+    row = queries.submission_row(world.score(team, predictions(wrong=range(8, 19))))
+    assert row.released is not None
+    assert row.released.certificate is None
+
+
+def test_how_far_a_certificate_reaches_is_rounded_up() -> None:
+    assert queries.reach(queries.Interval(0.8, 1.0), 0.9231) == "0.13"
+    assert queries.reach(queries.Interval(0.95, 1.0), 0.96) == "0.040"
+    assert queries.reach(queries.Interval(10.0, 150.0), 100.0) == "90"
