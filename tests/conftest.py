@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+from django.conf import settings as site
 from hypothesis import HealthCheck, settings
 
 # The same examples in every run, so that a change that breaks nothing cannot fail by chance;
@@ -16,3 +18,9 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 pytest_plugins = ["tests.cast"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_root() -> None:
+    """Where collected static files would be: whitenoise warns where there is nothing."""
+    site.STATIC_ROOT.mkdir(parents=True)

@@ -7,8 +7,11 @@ import atexit
 import os
 import shutil
 import tempfile
+import uuid
+from pathlib import Path
 
-_var_dir = tempfile.mkdtemp(prefix="holdfast-tests-")
+# Only a name: whoever writes there makes it, and mypy, which reads this file too, leaves nothing.
+_var_dir = str(Path(tempfile.gettempdir()) / f"holdfast-tests-{uuid.uuid4().hex}")
 atexit.register(shutil.rmtree, _var_dir, ignore_errors=True)
 
 os.environ.update(
@@ -25,7 +28,6 @@ os.environ.setdefault("DATABASE_URL", "sqlite://:memory:")
 from leaderboard.settings import *  # noqa: E402, F403  (reads the environment that is set above)
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-STATIC_ROOT.mkdir()  # noqa: F405  (whitenoise warns where there is none)
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 CELERY_BROKER_URL = "memory://"
 STORAGES = {
