@@ -19,7 +19,7 @@ from scoring.predictions.cells import CellError, Parser, parser_of
 from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems, listed, plural, quoted, shortened
-from scoring.predictions.row_ids import Positions, RowIds
+from scoring.predictions.row_ids import RowIds, Rows
 from scoring.predictions.schema import Column
 from scoring.predictions.tokens import rows
 
@@ -153,17 +153,18 @@ def read_table(
     return table
 
 
-def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> Positions:
+def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> Rows:
     """The row of each id. Notes empty, unknown, doubled and missing ids."""
     positions = row_ids.positions(table.ids.array())
     ragged = row_ids.positions(pa.array(table.ids_of_ragged_rows, pa.string()))
     _note_unknown(table, positions, row_ids, id_column, problems)
-    known = positions[positions >= 0]
-    counts = np.bincount(known, minlength=len(row_ids))
-    if counts.max(initial=0) > 1:
-        _note_doubled(table, positions, counts, id_column, problems)
-    counts[ragged[ragged >= 0]] += 1
-    _note_missing(np.flatnonzero(counts == 0), row_ids, id_column, problems)
+    seen = np.zeros(len(row_ids), np.bool_)
+    known = positions >= 0
+    seen[positions[known]] = True
+    if np.count_nonzero(known) > np.count_nonzero(seen):
+        _note_doubled(table, positions, id_column, problems)
+    seen[ragged[ragged >= 0]] = True
+    _note_missing(np.flatnonzero(~seen), row_ids, id_column, problems)
     return positions
 
 
@@ -225,7 +226,7 @@ def ragged(line: int, cells: list[str], width: int) -> Problem:
 
 
 def _note_unknown(
-    table: Table, positions: Positions, row_ids: RowIds, id_column: str, problems: Problems
+    table: Table, positions: Rows, row_ids: RowIds, id_column: str, problems: Problems
 ) -> None:
     nearest: Callable[[str], str | None] | None = row_ids.nearest
     for row in np.flatnonzero(positions < 0):
@@ -264,13 +265,8 @@ def _unknown(line: int, text: str, meant: str | None, id_column: str) -> Problem
     )
 
 
-def _note_doubled(
-    table: Table,
-    positions: Positions,
-    counts: NDArray[np.int64],
-    id_column: str,
-    problems: Problems,
-) -> None:
+def _note_doubled(table: Table, positions: Rows, id_column: str, problems: Problems) -> None:
+    counts = np.bincount(positions[positions >= 0])
     first: dict[int, int] = {}
     known = np.flatnonzero(positions >= 0)
     for row in known[counts[positions[known]] > 1]:
@@ -291,7 +287,9 @@ def _doubled(line: int, seen: int, text: str, id_column: str) -> Problem:
     )
 
 
-def _note_missing(missing: Positions, row_ids: RowIds, id_column: str, problems: Problems) -> None:
+def _note_missing(
+    missing: NDArray[np.int64], row_ids: RowIds, id_column: str, problems: Problems
+) -> None:
     if not len(missing):
         return
     ids = [row_ids[int(row)] for row in missing[:_IDS_SHOWN]]

@@ -20,6 +20,7 @@ from scoring.predictions.schema import Column, Schema
 Columns = dict[str, Any]
 
 _PART = 1 << 20
+_ROWS = 1 << 16
 _QUOTE = ord('"')
 _DELIMITERS = np.zeros(256, dtype=np.bool_)
 _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
@@ -36,9 +37,11 @@ def read_aligned(
         return None
     columns = _decode(table, schema)
     ids = table[schema.id_column]
+    del table
     if columns is None or row_ids.in_order(ids):
         return columns
     rows = row_ids.permutation(ids)
+    del ids
     return None if rows is None else aligned(columns, rows)
 
 
@@ -56,6 +59,11 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
         return None
 
 
+def give_memory_back() -> None:
+    """Lets go of what pyarrow keeps of a table that was read in vain."""
+    pa.default_memory_pool().release_unused()
+
+
 def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
     """The columns in the order that `rows` gives: the row of each value."""
     return {name: _aligned(values, rows) for name, values in columns.items()}
@@ -63,9 +71,10 @@ def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
 
 def _aligned(values: Any, rows: NDArray[Any]) -> Any:
     if isinstance(values, Lists):
-        return values[_aligned(np.arange(len(rows)), rows)]
+        return values[_aligned(np.arange(len(rows), dtype=np.int32), rows)]
     ordered = np.empty_like(values)
-    ordered[rows] = values
+    for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
+        ordered[rows[start : start + _ROWS]] = values[start : start + _ROWS]
     return ordered
 
 
@@ -175,7 +184,13 @@ def _codes_of_bytes(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[n
 
 
 def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:
-    parts = pc.split_pattern(cells, column.separator).combine_chunks()
+    parts = [_lists_of(chunk, column) for chunk in cells.chunks]
+    found = [part for part in parts if part is not None]
+    return Lists.joined(found) if len(found) == len(parts) else None
+
+
+def _lists_of(cells: pa.StringArray, column: Column) -> Lists | None:
+    parts = pc.split_pattern(cells, column.separator)
     codes = _codes_of_texts(pa.chunked_array([parts.flatten()]), column.classes)
     lengths = np.asarray(pc.list_value_length(parts))
     if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):

@@ -1,10 +1,13 @@
 """Lists of class codes of different lengths, one for each row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_PART = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +32,22 @@ class Lists:
 
     def __getitem__(self, rows: NDArray[Any]) -> "Lists":
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
-        chosen = Lists.of_lengths(lengths, self.codes[:0])
-        shifts = np.repeat(starts - chosen.offsets[:-1], lengths)
-        return Lists(chosen.offsets, self.codes[shifts + np.arange(len(shifts))])
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        codes = np.empty(offsets[-1], np.int32)
+        for first in range(0, len(lengths), _PART):  # a part at a time, to spare memory
+            part = slice(first, first + _PART)
+            start, end = offsets[:-1][part][0], offsets[1:][part][-1]
+            shifts = np.repeat(starts[part] - offsets[:-1][part], lengths[part])
+            codes[start:end] = self.codes[shifts + np.arange(start, end)]
+        return Lists(offsets, codes)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Lists]") -> "Lists":
+        """The rows of one after those of another."""
+        lengths = [part.lengths for part in parts] or [np.zeros(0, np.int64)]
+        codes = [part.codes for part in parts] or [np.zeros(0, np.int32)]
+        return cls.of_lengths(np.concatenate(lengths), np.concatenate(codes))
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 
+WORD = 8  # bytes
 MAX_WORDS = 8
 
-_WORD = 8
 _EMPTY = np.uint64(0)
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
 _HALF = np.uint64(32)
@@ -32,27 +32,37 @@ class Lookup:
         self._slots = np.zeros(1 << self._bits, np.uint64)
         self._fill()
 
-    def rows(self, keys: Keys) -> Rows | None:
-        """The row of each key; None if one is unknown.
-
-        None as well, once in thousands of tables, where two keys near each other have the same
-        half of a hash.
-        """
+    def rows(self, keys: Keys) -> Rows:
+        """The row of each key; -1 for an unknown one."""
         hashes = _hashes(keys)
         slots = self._home(hashes)
         found = np.take(self._slots, slots)
         missed = np.flatnonzero((found ^ hashes) > _LOW)
-        while len(missed):
-            next_slots = self._next(slots[missed])
-            again = np.take(self._slots, next_slots)
-            if not again.all():
-                return None
-            slots[missed], found[missed] = next_slots, again
-            missed = missed[(again ^ hashes[missed]) > _LOW]
+        self._probe(missed, slots, found, hashes)
         rows = (found & _LOW).astype(np.int64) - 1
-        if rows.min(initial=0) < 0:
-            return None
-        return rows if np.array_equal(np.take(self._keys, rows, axis=0), keys) else None
+        # In practice all of them: two keys with the same half of a hash are rarely neighbours.
+        while len(others := np.flatnonzero((rows >= 0) & self._differ(rows, keys))):
+            self._step(others, slots, found)
+            self._probe(others[(found[others] ^ hashes[others]) > _LOW], slots, found, hashes)
+            rows[others] = (found[others] & _LOW).astype(np.int64) - 1
+        return rows
+
+    def _probe(self, missed: Rows, slots: Rows, found: Keys, hashes: Keys) -> None:
+        """Goes on from slot to slot until it is one of the key's hash or an empty one."""
+        missed = missed[found[missed] != _EMPTY]
+        while len(missed):
+            self._step(missed, slots, found)
+            again = found[missed]
+            missed = missed[((again ^ hashes[missed]) > _LOW) & (again != _EMPTY)]
+
+    def _step(self, rows: Rows, slots: Rows, found: Keys) -> None:
+        slots[rows] = self._next(slots[rows])
+        found[rows] = self._slots[slots[rows]]
+
+    def _differ(self, rows: Rows, keys: Keys) -> NDArray[np.bool_]:
+        ours = np.take(self._keys, rows, axis=0, mode="wrap")
+        differ: NDArray[np.bool_] = np.any(ours != keys, axis=1)
+        return differ
 
     def _fill(self) -> None:
         """Each key goes to the first free slot from its home; of several, one gets it."""
@@ -87,16 +97,14 @@ def _hashes(keys: Keys) -> Keys:
 def words_needed(texts: pa.StringArray) -> int:
     """How many words the longest text fills."""
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    return max(1, -(-longest // _WORD))
+    return max(1, -(-longest // WORD))
 
 
-def keys_of(texts: pa.StringArray, words: int) -> Keys | None:
-    """Texts without NUL as keys of so many words; None if one is longer."""
-    width = words * _WORD
+def keys_of(texts: pa.StringArray, words: int) -> Keys:
+    """Texts without NUL, none longer than so many words, as keys."""
+    width = words * WORD
     padded = pc.ascii_rpad(texts, width, "\0")
     _, offsets, characters = padded.buffers()
     ends = np.frombuffer(offsets, np.int32)[padded.offset : padded.offset + len(padded) + 1]
-    if int(ends[-1]) - int(ends[0]) != width * len(padded):
-        return None
     whole: NDArray[Any] = np.frombuffer(characters or b"", np.uint8)[ends[0] : ends[-1]]
     return whole.view(np.uint64).reshape(len(padded), words)

@@ -73,6 +73,7 @@ def read_predictions(
     if len(row_ids) <= most_rows and line_ends(text) <= most_rows:
         columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
     if columns is None:
+        fast.give_memory_back()
         fields = [Field.of(column, places[column.name]) for column in schema.columns]
         columns = _read_exactly(text, header, fields, schema, row_ids, limits, problems)
     return predictions_of(columns, schema, row_ids)

@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scoring.errors import Problem, SolutionError
-from scoring.predictions.lookup import MAX_WORDS, Lookup, keys_of, words_needed
+from scoring.predictions.lookup import MAX_WORDS, WORD, Lookup, keys_of, words_needed
 from scoring.predictions.packing import Damaged, pack, unpack
 
-Positions = NDArray[np.int64]
-Rows = NDArray[Any]
+Rows = NDArray[np.int32]
 
 # The one way to write an integer that needs no more than 18 digits.
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 # Every other way: spaces and tabs around it, a plus, zeros before it.
 _ANY_INTEGER = r"^[ \t]*(?:\+|(-))?0*([0-9]+)[ \t]*$"
 _SPARSEST = 8
+_PART = 1 << 16
 _SUGGESTED_IDS = 5_000
 
 
@@ -87,9 +87,16 @@ class RowIds:
 
     def in_order(self, ids: pa.ChunkedArray) -> bool:
         """Whether a file has exactly these ids in this order. `ids`: texts, or int64."""
-        if pa.types.is_integer(ids.type):
-            return np.array_equal(ids.to_numpy(), self._numbers)
-        return bool(ids.equals(pa.chunked_array([self._texts])))
+        if not pa.types.is_integer(ids.type):
+            return bool(ids.equals(pa.chunked_array([self._texts])))
+        if len(ids) != len(self):
+            return False
+        start = 0
+        for part in ids.chunks:
+            if not np.array_equal(part, self._numbers[start : start + len(part)]):
+                return False
+            start += len(part)
+        return True
 
     def permutation(self, ids: pa.ChunkedArray) -> Rows | None:
         """Of each id of a file, its row here; None unless each of ours is there exactly once.
@@ -98,18 +105,23 @@ class RowIds:
         """
         if len(ids) != len(self):
             return None
-        rows = self._rows(ids)
-        if rows is None or rows.min() < 0:
+        rows = self.positions(ids)
+        if rows.min() < 0:
             return None
         seen = np.zeros(len(self), dtype=np.bool_)
         seen[rows] = True
         return rows if seen.all() else None
 
-    def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> Positions:
-        """Of each text, its row here; -1 for an unknown one."""
-        texts = _shortest(ids) if self.are_integers else ids
-        found = pc.index_in(texts, value_set=self._texts)
-        return np.asarray(pc.fill_null(found, -1), dtype=np.int64)
+    def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> Rows:
+        """Of each id, its row here; -1 for an unknown one. A part at a time, to spare memory."""
+        if not self.are_integers and self._by_text is None:
+            found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
+            return np.asarray(found, dtype=np.int32)
+        rows = np.empty(len(ids), np.int32)
+        for start in range(0, len(ids), _PART):
+            part = ids.slice(start, _PART)
+            rows[start : start + _PART] = self._rows(_one_array(part))
+        return rows
 
     def nearest(self, text: str) -> str | None:
         """The id that an unknown text probably stands for."""
@@ -132,26 +144,35 @@ class RowIds:
         whole = np.frombuffer(characters or b"", np.uint8)
         return ends - ends[0], whole[ends[0] : ends[-1]]
 
-    def _rows(self, ids: pa.ChunkedArray) -> Rows | None:
+    def _rows(self, ids: pa.Array) -> NDArray[Any]:
         if pa.types.is_integer(ids.type):
-            return self._rows_of_numbers(ids.to_numpy())
-        if self._by_text is None or self.are_integers:
-            return self.positions(ids)
-        parts = [self._rows_of_texts(self._by_text, chunk) for chunk in ids.chunks]
-        found = [part for part in parts if part is not None]
-        return np.concatenate(found) if len(found) == len(parts) else None
+            return self._rows_of_numbers(np.asarray(ids))
+        if self.are_integers:
+            return self._rows_of_integers(ids)
+        assert self._by_text is not None  # noqa: S101  (the caller looked)
+        too_long = np.asarray(pc.greater(pc.binary_length(ids), self._words * WORD))
+        if not too_long.any():
+            return self._by_text.rows(keys_of(ids, self._words))
+        shorter = pc.if_else(pa.array(too_long), "", ids)
+        return np.where(too_long, -1, self._by_text.rows(keys_of(shorter, self._words)))
 
-    def _rows_of_texts(self, lookup: Lookup, texts: pa.StringArray) -> Rows | None:
-        keys = keys_of(texts, self._words)
-        return None if keys is None else lookup.rows(keys)
+    def _rows_of_integers(self, texts: pa.StringArray) -> NDArray[Any]:
+        shortest = _shortest(texts)
+        known = np.asarray(pc.match_substring_regex(shortest, _INTEGER))
+        numbers = pc.cast(pc.filter(shortest, pa.array(known)), pa.int64())
+        rows = np.full(len(texts), -1, np.int64)
+        rows[known] = self._rows_of_numbers(np.asarray(numbers))
+        return rows
 
-    def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> Rows | None:
+    def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
         smallest, rows = self._smallest, self._by_distance
         if rows is None:
             return self._by_number.rows(numbers.view(np.uint64)[:, np.newaxis])
-        if numbers.min() < smallest or numbers.max() >= smallest + len(rows):
-            return None
-        return rows[numbers - smallest if smallest else numbers]
+        largest = smallest + len(rows) - 1
+        if len(numbers) and smallest <= numbers.min() and numbers.max() <= largest:
+            return rows[numbers - smallest]
+        near = (smallest <= numbers) & (numbers <= largest)
+        return np.where(near, rows[np.where(near, numbers, smallest) - smallest], -1)
 
     @cached_property
     def _numbers(self) -> NDArray[np.int64]:
@@ -185,11 +206,14 @@ class RowIds:
         has_nul = pc.any(pc.match_substring(self._texts, "\0")).as_py()
         if self._words > MAX_WORDS or has_nul:
             return None
-        keys = keys_of(self._texts, self._words)
-        return None if keys is None else Lookup(keys.copy())
+        return Lookup(keys_of(self._texts, self._words).copy())
 
 
-def _shortest(texts: Any) -> Any:
+def _one_array(ids: Any) -> pa.Array:
+    return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+
+
+def _shortest(texts: pa.StringArray) -> pa.StringArray:
     """Integers in any notation that is read as one ('007', '+7', ' 7') in their shortest form."""
     plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
     return pc.replace_substring_regex(plain, "^-0$", "0")

@@ -126,7 +126,12 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 def test_positions_are_minus_one_for_unknown_ids() -> None:
     found = RowIds(["a", "b"]).positions(pa.array(["b", "x", "a"]))
     assert found.tolist() == [1, -1, 0]
-    assert found.dtype == np.int64
+    assert found.dtype == np.int32
+
+
+def test_a_text_longer_than_all_ids_is_unknown() -> None:
+    found = RowIds(["a", ""]).positions(pa.array(["a" * 9, "", "a", "b" * 2000]))
+    assert found.tolist() == [-1, 1, 0, -1]
 
 
 def test_a_representation_says_how_many() -> None:
