@@ -11,7 +11,9 @@ class LeaderboardConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported for their registration: system checks, and the Celery app that tasks bind to.
-        from leaderboard import celery, checks  # noqa: F401
+        from leaderboard import celery, checks, own_metrics  # noqa: F401
+
+        own_metrics.register()
 
 
 class HoldfastAdminConfig(AdminConfig):

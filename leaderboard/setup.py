@@ -390,7 +390,10 @@ def _check_mechanism(competition: Competition) -> str:
 def _check_mechanism_fits(competition: Competition, counts: RowCounts) -> str:
     mechanism = mechanisms.get(competition.mechanism)
     parameters: Any = mechanism.parse(competition.mechanism_parameters)
-    mechanism.check(parameters, metrics.get(competition.metric), counts)
+    metric = metrics.get(competition.metric)
+    if reason := metric.allows(mechanism.name):
+        raise ParameterError("mechanism", reason)
+    mechanism.check(parameters, metric, counts)
     return f"{mechanism.title}."
 
 

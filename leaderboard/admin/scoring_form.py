@@ -175,6 +175,8 @@ class ScoringForm(forms.Form):
         self, mechanism: Mechanism[Any], metric: Metric, raw: dict[str, str]
     ) -> None:
         params = mechanism.parse(raw)
+        if reason := metric.allows(mechanism.name):
+            raise ParameterError("mechanism", reason)
         holdout = holdout_in_force(self.competition)
         if holdout is not None:
             counts = setup.RowCounts(holdout.public_rows, holdout.private_rows)

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from leaderboard import own_metrics
 from leaderboard.files import open_stored
 from leaderboard.models import Competition, FileRole, Submission
 from scoring.predictions import (
@@ -18,17 +19,19 @@ def parse(submission: Submission) -> Predictions:
     """The submission's predictions, in the order of the sample submission.
 
     Raises PredictionError where the file is wrong: what it says depends on the file, the sample
-    submission and the schema alone.
+    submission, the schema and the checks of an operator's own metric alone.
     """
     competition = submission.team.competition
     schema = Schema.from_json(competition.schema)
     with open_stored(submission.file) as file:
-        return read_predictions(
+        predictions = read_predictions(
             file,
             schema,
             row_ids(competition, schema),
             Limits.of_upload(competition.max_file_bytes),
         )
+    own_metrics.screen(competition.metric, predictions)
+    return predictions
 
 
 def row_ids(competition: Competition, schema: Schema) -> RowIds:

@@ -158,7 +158,7 @@ class Metric:
         Defined and finite for all valid predictions and labels. Raises StateError, without
         numbers, if no row is meant, an ignored row is, or the row ids or schemas differ.
         """
-        rows = _rows(predictions, solution, mask)
+        rows = check_rows(predictions, solution, mask)
         predicted, actual = (
             self._arranged([each.columns[column.name][mask] for column in solution.schema.columns])
             for each in (predictions, solution)
@@ -307,7 +307,8 @@ def number(params: Parameters, name: str) -> float:
     return float(value)
 
 
-def _rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_]) -> int:
+def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_]) -> int:
+    """The number of rows of a mask that may be measured. Raises StateError, see `measure`."""
     if mask.dtype != np.bool_ or mask.shape != solution.usage.shape:
         raise StateError("A mask has one boolean for each row.")
     if predictions.row_ids_digest != solution.row_ids_digest:

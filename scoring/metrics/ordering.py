@@ -44,15 +44,16 @@ class Steps:
 def twice_pairs_in_order(predicted: Values, actual: Values) -> int:
     """Over all pairs of a row with label 1 and one without: 2 where the first is predicted higher,
     1 where both are predicted the same."""
+    is_one = actual == 1
     if predicted.min() < 0:
-        steps = Steps.of(predicted, actual, None)
-        return int((steps.ones * (2 * np.cumsum(steps.zeros) - steps.zeros)).sum())
-    keys = _sorted_keys(predicted, actual == 1)
+        ones, zeros = np.sort(predicted[is_one]), np.sort(predicted[~is_one])
+        sides = (np.searchsorted(zeros, ones, side).sum() for side in ("left", "right"))
+        return sum(map(int, sides))
+    keys = _sorted_keys(predicted, is_one)
     # Of equal predictions those with label 0 come first: they count as lower, then half of them
     # are taken off again.
     places = np.flatnonzero(keys & _LAST_BIT)
-    ones = len(places)
-    not_above = int(places.sum()) - ones * (ones - 1) // 2
+    not_above = int(places.sum()) - len(places) * (len(places) - 1) // 2
     return 2 * not_above - _tied_pairs(keys)
 
 

@@ -1,0 +1,81 @@
+"""The process that an operator's own metric runs in. A script: it imports nothing of Holdfast.
+
+It reads its task from standard input, answers with one JSON object on the pipe that was its
+standard output, and has neither output nor files of its own: what the metric prints is discarded.
+"""
+
+import json
+import os
+import resource
+import sys
+import traceback
+from importlib import import_module
+from io import BytesIO
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+VISIBLE = "ParticipantVisibleError"
+MEBIBYTE = 2**20
+
+
+def main() -> None:
+    with os.fdopen(os.dup(1), "wb") as answers:
+        _discard_output()
+        task = json.loads(_read_part(sys.stdin.buffer))
+        _limit(task)
+        try:
+            answer = {"score": _run(task, sys.stdin.buffer)}
+        except BaseException as error:
+            answer = _failure(error, may_speak=task["step"] == "check")
+        answers.write(json.dumps(answer).encode())
+
+
+def _discard_output() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def _limit(task: dict[str, Any]) -> None:
+    limits = {
+        resource.RLIMIT_AS: task["megabytes"] * MEBIBYTE,
+        resource.RLIMIT_CPU: task["seconds"],
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+    }
+    for name, limit in limits.items():
+        resource.setrlimit(name, (limit, limit))
+
+
+def _run(task: dict[str, Any], source: BinaryIO) -> float | None:
+    sys.path[:] = task["path"]
+    frames = [_frame(_read_part(source)) for _ in range(task["frames"])]
+    metric: Any = import_module(task["module"])
+    for name in filter(None, task["attribute"].split(".")):
+        metric = getattr(metric, name)
+    if task["step"] == "check":
+        metric.check(*frames)
+        return None
+    return float(metric.score(*frames, task["row_id_column_name"]))
+
+
+def _frame(content: bytes) -> Any:
+    from pyarrow import ipc
+
+    return ipc.open_stream(BytesIO(content)).read_all().to_pandas()
+
+
+def _failure(error: BaseException, *, may_speak: bool) -> dict[str, Any]:
+    """Type and place; the message only of what the participant may read."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
+    is_visible = any(kind.__name__ == VISIBLE for kind in type(error).__mro__)
+    return {"failure": failure, "says": str(error) if may_speak and is_visible else None}
+
+
+def _read_part(source: BinaryIO) -> bytes:
+    return source.read(int.from_bytes(source.read(8), "big"))
+
+
+if __name__ == "__main__":
+    main()

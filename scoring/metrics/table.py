@@ -1,0 +1,77 @@
+"""The table of all metrics in docs/metrics.md, from what they declare.
+
+python -m scoring.metrics.table
+"""
+
+import sys
+
+from scoring.metrics import METRICS, Metric
+from scoring.metrics.base import Parameters
+
+_HEAD = (
+    "Name",
+    "What it is",
+    "Takes",
+    "Worst … best",
+    "Kind",
+    "Cut",
+    "One label moves it by at most",
+    "Thresholdout",
+)
+_KINDS = {
+    "mean": "mean",
+    "transformed_mean": "transform of a mean",
+    "set_function": "set function",
+    "any": "any",
+}
+
+
+def markdown() -> str:
+    """The table, one metric a line."""
+    rows = [_HEAD, tuple("---" for _ in _HEAD), *map(_row, METRICS.values())]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+def _row(metric: Metric) -> tuple[str, ...]:
+    params = metric.parse({})
+    return (
+        f"`{metric.name}`",
+        f"**{metric.title}**. {metric.description}",
+        _takes(metric),
+        _range(metric, params),
+        _KINDS[metric.kind] + ("" if metric.weighted else "; no weights"),
+        _cut(metric),
+        _move(metric),
+        "yes" if metric.allows("thresholdout") is None else "no",
+    )
+
+
+def _takes(metric: Metric) -> str:
+    kinds = " or ".join(metric.takes)
+    columns = {"one": "", "averaged": ", one or more columns", "together": ", several columns"}
+    return kinds + columns[metric.columns]
+
+
+def _range(metric: Metric, params: Parameters) -> str:
+    worst, best = metric.score_range(params)
+    given = " by default" if metric.parameters and metric.clipping else ""
+    return f"{worst:.4g} … {best:.4g}{given}"
+
+
+def _cut(metric: Metric) -> str:
+    names = {parameter.name: f"*{parameter.name}*" for parameter in metric.parameters}
+    return metric.clipping.format(**names) if metric.clipping else "nothing"
+
+
+def _move(metric: Metric) -> str:
+    if metric.is_mean:
+        loss = "" if metric.kind == "mean" else " of the mean under the transform"
+        return f"1 / rows{loss}, in shares of the range"
+    if metric.sensitivity is None:
+        return "no useful bound"
+    near = f", if {metric.sensitivity.condition}" if metric.sensitivity.condition else ""
+    return f"{metric.sensitivity.formula}{near} ({metric.sensitivity.source})"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())

@@ -1,0 +1,88 @@
+"""An operator's package: metrics as on Kaggle, and some that misbehave."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+
+title = "Mean distance from the truth, at most 10"
+description = "The mean absolute error of two columns, cut to 10."
+worst, best = 10.0, 0.0
+takes = ("number", "label")
+
+
+class ParticipantVisibleError(Exception):
+    pass
+
+
+def check(submission: pd.DataFrame) -> None:
+    if (submission["y"] < 0).any():
+        raise ParticipantVisibleError("Distances are not negative.")
+    if (submission["y"] == 77).any():
+        raise ValueError("the value 77 is secret")
+
+
+def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+    for stream in (sys.stdout, sys.stderr):
+        print("the labels are", solution["y"].tolist(), file=stream, flush=True)
+    both = solution.merge(submission, on=row_id_column_name, suffixes=("", "_guess"))
+    return float((both["y"] - both["y_guess"]).abs().mean())
+
+
+class Trouble:
+    """Scores what its process may see."""
+
+    title = "Trouble"
+    worst, best = 0.0, 1.0
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        seen = " ".join([*os.environ, *os.environ.values(), *sys.argv])
+        secret = any(word in seen for word in ("SECRET", "VAULT", "DATABASE"))
+        try:
+            Path("/tmp/example_metrics_leak").write_text("labels")  # noqa: S108
+        except OSError:
+            return 0.0 if secret else 1.0
+        return 0.0
+
+
+class Endless:
+    title = "Endless"
+    worst, best = 0.0, 1.0
+    seconds = 1
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        while True:
+            time.sleep(0)
+
+
+class Greedy:
+    title = "Greedy"
+    worst, best = 0.0, 1.0
+    megabytes = 3000
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        return float(len(bytearray(4 * 2**30)))
+
+
+class Raising:
+    title = "Raising"
+    worst, best = -1.0, 1.0
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        labels = solution["y"].tolist()
+        raise ParticipantVisibleError(f"the labels are {labels}")
+
+
+class NoRange:
+    title = "No range"
+    worst, best = 1.0, 1.0
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        return 1.0
