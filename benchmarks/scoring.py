@@ -2,8 +2,11 @@
 
     python -m benchmarks.scoring [ROWS ...]
 
-Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Each case runs in
-its own process, so that peak memory is its own; times are the median of 3 after a warm-up.
+Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Arrow: pyarrow reads
+the file and does nothing with it. Each case runs in its own process, so that peak memory is its own;
+times are the median after a warm-up, and the better of two such processes that take turns, since
+what else a machine does can only add to them. Ours ends with the Measurement: the digest that the
+release needs (sha256 of the arrays) is not in it.
 """
 
 import argparse
@@ -32,7 +35,8 @@ from scoring.predictions import (
     read_solution,
 )
 
-REPEATS = 3
+REPEATS = {"ours": 7, "csv": 7, "plain": 2}
+ROUNDS = 2
 PRIVATE_SHARE = 0.7
 SCHEMAS = {
     "mse": Schema("id", (Column("value", "number"),)),
@@ -58,7 +62,7 @@ def main() -> None:
         return
     print(
         f"{'rows':>9} {'ids':<8} {'order':<8} {'metric':<8} {'ours ms':>8} {'plain ms':>8} "
-        f"{'times':>5} {'csv ms':>6} {'ours MB':>7} {'plain MB':>8} {'file MB':>7}"
+        f"{'faster':>6} {'arrow ms':>8} {'slower':>6} {'ours MB':>7} {'plain MB':>8} {'file MB':>7}"
     )
     for rows in arguments.rows:
         for ids in ("integer", "text"):
@@ -77,10 +81,11 @@ def _compare(rows: int, ids: str, order: str) -> None:
     for metric in SCHEMAS:
         with TemporaryDirectory() as folder:
             files = _write(Path(folder), rows, ids, order, metric)
-            ours, plain, csv = (_run(files, metric, way) for way in ("ours", "plain", "csv"))
+            ours, plain, csv = _best(files, metric)
             print(
                 f"{rows:>9} {ids:<8} {order:<8} {metric:<8} {ours['ms']:>8.1f} "
-                f"{plain['ms']:>8.1f} {plain['ms'] / ours['ms']:>5.1f} {csv['ms']:>6.1f} "
+                f"{plain['ms']:>8.1f} {plain['ms'] / ours['ms']:>6.1f} {csv['ms']:>8.1f} "
+                f"{ours['ms'] / csv['ms']:>6.2f} "
                 f"{ours['mb']:>7.0f} {plain['mb']:>8.0f} {files.upload.stat().st_size / 1e6:>7.1f}",
                 flush=True,
             )
@@ -111,6 +116,13 @@ def _write_what_workers_keep(files: Files, schema: Schema) -> None:
     files.sealed.write_bytes(solution.to_bytes())
 
 
+def _best(files: Files, metric: str) -> list[dict[str, float]]:
+    """Ours, plain and arrow."""
+    ways = ("ours", "plain", "csv")
+    rounds = [[_run(files, metric, way) for way in ways] for _ in range(ROUNDS)]
+    return [min(figures, key=lambda each: each["ms"]) for figures in zip(*rounds, strict=True)]
+
+
 def _run(files: Files, metric: str, way: str) -> dict[str, float]:
     paths = {name: str(path) for name, path in vars(files).items()}
     case = json.dumps({"files": paths, "metric": metric, "way": way})
@@ -127,7 +139,7 @@ def _case(files: dict[str, str], metric: str, way: str) -> dict[str, float]:
     held = _memory_mb("VmRSS")
     _forget_peak()
     work()
-    times = [_milliseconds(work) for _ in range(REPEATS)]
+    times = [_milliseconds(work) for _ in range(REPEATS[way])]
     return {"ms": statistics.median(times), "mb": _memory_mb("VmHWM") - held}
 
 

@@ -4,6 +4,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +25,7 @@ _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _ANY_INTEGER = r"^[ \t]*(?:\+|(-))?0*([0-9]+)[ \t]*$"
 _SPARSEST = 8
 _PART = 1 << 16
+_PARTS_FOR_ONE = 4
 _SUGGESTED_IDS = 5_000
 
 
@@ -118,9 +120,17 @@ class RowIds:
             found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
             return np.asarray(found, dtype=np.int32)
         rows = np.empty(len(ids), np.int32)
-        for start in range(0, len(ids), _PART):
-            part = ids.slice(start, _PART)
-            rows[start : start + _PART] = self._rows(_one_array(part))
+
+        def find(start: int) -> None:
+            rows[start : start + _PART] = self._rows(_one_array(ids.slice(start, _PART)))
+
+        starts = range(0, len(ids), _PART)
+        alone = len(starts) if len(starts) <= _PARTS_FOR_ONE else 1  # the first makes the tables
+        for start in starts[:alone]:
+            find(start)
+        if starts[alone:]:  # numpy and pyarrow leave the interpreter's lock
+            with ThreadPoolExecutor(pa.cpu_count()) as threads:
+                list(threads.map(find, starts[alone:]))
         return rows
 
     def nearest(self, text: str) -> str | None:
