@@ -2,11 +2,11 @@
 
     python -m benchmarks.scoring [ROWS ...]
 
-Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Arrow: pyarrow reads
-the file and does nothing with it. Each case runs in its own process, so that peak memory is its own;
-times are the median after a warm-up, and the better of two such processes that take turns, since
-what else a machine does can only add to them. Ours ends with the Measurement: the digest that the
-release needs (sha256 of the arrays) is not in it.
+Plain: pandas.read_csv, isin, sort_values and the scikit-learn metric per split. Arrow: pyarrow
+reads the file and does nothing with it. Each case runs in its own process, so that peak memory is
+its own; times are the median after a warm-up, and the better of two such processes that take turns,
+since what else a machine does can only add to them. Ours ends with the Measurement: the digest that
+the release needs (sha256 of the arrays) is not in it.
 """
 
 import argparse

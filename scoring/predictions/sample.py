@@ -12,7 +12,7 @@ from scoring.predictions.header import match_header
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.schema import Column, Schema
+from scoring.predictions.schema import SEPARATORS, Column, Schema
 from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header, rows
 
@@ -70,7 +70,8 @@ def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
     """The schema that a sample submission suggests, for the organizer to confirm.
 
     The first column is the id. Of the others, texts and whole numbers are taken for labels,
-    numbers from 0 to 1 for probabilities, all else for numbers; the classes are those in the
+    numbers from 0 to 1 for probabilities, all else for numbers, and cells that repeat parts with
+    a separator between for lists: a ranking if all are as long. The classes are those in the
     sample, in order, so they may be too few. Raises SolutionError.
     """
     problems = Problems(SolutionError)
@@ -133,10 +134,33 @@ def _proposed_column(name: str, values: Iterable[str]) -> Column:
     if not cells:
         return Column(name, "number")
     numbers = _numbers(cells)
+    if numbers is None and (several := _list(name, cells)) is not None:
+        return several
     if numbers is None or _are_whole(cells):
         return _label(name, cells)
     is_share = all(0 <= number <= 1 for number in numbers)
     return Column(name, "probability" if is_share else "number")
+
+
+def _list(name: str, cells: list[str]) -> Column | None:
+    """A column of lists, if the cells are combinations of fewer parts, or one list of many."""
+    for separator in SEPARATORS:
+        lists = [[part.strip() for part in cell.split(separator)] for cell in cells]
+        parts = list(dict.fromkeys(part for each in lists for part in each if part))
+        if len(parts) < 2 or len(parts) > _MOST_CLASSES_GUESSED or _repeats(lists):
+            continue
+        if (len(cells) == 1 and len(parts) > 2) or len(parts) < len(cells):
+            classes = tuple(sorted(parts, key=int) if _are_whole(parts) else sorted(parts))
+            lengths = {len(each) for each in lists}
+            if len(lengths) == 1:
+                return Column(name, "ranking", classes, separator, lengths.pop())
+            return Column(name, "labels", classes, separator)
+    return None
+
+
+def _repeats(lists: list[list[str]]) -> bool:
+    """Whether a list has a part twice."""
+    return any(len(set(each)) < len(each) for each in lists)
 
 
 def _label(name: str, cells: list[str]) -> Column:

@@ -101,3 +101,21 @@ def test_a_file_that_suggests_no_schema_is_refused(text: str, code: str) -> None
     with pytest.raises(SolutionError) as caught:
         infer_schema(text.encode(), Limits(max_columns=10))
     assert [each.code for each in caught.value.problems] == [code]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "separator", "most"),
+    [
+        (["a b", "b", "a b c", "c a"], "labels", " ", None),
+        (["a;b", "c;a", "b;c", "b;a"], "ranking", ";", 2),
+        (["3 1 2", "3 1 2", "3 1 2"], "ranking", " ", 3),
+        (["guinea pig", "cat", "dog"], "label", " ", None),
+        (["guinea pig", "guinea pig"], "label", " ", None),
+    ],
+)
+def test_lists_are_proposed_where_parts_come_again(
+    cells: list[str], kind: str, separator: str, most: int | None
+) -> None:
+    rows = "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
+    (column,) = infer_schema(f"id,x\n{rows}".encode()).columns
+    assert (column.kind, column.separator, column.most) == (kind, separator, most)
