@@ -51,16 +51,24 @@ class Field:
 
 
 class _Numbers:
-    """One value a row."""
+    """One number a row."""
 
-    absent = math.nan
+    absent: float = math.nan
+    _type = "d"
 
     def __init__(self) -> None:
-        self._values = array("d")
+        self._values: array[Any] = array(self._type)
         self.append = self._values.append
 
     def array(self, dtype: Any) -> NDArray[Any]:
-        return np.frombuffer(self._values, np.float64).astype(dtype)
+        return np.frombuffer(self._values, self._type).astype(dtype)
+
+
+class _Integers(_Numbers):
+    """One code a row, in half of the memory."""
+
+    absent = -1
+    _type = "i"
 
 
 class _Codes:
@@ -131,7 +139,7 @@ def read_table(
     problems: Problems,
 ) -> Table:
     """Every row, noting what is wrong in `problems`; wrong cells are NaN or stay unread."""
-    table = Table(values=[_Codes() if each.is_list else _Numbers() for each in fields])
+    table = Table(values=[_values(each) for each in fields])
     checks: list[Any] = list(zip(fields, table.values, strict=True))
     for count, (line, cells) in enumerate(rows(text, problems), start=1):
         if count > limits.max_rows:
@@ -151,6 +159,12 @@ def read_table(
     if not table.ids and not table.ids_of_ragged_rows:
         problems.fail(Problem("no_rows", "The file has a header and no rows.", expected="rows"))
     return table
+
+
+def _values(each: Field) -> "_Numbers | _Codes":
+    if each.is_list:
+        return _Codes()
+    return _Numbers() if each.dtype == np.float64 else _Integers()
 
 
 def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> Rows:

@@ -169,7 +169,7 @@ def _field(column: Column, index: int) -> Field:
     if column.kind == "ranking":  # the solution has the relevant labels, as many as there are
         column = replace(column, kind="labels", most=None)
     field = Field.of(column, index)
-    absent: float | list[int] = -1.0 if column.kind == "label" else np.nan
+    absent: float | list[int] = -1 if column.kind == "label" else np.nan
 
     def parse(text: str) -> float | list[int]:
         return field.parse(text) if text.strip() else absent
