@@ -69,6 +69,7 @@ class Choice:
     title: str
     description: str
     advice: Advice | None
+    limits: str
     misfit: str
     checked: bool
     fields: tuple[forms.BoundField, ...]
@@ -131,6 +132,7 @@ class ScoringForm(forms.Form):
             title=each.title,
             description=each.description,
             advice=_ADVICE.get(each.name) if kind == "mechanism" else None,
+            limits=_limits_of(each),
             misfit=self._misfit(each) if isinstance(each, Metric) else "",
             checked=self[kind].value() == each.name,
             fields=tuple(self[_key(kind, each.name, p)] for p in each.parameters),
@@ -189,6 +191,13 @@ class ScoringForm(forms.Form):
                 self.add_error(_key(kind, chosen.name, parameter), error.message)
                 return
         self.add_error(kind, error.message)
+
+
+def _limits_of(each: Choosable) -> str:
+    """What a metric's scores can't carry, and which mechanisms can't show it."""
+    if not isinstance(each, Metric) or each.is_mean:
+        return ""
+    return f"{each.guarantee} {each.allows('thresholdout')}"
 
 
 def _key(kind: str, name: str, parameter: Parameter) -> str:

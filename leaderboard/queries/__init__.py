@@ -22,6 +22,7 @@ from leaderboard.queries.competitions import (
     expected_file,
     holdout_in_force,
     mechanism_facts,
+    metric_facts,
     public_files,
 )
 from leaderboard.queries.ledgers import LedgerPage, ledger
@@ -78,6 +79,7 @@ __all__ = [
     "ledger",
     "mechanism_facts",
     "members",
+    "metric_facts",
     "my_team",
     "my_teams",
     "public_files",

@@ -160,6 +160,15 @@ def mechanism_facts(competition: Competition) -> MechanismFacts | None:
     )
 
 
+def metric_facts(competition: Competition) -> tuple[str, ...]:
+    """Sentences on what the metric measures, its range and what is cut; none for a draft."""
+    try:
+        metric = metrics.get(competition.metric)
+        return metric.facts(metric.parse(competition.metric_parameters))
+    except ParameterError:
+        return ()
+
+
 def holdout_in_force(competition: Competition) -> Holdout | None:
     """The holdout that answers now."""
     return competition.holdouts.filter(retired_at__isnull=True).first()

@@ -448,3 +448,16 @@ def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in
     operator = make_user("operator", is_superuser=True)
     draft = _draft(sign_in(operator), organizer_names="operator")
     assert list(draft.organizers.all()) == [operator]
+
+
+def test_the_choice_of_a_metric_says_what_it_cannot_carry(organizer: Client) -> None:
+    page = text(organizer.get(at("scoring", _draft(organizer))))
+    assert "so scores carry no certificate. Thresholdout hides one row behind noise, and" in page
+
+
+def test_a_mechanism_that_a_metric_does_not_allow_is_refused_with_the_reason(
+    organizer: Client,
+) -> None:
+    form = THRESHOLDOUT_FORM | {"metric": "f1_macro"}
+    page = text(organizer.post(at("scoring", _draft(organizer)), form))
+    assert "one row can move this metric by up to 4 / (classes" in page

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard import own_metrics
+from leaderboard import own_metrics, queries
 from leaderboard.admin.scoring_form import ScoringForm
-from leaderboard.models import Competition
+from leaderboard.models import Competition, HoldoutState, Status
 from leaderboard.own_metrics import OwnMetric, OwnMetricFailed
+from leaderboard.words import summary
 from scoring.errors import ParameterError, PredictionError
 from scoring.mechanisms import MECHANISMS
 from scoring.metrics import METRICS, get
@@ -25,6 +26,8 @@ from scoring.predictions import (
     Usage,
     predictions_of,
 )
+from tests.cast import World, predictions
+from tests.web.pages import browser
 
 PACKAGE = Path(__file__).parent / "own_metric"
 SCHEMA = Schema("id", (Column("y", "number"),))
@@ -150,6 +153,41 @@ def test_the_organizer_learns_at_set_up_that_a_metric_fails() -> None:
     with pytest.raises(ParameterError, match="ParticipantVisibleError at example_metrics") as found:
         own("example_raising").check(SCHEMA, solution, {})
     assert "labels are" not in found.value.message
+
+
+@pytest.fixture
+def fussy(world: World) -> World:
+    """The small competition with a metric that raises where a label is missed."""
+    Competition.objects.filter(pk=world.digits.pk).update(metric="example_fussy")
+    world.digits.refresh_from_db()
+    return world
+
+
+def test_a_file_is_scored_by_an_own_metric_and_gets_no_certificate(fussy: World) -> None:
+    submission = fussy.score(fussy.join(fussy.alice))
+    row = queries.submission_row(submission)
+    assert (submission.status, submission.failure) == (Status.RELEASED, "")
+    assert submission.release.level == 0
+    assert submission.release.certificate is None
+    assert "failed" not in summary(row)
+
+
+def test_a_metric_that_fails_beside_labels_looks_like_any_bad_score(fussy: World) -> None:
+    submission = fussy.score(fussy.join(fussy.alice), predictions(wrong=[17]))
+    assert submission.status == Status.RELEASED
+    assert submission.release.level == submission.release.steps
+    assert submission.failure.startswith("Fussy: ParticipantVisibleError at example_metrics.py:")
+    assert "17" not in submission.failure
+    page = browser(fussy.alice).get(f"/c/digits/submissions/{submission.number}/")
+    assert "Fussy: P" not in page.content.decode()
+
+
+def test_a_metrics_own_check_rejects_a_file_before_the_holdout_is_asked(fussy: World) -> None:
+    content = "id,label\n" + "".join(f"r{row},3\n" for row in range(40))
+    submission = fussy.score(fussy.join(fussy.alice), content.encode())
+    assert submission.status == Status.REJECTED
+    assert submission.problems[0]["message"] == "All rows are of class 3."
+    assert HoldoutState.objects.get().asked == 0
 
 
 def test_labels_and_integers_arrive_as_in_a_file() -> None:

@@ -218,3 +218,13 @@ def test_a_schema_that_does_not_fit_the_sample_hides_the_expected_file(world: Wo
 def test_pages_that_only_show_take_nothing(world: World, page: str, method: str) -> None:
     response = getattr(browser(world.alice), method)(address(world.digits, page))
     assert response.status_code == 405
+
+
+def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(
+        metric="rmse", metric_parameters={"clip": "12.5"}
+    )
+    page = text(browser().get(address(world.digits, "rules")))
+    assert "How a file is scored: Root mean squared error" in page
+    assert "From 0 to 12.5; lower is better." in page
+    assert "Differences count up to 12.5." in page

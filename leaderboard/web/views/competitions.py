@@ -141,7 +141,8 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
 def _rules_page(
     request: HttpRequest, page: Page, form: JoinForm, status: int = 200
 ) -> HttpResponse:
-    return render(request, "pages/rules.html", {"page": page, "form": form}, status=status)
+    context = {"page": page, "form": form, "metric_facts": queries.metric_facts(page.competition)}
+    return render(request, "pages/rules.html", context, status=status)
 
 
 def _invitation_page(
