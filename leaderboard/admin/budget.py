@@ -122,13 +122,13 @@ def plan(competition: Competition) -> list[Forecast]:
 
 
 def _head(competition: Competition, asked: int, answered: int) -> base.HoldoutState:
-    """A ledger after so many questions, had every answer had the whole grid to choose from."""
+    """A ledger after so many questions, had every answer had its largest alphabet."""
     mechanism = mechanisms.get(competition.mechanism)
     params = mechanism.parse(competition.mechanism_parameters)
     return base.HoldoutState(
         asked=asked,
         answered=answered,
-        log_alphabets=answered * math.log(params.steps + 1),
+        log_alphabets=answered * math.log(params.alphabet),
         firings=answered,
         budget_left=mechanism.initial_holdout(params).budget_left,
     )

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from scoring.errors import ParameterError
 from scoring.guarantees.blum_hardt import ladder_width
 from scoring.guarantees.dwork_nips import exact_board_width
+from scoring.guarantees.ledger import answers_of_most_histories
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import MECHANISMS
 from scoring.mechanisms.base import NO_CERTIFICATE, HoldoutState, Mechanism, State
@@ -90,9 +91,10 @@ class Proposal:
     """One mechanism for a need.
 
     `normal` is the certificate, as a loss, of the last submission of a competition with
-    `normal_answers` answers that say more than "no"; `worst` the one after `worst_answers`, the
-    most there can be. None is no certificate. `rows_needed` private rows bring `normal` within the
-    wished tolerance; None if none do. `refusal` says why the mechanism does not fit at all.
+    `normal_answers` answers that say more than "no"; `worst` the widest that there can be after at
+    most `worst_answers`, more than which the mechanism doesn't give. None is no certificate.
+    `rows_needed` private rows bring `normal` within the wished tolerance; None if none do.
+    `refusal` says why the mechanism does not fit at all.
     """
 
     mechanism: str
@@ -136,7 +138,7 @@ def certificate_after(
 ) -> float | None:
     """The certificate of a team's first submission, if it is the last of all, after so many
     answers. It is a function of published facts, so that made-up losses of 1/2 show it as well as
-    any; every answer is taken to have had the whole grid to choose from."""
+    any; every answer is taken to have had the mechanism's largest alphabet to choose from."""
     chosen = MECHANISMS[mechanism]
     params = chosen.parse(raw)
     holdout, team = chosen.initial_team(params, chosen.initial_holdout(params))
@@ -145,7 +147,7 @@ def certificate_after(
     head = HoldoutState(
         asked=earlier,
         answered=answered,
-        log_alphabets=answered * math.log(params.steps + 1),
+        log_alphabets=answered * math.log(params.alphabet),
         firings=answered,
         budget_left=holdout.budget_left,
     )
@@ -175,18 +177,14 @@ def _proposal(need: Need, drafts: Callable[[Need], Iterator[_Draft]]) -> Proposa
     draft = _best(need, drafts)
     chosen: Mechanism[Any] = MECHANISMS[draft.mechanism]
     refusal = _refusal(need, draft)
-    normal, worst = (
-        None if refusal else certificate_after(need, draft.mechanism, draft.raw, answers)
-        for answers in (draft.normal_answers, draft.worst_answers)
-    )
     return Proposal(
         mechanism=draft.mechanism,
         title=chosen.title,
         parameters=draft.raw,
         normal_answers=draft.normal_answers,
-        normal=normal,
+        normal=None if refusal else _after(need, draft, draft.normal_answers),
         worst_answers=draft.worst_answers,
-        worst=worst,
+        worst=None if refusal else _worst(need, draft),
         rows_needed=_rows_needed(need, drafts),
         refusal=refusal,
     )
@@ -206,7 +204,21 @@ def _best(need: Need, drafts: Callable[[Need], Iterator[_Draft]]) -> _Draft:
 def _certificate(need: Need, draft: _Draft) -> float | None:
     if _refusal(need, draft):
         return None
-    return certificate_after(need, draft.mechanism, draft.raw, draft.normal_answers)
+    return _after(need, draft, draft.normal_answers)
+
+
+def _after(need: Need, draft: _Draft, answers: int) -> float | None:
+    return certificate_after(need, draft.mechanism, draft.raw, answers)
+
+
+def _worst(need: Need, draft: _Draft) -> float | None:
+    """Once almost all questions are answered, one more leaves fewer histories, not more."""
+    alphabet = MECHANISMS[draft.mechanism].parse(draft.raw).alphabet
+    most = min(draft.worst_answers, need.questions - 1)
+    widest = min(most, answers_of_most_histories(need.questions, alphabet))
+    found = [_after(need, draft, answers) for answers in (most, widest)]
+    certificates = [each for each in found if each is not None]
+    return max(certificates) if len(certificates) == len(found) else None
 
 
 def _refusal(need: Need, draft: _Draft) -> str | None:

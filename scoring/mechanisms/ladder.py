@@ -41,6 +41,11 @@ class LadderParams:
     steps: int
     confidence: Fraction
 
+    @property
+    def alphabet(self) -> int:
+        """The most values that an answer can have: the whole grid, at a team's first."""
+        return self.steps + 1
+
 
 class Ladder:
     """Shows a team's loss only when it beats the team's best by more than a step.
@@ -58,7 +63,7 @@ class Ladder:
     name = "ladder"
     title = "Ladder"
     description = (
-        "The board moves only when a submission beats its team's best by at least one step, and "
+        "The board moves only when a submission beats its team's best by more than one step, and "
         "shows scores rounded to that step. Otherwise a team learns that it did not improve, and "
         "nothing else."
     )
@@ -108,7 +113,7 @@ class Ladder:
         mean = measurement.holdout
         width = question_width(state.holdout, mean, 1 - params.confidence)
         improved = _improves(mean, params.steps, state.team.best)
-        alphabet = params.steps + 1 if state.team.best is None else max(state.team.best, 1)
+        alphabet = params.alphabet if state.team.best is None else max(state.team.best, 1)
         holdout = count_question(state.holdout, yes=improved, alphabet=alphabet)
         team = show_level(state.team, mean.level(params.steps)) if improved else state.team
         within = 0.5 / params.steps if improved else 1 / params.steps

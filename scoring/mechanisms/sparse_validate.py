@@ -51,6 +51,11 @@ class SparseValidateParams:
         """The coarsest grid that the mark lies on."""
         return self.mark.denominator
 
+    @property
+    def alphabet(self) -> int:
+        """A pass says nothing but that it is one."""
+        return 1
+
 
 class SparseValidate:
     """A qualification mark: the holdout says whether a submission's loss is at most the mark.
@@ -162,7 +167,7 @@ class SparseValidate:
         passed = self.says_yes(params, measurement)
         level = params.mark.numerator if passed else None
         after = State(
-            count_question(state.holdout, yes=passed),
+            count_question(state.holdout, yes=passed, alphabet=params.alphabet),
             show_level(spend(state.team), params.mark.numerator) if passed else state.team,
         )
         kind: Kind = "pass" if passed else "fail"

@@ -77,6 +77,11 @@ class ThresholdoutParams:
         return forms.FORMS[self.form]
 
     @property
+    def alphabet(self) -> int:
+        """The values that a corrected loss can have: the whole grid."""
+        return self.steps + 1
+
+    @property
     def beta_half(self) -> Fraction:
         """Half of 1 - confidence: one half is for the ledger, the other for the noise."""
         return (1 - self.confidence) / 2
@@ -314,7 +319,7 @@ def _correct(
     noise: Noise,
 ) -> tuple[State, Answer]:
     level = _noisy_level(params, state.holdout.firings, mean, noise)
-    holdout = count_question(state.holdout, yes=True, alphabet=params.steps + 1)
+    holdout = count_question(state.holdout, yes=True, alphabet=params.alphabet)
     team = show_level(spend(state.team), level)
     answer = Answer(
         kind="corrected",

@@ -60,6 +60,28 @@ def test_a_certificate_is_that_of_the_ledger() -> None:
     assert found == pytest.approx(width + 0.025)
 
 
+def test_a_pass_has_one_value_so_that_the_mark_does_not_change_a_certificate() -> None:
+    raw = {"questions": "1000", "budget": "100", "team_share": "5"}
+    width = ledger_width(100_000, 1000, 100, 0.0, math.log(0.05))
+    for mark in ("0.25", "0.1"):
+        found = certificate_after(CHALLENGE, "sparse_validate", raw | {"mark": mark}, 100)
+        assert found == pytest.approx(width)
+
+
+@pytest.mark.parametrize("mechanism", ["ladder", "sparse_validate"])
+@pytest.mark.parametrize("submissions", [1, 3])
+def test_no_number_of_answers_leaves_a_wider_certificate_than_the_worst(
+    mechanism: str, submissions: int
+) -> None:
+    need = Need(rows=5000, teams=12, submissions=submissions)
+    found = proposal(need, mechanism)
+    after = [
+        certificate_after(need, mechanism, found.parameters, answers)
+        for answers in range(found.worst_answers + 1)
+    ]
+    assert found.worst == max(after)
+
+
 def test_the_rows_needed_are_enough_and_a_little_fewer_are_not() -> None:
     for mechanism in MECHANISMS:
         rows = proposal(CLASS, mechanism).rows_needed
