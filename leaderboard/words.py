@@ -81,7 +81,7 @@ def _improved(released: Released) -> str:
 
 def _not_improved(released: Released) -> str:
     return (
-        f"No improvement of at least {released.step} over your {released.score}. "
+        f"No improvement by more than {released.step} over your {released.score}. "
         "Your place is unchanged."
     )
 

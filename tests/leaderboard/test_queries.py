@@ -107,7 +107,7 @@ def test_each_answer_is_said_in_words(world: World) -> None:
     second = world.score(team, predictions(wrong=range(8, 19)))
     assert _words(first) == "New best: 0.70. The board moves in steps of 0.05."
     assert _words(second) == (
-        "No improvement of at least 0.05 over your 0.70. Your place is unchanged."
+        "No improvement by more than 0.05 over your 0.70. Your place is unchanged."
     )
 
 
