@@ -588,3 +588,9 @@ def test_a_file_of_quotes_is_refused_in_memory_that_its_size_bounds() -> None:
         assert tracemalloc.get_traced_memory()[1] < 8 * size
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("end", ["x", ".x", " x", "e", "e1x"])
+def test_a_very_long_wrong_number_takes_no_longer_than_its_length(end: str) -> None:
+    """A grammar that goes back over its digits would take hours."""
+    assert problem(with_line(5, f"13,3,0.13,{'7' * 100_000}{end}")).code == "cell_too_long"
