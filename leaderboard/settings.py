@@ -273,6 +273,8 @@ CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": max(60, 2 * LEASE_SECONDS),
     "socket_connect_timeout": 1,
+    # A broker that hangs must not hold an upload. Workers wait for messages a second at a time.
+    "socket_timeout": 3,
 }
 # One sweep does what several would: those that no worker took in time are dropped, not piled up.
 CELERY_BEAT_SCHEDULE = {

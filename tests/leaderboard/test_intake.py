@@ -165,3 +165,9 @@ def test_a_broker_that_is_away_does_not_refuse_the_upload(
         submission = world.submit(team)
     submission.refresh_from_db()
     assert (submission.status, submission.enqueued_at) == (Status.QUEUED, None)
+
+
+def test_a_broker_that_hangs_is_left_alone_after_seconds() -> None:
+    options = current_app.conf.broker_transport_options
+    assert options["socket_connect_timeout"] <= 1
+    assert options["socket_timeout"] <= 5
