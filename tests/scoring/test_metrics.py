@@ -33,7 +33,7 @@ from tests.scoring.samples import columns_of, pairs, perfect, weights
 Values = NDArray[Any]
 
 # A law is tried on every metric, so fewer examples of each will do.
-FEWER = settings().max_examples // 8
+FEWER = settings().max_examples // 10
 EVERY_METRIC = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
 
 
