@@ -193,10 +193,20 @@ def install_solution(competition: Competition, file: File[bytes], *, by: User | 
         raise Refused.invalid("solution", "Upload the sample submission first: it fixes the rows.")
     if not competition.metric:
         raise Refused.invalid("solution", "Choose the metric first: the labels must fit it.")
-    solution = read_solution(_read(file), schema, ids)
+    content = _read(file)
+    _check_not_the_sample(competition, content)
+    solution = read_solution(content, schema, ids)
     metric = metrics.get(competition.metric)
     metric.check(schema, solution, metric.parse(competition.metric_parameters))
     return _install(competition, solution, ids, by)
+
+
+def _check_not_the_sample(competition: Competition, content: bytes) -> None:
+    sha256 = hashlib.sha256(content).hexdigest()
+    if competition.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
+        raise Refused.invalid(
+            "solution", "This is the sample submission. Choose the file with the true labels."
+        )
 
 
 def _install(competition: Competition, solution: Solution, ids: RowIds, by: User | None) -> Holdout:

@@ -1,6 +1,7 @@
 """How released levels of the loss read as scores, with their intervals."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +38,27 @@ class Scale:
         value = metrics.get(self.metric).score(min(1.0, max(0.0, loss)), self.parameters)
         return float(value)
 
-    def text(self, loss: float) -> str:
-        """The score with the digits that mean something."""
-        return f"{self.score(loss):.{self.decimals}f}"
-
     @property
-    def step_text(self) -> str:
-        """The size of a grid step, as a score."""
-        return f"{abs(self.score(0.0) - self.score(1.0 / self.steps)):.{self.decimals}f}"
+    def is_even(self) -> bool:
+        """Whether all steps of the grid are alike as scores; those of a root are not."""
+        return metrics.get(self.metric).kind != "transformed_mean"
+
+    def text(self, loss: float) -> str:
+        """The score with the digits that mean something.
+
+        Where steps are uneven the best level may stand for a wide range of scores: then the text
+        says so, and not that the best possible score was reached.
+        """
+        half_a_step = 0.5 / self.steps
+        if self.is_even or loss >= half_a_step:
+            return f"{self.score(loss):.{self.decimals}f}"
+        return f"{'>' if self.maximize else '<'} {self.score(half_a_step):.{self.decimals}f}"
+
+    def step_text(self, loss: float) -> str:
+        """The size, as a score, of the grid step that leads to this loss from the next better."""
+        better = max(0.0, loss - 1 / self.steps)
+        size = abs(self.score(better) - self.score(better + 1 / self.steps))
+        return f"{'' if self.is_even else 'about '}{size:.{self.decimals}f}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ def scale(competition: Competition) -> Scale:
     mechanism = mechanisms.get(competition.mechanism)
     steps = mechanism.parse(competition.mechanism_parameters).steps
     worst, best = metric.score_range(parameters)
-    step = abs(best - worst) / steps
+    step = _finest_step(lambda loss: metric.score(loss, parameters), steps)
     return Scale(
         metric=metric.name,
         metric_title=metric.title,
@@ -74,6 +88,11 @@ def scale(competition: Competition) -> Scale:
         parameters=parameters,
         reference="claimed" if claims.is_asked(competition) else "public",
     )
+
+
+def _finest_step(score: Callable[[float], float], steps: int) -> float:
+    """The smallest grid step as a score: monotone and concave or convex, so it is at an end."""
+    return min(abs(score(0) - score(1 / steps)), abs(score(1) - score(1 - 1 / steps)))
 
 
 def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Interval | None:

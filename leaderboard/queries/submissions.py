@@ -108,7 +108,7 @@ def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released
         reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
         certificate=certificate_interval(reads, holdout, entry),
-        step=reads.step_text,
+        step=reads.step_text(loss or 0.0),
         share_left=entry.share_left,
         asked=entry.asked,
         repeat=entry.repeat_of_id is not None,

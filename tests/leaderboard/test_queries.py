@@ -10,6 +10,7 @@ from django.utils import timezone
 from leaderboard import queries
 from leaderboard.models import Release, Standing, Submission, Team
 from leaderboard.words import said
+from scoring import metrics
 from tests.cast import World, make_user, predictions
 
 
@@ -153,3 +154,21 @@ def test_how_far_a_certificate_reaches_is_rounded_up() -> None:
     assert queries.reach(queries.Interval(0.8, 1.0), 0.9231) == "0.13"
     assert queries.reach(queries.Interval(0.95, 1.0), 0.96) == "0.040"
     assert queries.reach(queries.Interval(10.0, 150.0), 100.0) == "90"
+
+
+def test_uneven_steps_are_said_as_they_are(world: World) -> None:
+    reads = queries.Scale(
+        metric="rmse",
+        metric_title="RMSE",
+        maximize=False,
+        steps=50,
+        decimals=0,
+        worst=100.0,
+        best=0.0,
+        parameters=metrics.get("rmse").parse({"clip": "100"}),
+        reference="public",
+    )
+    assert reads.text(0.0) == "< 10"
+    assert reads.text(0.25) == "50"
+    assert reads.step_text(0.26) == "about 2"
+    assert reads.step_text(0.0) == "about 14"

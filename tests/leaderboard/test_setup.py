@@ -104,3 +104,9 @@ def test_wrong_settings_name_their_field(world: World) -> None:
     with pytest.raises(ParameterError) as error:
         setup.check_settings(world.digits)
     assert error.value.field == "steps"
+
+
+def test_the_sample_is_not_taken_for_the_solution(world: World) -> None:
+    sample = world.digits.files.get(role=FileRole.SAMPLE)
+    with sample.file.open("rb") as file, pytest.raises(Refused, match="sample submission"):
+        setup.install_solution(world.digits, upload(file.read()), by=world.organizer)
