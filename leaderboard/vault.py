@@ -74,8 +74,10 @@ def measure(
     private = metric.measure(predictions, solution, solution.usage == Usage.PRIVATE, parameters)
     public = solution.usage == Usage.PUBLIC
     reference = None
-    if claims.is_asked(competition) and claimed is not None:
-        reference = private.claimed(claims.claimed_loss(competition, claimed))
+    if claims.is_asked(competition):
+        # Never the Public mean in its place: without a claim the mechanism refuses to answer.
+        if claimed is not None:
+            reference = private.claimed(claims.claimed_loss(competition, claimed))
     elif public.any():
         reference = metric.measure(predictions, solution, public, parameters)
     noise = KeyedNoise(secret, holdout.solution_commitment)

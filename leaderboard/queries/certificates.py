@@ -19,8 +19,7 @@ def certificate_interval(
     certificate = certify(entry, holdout.private_rows)
     if certificate is None:
         return None
-    low, high = sorted((reads.score(certificate.low), reads.score(certificate.high)))
-    return Interval(low, high)
+    return reads.interval(certificate.low, certificate.high)
 
 
 def reach(certificate: Interval, value: float) -> str:

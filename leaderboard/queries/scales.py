@@ -17,6 +17,14 @@ SAMPLING_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
+class Interval:
+    """An interval of scores, low to high as numbers."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Scale:
     """How a grid level of the loss reads as a score: values, digits, which way is better.
 
@@ -54,19 +62,16 @@ class Scale:
             return f"{self.score(loss):.{self.decimals}f}"
         return f"{'>' if self.maximize else '<'} {self.score(half_a_step):.{self.decimals}f}"
 
+    def interval(self, low_loss: float, high_loss: float) -> Interval:
+        """The scores of all losses between two, low to high."""
+        low, high = sorted((self.score(low_loss), self.score(high_loss)))
+        return Interval(low, high)
+
     def step_text(self, loss: float) -> str:
         """The size, as a score, of the grid step that leads to this loss from the next better."""
         better = max(0.0, loss - 1 / self.steps)
         size = abs(self.score(better) - self.score(better + 1 / self.steps))
         return f"{'' if self.is_even else 'about '}{size:.{self.decimals}f}"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An interval of scores, low to high as numbers."""
-
-    low: float
-    high: float
 
 
 def scale(competition: Competition) -> Scale:
@@ -100,9 +105,4 @@ def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Int
     if holdout is None or not metrics.get(reads.metric).is_mean:
         return None
     low, high = wilson_interval(loss, holdout.private_rows, 1 - SAMPLING_CONFIDENCE)
-    return _interval(reads, low, high)
-
-
-def _interval(reads: Scale, low_loss: float, high_loss: float) -> Interval:
-    ends = sorted((reads.score(low_loss), reads.score(high_loss)))
-    return Interval(ends[0], ends[1])
+    return reads.interval(low, high)

@@ -229,5 +229,17 @@ def test_where_a_claim_is_checked_it_is_asked_for(
     assert "claimed_score" in refused.value.fields
 
 
+def test_without_a_claim_nothing_is_answered_in_its_place(
+    world: World, claimed: Competition
+) -> None:
+    team = world.join(world.alice, competition=claimed)
+    submission = world.submit(team, _checked_file(), claimed=0.9)
+    Submission.objects.update(claimed_score=None)
+    score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert submission.status == Status.FAILED
+    assert not Release.objects.exists()
+
+
 def _words(submission: Submission) -> str:
     return summary(queries.submission_row(submission))
