@@ -34,7 +34,7 @@ from leaderboard.models import (
 )
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError, ParameterError
-from scoring.predictions import RowIds, Schema, Solution, read_row_ids, read_solution
+from scoring.predictions import RowIds, Schema, Solution, Usage, read_row_ids, read_solution
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,15 @@ class Check:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """How many rows of the solution are in each set; public knowledge."""
+    """How many plain rows each set of the solution counts as; public knowledge."""
 
     public: int
     private: int
+
+
+def effective_rows(holdout: Holdout) -> RowCounts:
+    """What a mechanism asks of the holdout's size."""
+    return RowCounts(holdout.effective_public_rows, holdout.effective_private_rows)
 
 
 def is_frozen(competition: Competition) -> bool:
@@ -213,8 +218,11 @@ def _install(competition: Competition, solution: Solution, ids: RowIds, by: User
     counts = solution.counts()
     if not counts.private:
         raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
+    effective = RowCounts(
+        solution.effective_rows(Usage.PUBLIC), solution.effective_rows(Usage.PRIVATE)
+    )
     if competition.opened_by_organizer_at is not None:
-        _check_mechanism_fits(competition, RowCounts(counts.public, counts.private))
+        _check_mechanism_fits(competition, effective)
     sealed, secret = vault.seal_solution(solution), vault.seal_new_secret()
     with transaction.atomic():
         Competition.objects.select_for_update().get(pk=competition.pk)
@@ -234,6 +242,8 @@ def _install(competition: Competition, solution: Solution, ids: RowIds, by: User
             private_rows=counts.private,
             final_rows=counts.final,
             ignored_rows=counts.ignored,
+            effective_public_rows=effective.public,
+            effective_private_rows=effective.private,
             uploaded_by=by,
         )
         if competition.opened_by_organizer_at is not None:
@@ -393,7 +403,7 @@ def _check_mechanism(competition: Competition) -> str:
     holdout = _holdout(competition)
     if holdout is None:
         raise Refused.invalid("solution", "No solution is sealed.")
-    counts = RowCounts(holdout.public_rows, holdout.private_rows)
+    counts = effective_rows(holdout)
     return _check_mechanism_fits(competition, counts)
 
 

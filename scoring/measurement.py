@@ -1,10 +1,22 @@
 """The one number that leaves the vault: held in memory for one step, never shown or stored."""
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scoring.errors import StateError
+
+
+def effective_rows(weights: NDArray[np.float64]) -> int:
+    """How many plain rows weighted rows count as, at least: floor(W / max(w)), W their sum.
+
+    One row moves a weighted mean by at most max(w) / W. The weights are not all 0.
+    """
+    return max(1, math.floor(float(weights.sum() / weights.max()) + 1e-9))
 
 
 class _Secret:

@@ -27,6 +27,7 @@ DRAWS: Final = (THRESHOLD, COMPARISON, ANSWER)
 
 SECRET_BYTES: Final = 32
 _LABEL: Final = "holdfast noise 1"
+_TAG_LABEL: Final = "holdfast tag 1"
 _BLOCK: Final = 136  # the rate of SHAKE-256: one permutation a block
 
 Bytes = Callable[[int], bytes]  # a source of that many uniform, independent bytes
@@ -158,6 +159,15 @@ class KeyedNoise:
     def for_query(self, digest: str, question: str) -> Noise:
         """The noise for a question about the predictions with this canonical digest."""
         return _QueryNoise(self._secret, self._holdout, digest, question)
+
+    def tag(self, digest: str, team: int) -> str:
+        """What the public ledger shows of a team's predictions: a hash (hex) under the secret.
+
+        The digest itself would let rivals check a guess at the whole file. Once the secret is
+        opened, everyone can tell that the digest belongs to the tag.
+        """
+        label = _encode(_TAG_LABEL, self._holdout, str(team), digest)
+        return hmac.digest(self._secret, label, "sha256").hex()
 
 
 class _QueryNoise:

@@ -17,7 +17,7 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from leaderboard import setup
-from leaderboard.models import Competition, FileRole, Submission, Team, User
+from leaderboard.models import Competition, FileRole, Release, Submission, Team, User
 from leaderboard.pipeline import intake, membership
 from leaderboard.tasks import score_submission
 from leaderboard.vault import generate_keys
@@ -114,6 +114,12 @@ def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
         mechanism="thresholdout",
         mechanism_parameters=THRESHOLDOUT | parameters,
     )
+
+
+def said(submission: Submission) -> Release:
+    """What the mechanism said of a submission that it has answered."""
+    assert submission.release is not None
+    return submission.release
 
 
 @dataclass

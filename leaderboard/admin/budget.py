@@ -157,8 +157,8 @@ def _made_up(metric: Metric, competition: Competition, holdout: Holdout) -> Meas
     def half(rows: int) -> Mean:
         return Mean(rows * resolution // 2, rows, resolution, additive)
 
-    private = half(holdout.private_rows)
-    return Measurement(private, half(holdout.public_rows) if holdout.public_rows else private)
+    private, public = holdout.effective_private_rows, holdout.effective_public_rows
+    return Measurement(half(private), half(public or private))
 
 
 def _shares(holdout: Holdout) -> Iterator[Share]:

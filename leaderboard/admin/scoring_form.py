@@ -181,8 +181,7 @@ class ScoringForm(forms.Form):
             raise ParameterError("mechanism", reason)
         holdout = holdout_in_force(self.competition)
         if holdout is not None:
-            counts = setup.RowCounts(holdout.public_rows, holdout.private_rows)
-            mechanism.check(params, metric, counts)
+            mechanism.check(params, metric, setup.effective_rows(holdout))
 
     def _add(self, error: ParameterError, kind: str, chosen: Choosable) -> None:
         """Beside the parameter that is to blame, else beside the choice."""

@@ -181,6 +181,9 @@ class MechanismFacts(Out):
     description = serializers.CharField()
     parameters = MechanismParameter(source="parameter_rows", many=True)
     private_rows = serializers.IntegerField(help_text="Hidden rows that scores come from.")
+    effective_rows = serializers.IntegerField(
+        help_text="Plain rows that they count as: fewer where rows have weights."
+    )
     public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
     asked = serializers.IntegerField(help_text="Questions so far, of all teams.")
     answered = serializers.IntegerField(help_text='How many answers said more than "no".')
@@ -392,8 +395,14 @@ class LedgerEntry(Out):
     tolerance = serializers.FloatField()
     certificate = serializers.FloatField(allow_null=True)
     asked = serializers.IntegerField()
+    answered = serializers.IntegerField(help_text="This and the next three: the ledger after it.")
+    log_alphabets = serializers.FloatField()
+    firings = serializers.IntegerField()
+    budget_left = serializers.IntegerField(allow_null=True)
     share_left = serializers.IntegerField(allow_null=True)
-    predictions_digest = serializers.CharField()
+    predictions_tag = serializers.CharField(
+        help_text="A keyed hash of the predictions: it can be checked once the secret is opened."
+    )
     question = serializers.CharField()
     repeat = serializers.BooleanField()
     parameters_hash = serializers.CharField()

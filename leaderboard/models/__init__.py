@@ -7,6 +7,7 @@ from leaderboard.models.competition import (
     Phase,
     Visibility,
 )
+from leaderboard.models.final import FinalScore, Selection
 from leaderboard.models.holdout import Holdout, HoldoutState
 from leaderboard.models.release import Kind, Release, Standing
 from leaderboard.models.submission import COUNTED, FINAL, Status, Submission
@@ -19,6 +20,7 @@ __all__ = [
     "Competition",
     "CompetitionFile",
     "FileRole",
+    "FinalScore",
     "Holdout",
     "HoldoutState",
     "Invitation",
@@ -26,6 +28,7 @@ __all__ = [
     "Membership",
     "Phase",
     "Release",
+    "Selection",
     "Standing",
     "Status",
     "Submission",

@@ -29,6 +29,8 @@ class Competition(models.Model):
 
     `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
     that nobody but its organizers sees. Metric, mechanism and schema freeze at the first release.
+    After it closed come the finals: `finals_started_at` ends all submitting and choosing,
+    `finals_scored_at` says that every final score is there, `revealed_at` shows them to everyone.
     """
 
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
@@ -78,6 +80,16 @@ class Competition(models.Model):
         "largest file in bytes", default=50 * 2**20, validators=[MinValueValidator(1)]
     )
 
+    finals_limit = models.PositiveIntegerField(
+        "final entries of a team",
+        default=2,
+        validators=[MinValueValidator(1)],
+        help_text="How many of its submissions a team may enter for the final scores.",
+    )
+    finals_started_at = models.DateTimeField(null=True, blank=True, editable=False)
+    finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
     schema = models.JSONField("prediction schema", default=dict)
     metric = models.CharField(max_length=40)
     metric_parameters = models.JSONField(default=dict, blank=True)
@@ -97,7 +109,8 @@ class Competition(models.Model):
                 condition=Q(daily_limit__gte=1)
                 & (Q(total_limit__isnull=True) | Q(total_limit__gte=1))
                 & Q(team_size__gte=1)
-                & Q(max_file_bytes__gte=1),
+                & Q(max_file_bytes__gte=1)
+                & Q(finals_limit__gte=1),
                 name="competition_limits_positive",
             ),
         ]

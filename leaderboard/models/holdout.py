@@ -11,7 +11,9 @@ class Holdout(models.Model):
     """A version of the private solution, sealed to the vault's public key.
 
     The file holds the labels and which row is in which set; both are secret. The counts are public:
-    every certificate is a function of them. The commitments are hidden by salts inside the seals.
+    every certificate is a function of them. Weighted rows count as fewer plain ones (`effective`).
+    The commitments are hidden by salts inside the seals; `opening` is what opens them, published
+    after the end at the organizer's word.
     """
 
     competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
@@ -25,11 +27,15 @@ class Holdout(models.Model):
     private_rows = models.PositiveIntegerField()
     final_rows = models.PositiveIntegerField()
     ignored_rows = models.PositiveIntegerField()
+    effective_public_rows = models.PositiveIntegerField()
+    effective_private_rows = models.PositiveIntegerField()
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True, blank=True)
+    opening = models.FileField(upload_to="openings/", blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["competition", "-version"]
@@ -53,7 +59,8 @@ class HoldoutState(models.Model):
     """The ledger's head, one row per holdout; only `pipeline.release` writes it.
 
     `asked` is the theory's i, `answered` its f, `log_alphabets` its ln G, `firings` the index of
-    the noisy threshold in force. `version` rises with every change, so that none is lost.
+    the noisy threshold in force. `version` rises with every change, so that none is lost. `guarded`
+    says that the counter outside the database knows this ledger.
     """
 
     holdout = models.OneToOneField(Holdout, models.PROTECT, related_name="state", primary_key=True)
@@ -65,6 +72,7 @@ class HoldoutState(models.Model):
     budget_left = models.PositiveIntegerField(null=True)
     releases = models.PositiveBigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, blank=True)
+    guarded = models.BooleanField(default=False)
 
     class Meta:
         constraints = [

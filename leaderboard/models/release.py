@@ -26,9 +26,11 @@ class Release(models.Model):
     Public rows. `width` is the ledger's confidence width at this question, `tolerance` what else
     lies between the shown loss and the rows' mean, `certificate` their sum, or null for "no
     certificate". `repeat_of` marks a question asked before, whose stored answer this is.
+    `answered`, `log_alphabets`, `firings` and `budget_left` are the ledger's head after it.
+    `predictions_tag` stands for the predictions in public; their digest stays here.
     """
 
-    submission = models.OneToOneField(Submission, models.PROTECT, related_name="release")
+    submission = models.ForeignKey(Submission, models.PROTECT, related_name="releases")
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="ledger")
     team = models.ForeignKey(Team, models.PROTECT, related_name="releases")
     number = models.PositiveBigIntegerField()
@@ -41,6 +43,11 @@ class Release(models.Model):
     certificate = models.FloatField(null=True)
     asked = models.PositiveBigIntegerField()
     share_left = models.PositiveIntegerField(null=True)
+    answered = models.PositiveBigIntegerField()
+    log_alphabets = models.FloatField()
+    firings = models.PositiveBigIntegerField()
+    budget_left = models.PositiveIntegerField(null=True)
+    predictions_tag = models.CharField(max_length=64)
     predictions_digest = models.CharField(max_length=64)
     question = models.CharField(max_length=200)
     repeat_of = models.ForeignKey(
@@ -55,6 +62,9 @@ class Release(models.Model):
         ordering = ["holdout", "number"]
         constraints = [
             models.UniqueConstraint(fields=["holdout", "number"], name="release_number_unique"),
+            models.UniqueConstraint(
+                fields=["submission", "holdout"], name="one_release_per_submission"
+            ),
             models.UniqueConstraint(
                 fields=["holdout", "team", "predictions_digest", "question"],
                 condition=Q(repeat_of__isnull=True),

@@ -25,7 +25,8 @@ class Submission(models.Model):
 
     `problems` is what the participant is told of a rejected file; `failure` is for the organizer
     and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
-    broker has not taken the message.
+    broker has not taken the message. `release` is the answer on the version of the holdout that it
+    was scored on last.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
@@ -41,6 +42,7 @@ class Submission(models.Model):
     problems = models.JSONField(default=list, blank=True)
     problem_count = models.PositiveIntegerField(default=0)
     failure = models.CharField(max_length=200, blank=True)
+    release = models.ForeignKey("Release", models.PROTECT, null=True, blank=True, related_name="+")
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     enqueued_at = models.DateTimeField(null=True)

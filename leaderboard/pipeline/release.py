@@ -1,7 +1,5 @@
 """The only code that changes mechanism state: one question, one answer, one transaction."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -23,6 +21,7 @@ from leaderboard.models import (
 )
 from leaderboard.vault import Measured
 from scoring import mechanisms
+from scoring.chain import document_hash
 from scoring.mechanisms.base import Answer, Mechanism, State
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
@@ -39,6 +38,7 @@ class _Asked:
     submission: Submission
     holdout: Holdout
     digest: str
+    tag: str
     question: str
 
 
@@ -71,7 +71,8 @@ def _answer(
     parameters = mechanism.parse(competition.mechanism_parameters)
     state = _load(mechanism, parameters, row, submission.team)
     question = mechanism.question(parameters, state, measured.measurement.reference)
-    asked = _Asked(submission, holdout, digest, question)
+    tag = measured.noise.tag(digest, submission.team_id)
+    asked = _Asked(submission, holdout, digest, tag, question)
     stored = _stored_answer(asked)
     if stored is None:
         noise = measured.noise.for_query(digest, f"team {submission.team_id}: {asked.question}")
@@ -83,7 +84,7 @@ def _answer(
     written = _append(row, asked, fields, state, competition, now)
     _save(row, state, submission.team, written)
     _stand(written, competition, state, submission.created_at)
-    _finish(submission, now)
+    _finish(submission, written, now)
 
 
 def _load(mechanism: Mechanism[Any], parameters: Any, row: HoldoutState, team: Team) -> State:
@@ -141,6 +142,11 @@ def _append(
         team=asked.submission.team,
         number=row.releases + 1,
         share_left=state.team.share_left,
+        answered=state.holdout.answered,
+        log_alphabets=state.holdout.log_alphabets,
+        firings=state.holdout.firings,
+        budget_left=state.holdout.budget_left,
+        predictions_tag=asked.tag,
         predictions_digest=asked.digest,
         question=asked.question,
         parameters_hash=parameters_hash(competition, asked.holdout),
@@ -183,32 +189,39 @@ def _stand(entry: Release, competition: Competition, state: State, accepted_at: 
     standing.save()
 
 
-def _finish(submission: Submission, now: datetime) -> None:
+def _finish(submission: Submission, entry: Release, now: datetime) -> None:
     submission.status = Status.RELEASED
+    submission.release = entry
     submission.finished_at = now
-    submission.save(update_fields=["status", "finished_at"])
+    submission.save(update_fields=["status", "release", "finished_at"])
+
+
+def scoring_facts(competition: Competition, holdout: Holdout) -> dict[str, Any]:
+    """All that fixes what an answer means, as it is published and hashed."""
+    return {
+        "metric": competition.metric,
+        "metric_parameters": competition.metric_parameters,
+        "mechanism": competition.mechanism,
+        "mechanism_parameters": competition.mechanism_parameters,
+        "schema": competition.schema,
+        "row_ids_digest": holdout.row_ids_digest,
+        "solution_commitment": holdout.solution_commitment,
+        "secret_commitment": holdout.secret_commitment,
+        "public_rows": holdout.public_rows,
+        "private_rows": holdout.private_rows,
+        "effective_public_rows": holdout.effective_public_rows,
+        "effective_private_rows": holdout.effective_private_rows,
+    }
 
 
 def parameters_hash(competition: Competition, holdout: Holdout) -> str:
     """SHA-256 of all that fixes what an answer means."""
-    return _sha256(
-        {
-            "metric": competition.metric,
-            "metric_parameters": competition.metric_parameters,
-            "mechanism": competition.mechanism,
-            "mechanism_parameters": competition.mechanism_parameters,
-            "schema": competition.schema,
-            "solution_commitment": holdout.solution_commitment,
-            "secret_commitment": holdout.secret_commitment,
-            "public_rows": holdout.public_rows,
-            "private_rows": holdout.private_rows,
-        }
-    )
+    return document_hash(scoring_facts(competition, holdout))
 
 
 def entry_hash(entry: Release) -> str:
     """The hash that chains a ledger entry to the one before it."""
-    return _sha256(ledger_document(entry))
+    return document_hash(ledger_document(entry))
 
 
 def ledger_document(entry: Release) -> dict[str, Any]:
@@ -225,16 +238,15 @@ def ledger_document(entry: Release) -> dict[str, Any]:
         "tolerance": entry.tolerance,
         "certificate": entry.certificate,
         "asked": entry.asked,
+        "answered": entry.answered,
+        "log_alphabets": entry.log_alphabets,
+        "firings": entry.firings,
+        "budget_left": entry.budget_left,
         "share_left": entry.share_left,
-        "predictions_digest": entry.predictions_digest,
+        "predictions_tag": entry.predictions_tag,
         "question": entry.question,
         "repeat": entry.repeat_of_id is not None,
         "parameters_hash": entry.parameters_hash,
         "previous_hash": entry.previous_hash,
         "created_at": entry.created_at.isoformat(),
     }
-
-
-def _sha256(document: dict[str, Any]) -> str:
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()

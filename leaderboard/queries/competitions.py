@@ -64,6 +64,7 @@ class MechanismFacts:
     description: str
     parameters: tuple[tuple[str, str, str], ...]
     private_rows: int
+    effective_rows: int
     public_rows: int
     asked: int
     answered: int
@@ -153,6 +154,7 @@ def mechanism_facts(competition: Competition) -> MechanismFacts | None:
             for each in mechanism.parameters
         ),
         private_rows=holdout.private_rows,
+        effective_rows=holdout.effective_private_rows,
         public_rows=holdout.public_rows,
         asked=state.asked if state else 0,
         answered=state.answered if state else 0,

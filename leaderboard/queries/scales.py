@@ -104,5 +104,5 @@ def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Int
     """The plain sampling error of a mean over the private rows (Wilson), where it applies."""
     if holdout is None or not metrics.get(reads.metric).is_mean:
         return None
-    low, high = wilson_interval(loss, holdout.private_rows, 1 - SAMPLING_CONFIDENCE)
+    low, high = wilson_interval(loss, holdout.effective_private_rows, 1 - SAMPLING_CONFIDENCE)
     return reads.interval(low, high)

@@ -78,7 +78,7 @@ def submission_row(submission: Submission) -> SubmissionRow:
 
 
 def _submission_row(submission: Submission, reads: Scale, holdout: Holdout | None) -> SubmissionRow:
-    entry = getattr(submission, "release", None)
+    entry = submission.release
     return SubmissionRow(
         number=submission.number,
         user=submission.user.username,

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
-from scoring.measurement import Mean
+from scoring.measurement import Mean, effective_rows
 from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
@@ -326,7 +326,7 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
 def _mean(losses: Values, weights: Values | None, resolution: int) -> Mean:
     if weights is None:
         return Mean(_row_units(losses, resolution), len(losses), resolution)
-    rows = max(1, math.floor(weights.sum() / weights.max() + 1e-9))
+    rows = effective_rows(weights)
     loss = min(1.0, float(np.average(losses, weights=weights)))
     return Mean(_set_units(loss, rows * FINE), rows, FINE)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, Problem, SolutionError
+from scoring.measurement import effective_rows
 from scoring.predictions import exact, fast
 from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field, Table
@@ -84,6 +85,13 @@ class Solution:
     def counts(self) -> Counts:
         """The number of rows of each split."""
         return Counts(*(int(n) for n in np.bincount(self.usage, minlength=len(Usage))))
+
+    def effective_rows(self, usage: Usage) -> int:
+        """How many plain rows the split counts as: its rows, or fewer where they have weights."""
+        split = self.usage == usage
+        if self.weights is None or not split.any():
+            return int(np.count_nonzero(split))
+        return effective_rows(self.weights[split])
 
     def to_bytes(self) -> bytes:
         """An npz without pickles: `from_bytes` gives the same solution back."""

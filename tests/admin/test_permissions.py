@@ -14,7 +14,7 @@ from leaderboard import models
 from leaderboard.models import Competition, Submission, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, settings_of, text
-from tests.cast import World, make_competition, make_user
+from tests.cast import World, make_competition, make_user, said
 
 OPERATORS_MODELS = {"user", "authtoken", "group", "emailaddress"}
 
@@ -46,7 +46,7 @@ def _keys(world: World) -> dict[str, int]:
         "competition": world.digits.pk,
         "team": submission.team_id,
         "submission": submission.pk,
-        "release": submission.release.pk,
+        "release": said(submission).pk,
         "user": world.bob.pk,
     }
 

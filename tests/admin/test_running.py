@@ -18,7 +18,7 @@ from tests.admin.pages import (
     settings_of,
     text,
 )
-from tests.cast import World, make_competition, make_user
+from tests.cast import World, make_competition, make_user, said
 
 DEFINITION = ("slug", "schema", "metric", "metric_parameters", "mechanism", "mechanism_parameters")
 
@@ -230,7 +230,7 @@ def test_submissions_and_releases_are_read_only_for_everybody(
 ) -> None:
     user = world.organizer if role == "organizer" else make_user("operator", is_superuser=True)
     client, done = sign_in(user), world.score(world.join(world.alice))
-    for model, key in (("submission", done.pk), ("release", done.release.pk)):
+    for model, key in (("submission", done.pk), ("release", said(done).pk)):
         address = f"/admin/leaderboard/{model}/"
         assert client.get(f"{address}add/").status_code == 403
         for page in ("change", "delete"):
@@ -263,7 +263,7 @@ def test_the_next_certificate_is_the_one_that_the_next_answer_carries(
 ) -> None:
     page = organizer.get(at("budget", world.digits))
     forecast = page.context["ledger"].next
-    release = world.score(world.join(world.alice)).release
+    release = said(world.score(world.join(world.alice)))
     assert (forecast.question, forecast.width) == (release.asked, release.certificate)
 
 

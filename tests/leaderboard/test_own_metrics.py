@@ -26,7 +26,7 @@ from scoring.predictions import (
     Usage,
     predictions_of,
 )
-from tests.cast import World, predictions
+from tests.cast import World, predictions, said
 from tests.web.pages import browser
 
 PACKAGE = Path(__file__).parent / "own_metric"
@@ -167,15 +167,15 @@ def test_a_file_is_scored_by_an_own_metric_and_gets_no_certificate(fussy: World)
     submission = fussy.score(fussy.join(fussy.alice))
     row = queries.submission_row(submission)
     assert (submission.status, submission.failure) == (Status.RELEASED, "")
-    assert submission.release.level == 0
-    assert submission.release.certificate is None
+    assert said(submission).level == 0
+    assert said(submission).certificate is None
     assert "failed" not in summary(row)
 
 
 def test_a_metric_that_fails_beside_labels_looks_like_any_bad_score(fussy: World) -> None:
     submission = fussy.score(fussy.join(fussy.alice), predictions(wrong=[17]))
     assert submission.status == Status.RELEASED
-    assert submission.release.level == submission.release.steps
+    assert said(submission).level == said(submission).steps
     assert submission.failure.startswith("Fussy: ParticipantVisibleError at example_metrics.py:")
     assert "17" not in submission.failure
     page = browser(fussy.alice).get(f"/c/digits/submissions/{submission.number}/")

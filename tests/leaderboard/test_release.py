@@ -1,5 +1,7 @@
 """Release: one question, one answer, written once; the board made of released values only."""
 
+import json
+
 import pytest
 from django.db import transaction
 
@@ -18,11 +20,11 @@ from leaderboard.models import (
 from leaderboard.pipeline import release as stage
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.release import entry_hash, release
+from leaderboard.pipeline.release import entry_hash, ledger_document, release
 from leaderboard.tasks import score_submission
 from leaderboard.words import summary
 from scoring import mechanisms
-from tests.cast import CHECKED_ROWS, World, make_checked, predictions
+from tests.cast import CHECKED_ROWS, World, make_checked, predictions, said
 
 
 def _again(submission: Submission) -> bool:
@@ -34,16 +36,16 @@ def _again(submission: Submission) -> bool:
 def test_a_first_score_is_released_on_the_grid(world: World) -> None:
     submission = world.score(world.join(world.alice), predictions(wrong=range(10, 18)))
     assert submission.status == Status.RELEASED
-    assert submission.release.kind == Kind.IMPROVED
-    assert (submission.release.level, submission.release.steps) == (5, 20)
+    assert said(submission).kind == Kind.IMPROVED
+    assert (said(submission).level, said(submission).steps) == (5, 20)
 
 
 def test_less_than_a_step_better_releases_nothing_new(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions(wrong=range(10, 18)))
     second = world.score(team, predictions(wrong=range(10, 17)))
-    assert second.release.kind == Kind.NOT_IMPROVED
-    assert second.release.level == 5
+    assert said(second).kind == Kind.NOT_IMPROVED
+    assert said(second).level == 5
 
 
 def test_a_repeated_delivery_releases_once(world: World) -> None:
@@ -102,8 +104,8 @@ def test_the_same_question_gets_the_stored_answer_and_costs_nothing(world: World
     first = world.score(team, predictions(wrong=range(10, 17)))
     asked = HoldoutState.objects.get().asked
     again = world.score(team, predictions(wrong=range(10, 17)))
-    assert again.release.repeat_of == first.release
-    assert again.release.level == first.release.level
+    assert said(again).repeat_of == said(first)
+    assert said(again).level == said(first).level
     assert HoldoutState.objects.get().asked == asked
 
 
@@ -121,6 +123,25 @@ def test_the_ledger_is_a_hash_chain(world: World) -> None:
 def test_a_published_entry_hashes_the_same_after_the_database_returned_it(world: World) -> None:
     world.score(world.join(world.alice))
     assert entry_hash(Release.objects.get()) == Release.objects.get().hash
+
+
+def test_the_ledger_shows_a_tag_of_the_predictions_that_rivals_can_not_guess(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    first, same, other = (said(world.score(team)) for team in (alice, alice, bob))
+    assert first.predictions_tag == same.predictions_tag
+    assert first.predictions_digest == other.predictions_digest
+    assert first.predictions_tag != other.predictions_tag
+    assert first.predictions_digest not in json.dumps(ledger_document(first))
+
+
+def test_an_entry_holds_the_ledger_after_it(world: World) -> None:
+    team = world.join(world.alice)
+    for wrong in (range(10, 20), range(10, 20), range(10, 12)):
+        entry = said(world.score(team, predictions(wrong=wrong)))
+        head = HoldoutState.objects.get()
+        for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
+            if not (name == "asked" and entry.repeat_of):
+                assert getattr(entry, name) == getattr(head, name)
 
 
 def test_ties_keep_the_order_of_who_was_first(world: World) -> None:
@@ -151,19 +172,18 @@ def _checked_file(first_wrong: int = CHECKED_ROWS) -> bytes:
 
 def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competition) -> None:
     submission = world.score(world.join(world.alice, competition=corrected), _checked_file())
-    assert submission.release.kind == Kind.CONFIRMED
-    assert submission.release.level == submission.release.reference_level == 0
-    assert submission.release.share_left == 2
+    assert said(submission).kind == Kind.CONFIRMED
+    assert said(submission).level == said(submission).reference_level == 0
+    assert said(submission).share_left == 2
 
 
 def test_a_public_score_that_does_not_hold_is_corrected_and_spends_the_share(
     world: World, corrected: Competition
 ) -> None:
     submission = world.score(world.join(world.alice, competition=corrected), _checked_file(20))
-    assert submission.release.kind == Kind.CORRECTED
-    assert submission.release.share_left == 1
-    assert submission.release.level is not None
-    assert submission.release.level >= 15
+    assert said(submission).kind == Kind.CORRECTED
+    assert said(submission).share_left == 1
+    assert (said(submission).level or 0) >= 15
 
 
 def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Competition) -> None:
@@ -171,7 +191,7 @@ def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Compe
     for kept in (20, 21):
         world.score(team, _checked_file(kept))
     last = world.score(team, _checked_file(23))
-    assert last.release.kind == Kind.EXHAUSTED
+    assert said(last).kind == Kind.EXHAUSTED
     assert HoldoutState.objects.get(holdout__competition=corrected).asked == 3
 
 
@@ -181,7 +201,7 @@ def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Compe
     for kept in (20, 21, 22):
         world.score(alice, _checked_file(kept))
     answer = world.score(bob, _checked_file(20))
-    assert answer.release.kind == Kind.EXHAUSTED
+    assert said(answer).kind == Kind.EXHAUSTED
     assert TeamState.objects.get(team=bob).share_left == 0
     assert HoldoutState.objects.get(holdout__competition=corrected).budget_left == 1
 
@@ -195,17 +215,16 @@ def claimed(world: World) -> Competition:
 def test_a_claim_that_holds_is_confirmed(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     submission = world.score(team, _checked_file(), claimed=0.9)
-    assert submission.release.kind == Kind.CONFIRMED
-    assert submission.release.level == 2
+    assert said(submission).kind == Kind.CONFIRMED
+    assert said(submission).level == 2
     assert _words(submission).startswith("Your claimed score 0.90 holds on the hidden rows")
 
 
 def test_a_claim_that_does_not_hold_is_corrected(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     submission = world.score(team, _checked_file(20), claimed=0.9)
-    assert submission.release.kind == Kind.CORRECTED
-    assert submission.release.level is not None
-    assert submission.release.level >= 15
+    assert said(submission).kind == Kind.CORRECTED
+    assert (said(submission).level or 0) >= 15
 
 
 def test_another_claim_for_the_same_file_is_another_question(
@@ -215,8 +234,8 @@ def test_another_claim_for_the_same_file_is_another_question(
     world.score(team, _checked_file(), claimed=0.9)
     again = world.score(team, _checked_file(), claimed=0.9)
     other = world.score(team, _checked_file(), claimed=0.95)
-    assert again.release.repeat_of is not None
-    assert other.release.repeat_of is None
+    assert said(again).repeat_of is not None
+    assert said(other).repeat_of is None
 
 
 @pytest.mark.parametrize("claim", [None, 1.5, float("nan")])

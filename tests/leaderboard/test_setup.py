@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from leaderboard import setup
+from leaderboard import queries, setup
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Holdout, HoldoutState
 from scoring.errors import ParameterError, SolutionError
-from tests.cast import World, make_competition, solution, upload
+from tests.cast import ROWS, World, make_competition, solution, upload
 
 
 def _draft(world: World, **fields: Any) -> Competition:
@@ -110,3 +110,21 @@ def test_the_sample_is_not_taken_for_the_solution(world: World) -> None:
     sample = world.digits.files.get(role=FileRole.SAMPLE)
     with sample.file.open("rb") as file, pytest.raises(Refused, match="sample submission"):
         setup.install_solution(world.digits, upload(file.read()), by=world.organizer)
+
+
+def test_weighted_rows_count_as_fewer_plain_ones_wherever_certainty_is_told(world: World) -> None:
+    draft = world.digits
+    lines = solution().decode().splitlines()
+    weights = ["Weight", *("1.2" if row == 20 else "1" for row in range(ROWS))]
+    text = "\n".join(f"{line},{weight}" for line, weight in zip(lines, weights, strict=True))
+    plain = queries.sampling_interval(queries.scale(draft), draft.holdouts.get(), 0.5)
+    setup.install_solution(draft, upload(text.encode(), "solution.csv"), by=None)
+    holdout = draft.holdouts.get(retired_at__isnull=True)
+    assert (holdout.private_rows, holdout.effective_private_rows) == (32, 26)
+    weighted = queries.sampling_interval(queries.scale(draft), holdout, 0.5)
+    assert weighted
+    assert plain
+    assert weighted.high - weighted.low > plain.high - plain.low
+    facts = queries.mechanism_facts(draft)
+    assert facts
+    assert facts.effective_rows == 26

@@ -207,3 +207,15 @@ def test_a_wrong_weight_is_named(old: str, new: str, code: str) -> None:
     with pytest.raises(SolutionError) as caught:
         read_solution(WEIGHTED.replace(old, new).encode(), CHANCES, RowIds(["a", "b", "c"]))
     assert [each.code for each in caught.value.problems] == [code]
+
+
+def test_rows_with_weights_count_as_fewer_plain_ones() -> None:
+    text = "id,p,Usage,Weight\na,1,Private,4\nb,0,Private,1\nc,0,Private,3.5\nd,1,Public,9\n"
+    solution = read_solution(text.encode(), CHANCES, RowIds(["a", "b", "c", "d"]))
+    assert solution.effective_rows(Usage.PRIVATE) == 2
+    assert solution.effective_rows(Usage.PUBLIC) == 1
+    assert solution.effective_rows(Usage.FINAL) == 0
+
+
+def test_rows_without_weights_count_as_themselves() -> None:
+    assert read(with_usage("Public", "Private")).effective_rows(Usage.PRIVATE) == len(IDS) - 1

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from leaderboard.models import Team
-from tests.cast import World, make_user, predictions
+from tests.cast import World, make_user, predictions, said
 from tests.web.pages import browser, text
 
 
@@ -144,7 +144,7 @@ def test_the_list_of_submissions_does_not_grow_in_queries(world: World) -> None:
 
 def test_the_ledger_lists_every_release_with_its_hash(world: World) -> None:
     team = world.join(world.alice)
-    releases = [world.score(team, predictions(range(8, n))).release for n in (30, 20)]
+    releases = [said(world.score(team, predictions(range(8, n)))) for n in (30, 20)]
     response = browser().get("/c/digits/ledger/")
     html = response.content.decode()
     for release in releases:

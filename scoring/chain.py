@@ -1,0 +1,26 @@
+"""The public ledger as a hash chain: anyone can tell that an entry was changed, added or left out.
+
+A document is what JSON can hold. Its canonical form has sorted keys, no spaces and ASCII only, so
+that the same facts give the same bytes wherever they are written.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def canonical(document: Mapping[str, Any]) -> bytes:
+    """The bytes that are hashed. Raises ValueError for numbers that are not finite."""
+    text = json.dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+    return text.encode()
+
+
+def document_hash(document: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical form, in hex: the hash of a ledger entry or of the parameters.
+
+    An entry names the hash of the one before it as `previous_hash`; that is what chains them.
+    """
+    return hashlib.sha256(canonical(document)).hexdigest()
