@@ -14,7 +14,7 @@ PROJECT := $(VENV)/.project-$(call fingerprint,pyproject.toml)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test lint pytest figures chromium lock clean runtime dev
+.PHONY: help run test lint pytest audit figures chromium lock clean runtime dev
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,9 @@ lint: dev ## Style, types, layers, migrations and production settings
 pytest: dev ## Every test (ARGS="-k ladder" for some)
 	@echo "== Tests (pytest)"
 	@CHROMIUM="$(CHROMIUM)" $(BIN)/pytest --numprocesses auto --dist loadgroup $(ARGS)
+
+audit: dev ## Ask the advisory databases for known weaknesses in what the server installs (needs the internet)
+	@$(BIN)/uv tool run pip-audit --disable-pip --require-hashes --strict -r requirements.txt
 
 figures: dev ## Run every experiment and draw docs/figures again
 	@mkdir -p docs/figures
