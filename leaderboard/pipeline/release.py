@@ -248,5 +248,6 @@ def ledger_document(entry: Release) -> dict[str, Any]:
         "repeat": entry.repeat_of_id is not None,
         "parameters_hash": entry.parameters_hash,
         "previous_hash": entry.previous_hash,
-        "created_at": entry.created_at.isoformat(),
+        # Finer moments would tell how long the vault and the noise took to answer.
+        "created_at": entry.created_at.isoformat(timespec="seconds"),
     }

@@ -17,6 +17,7 @@ from leaderboard.models import (
 )
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.competitions import holdout_in_force
+from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import Interval, sampling_interval, scale
 
 PAGE_ROWS = 50
@@ -164,7 +165,7 @@ def leading_steps(competition: Competition, teams: int = 8) -> list[Step]:
                 Step(
                     entry.team_id,
                     entry.team.name,
-                    entry.created_at,
+                    to_the_second(entry.created_at),
                     reads.score(loss),
                     reads.text(loss),
                 )
@@ -227,6 +228,6 @@ class _RowMaker:
             entries=standing.entries,
             improved_at=standing.reached_at if loss is not None else None,
             last_kind=Kind(standing.last.kind),
-            last_at=standing.last.created_at,
+            last_at=to_the_second(standing.last.created_at),
             mine=standing.team_id == self.my_team,
         )

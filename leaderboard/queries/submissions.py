@@ -14,6 +14,7 @@ from leaderboard.models import (
 )
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.competitions import holdout_in_force
+from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import (
     Interval,
     Scale,
@@ -90,8 +91,8 @@ def _submission_row(submission: Submission, reads: Scale, holdout: Holdout | Non
         problems=tuple(submission.problems),
         problem_count=submission.problem_count,
         created_at=submission.created_at,
-        read_at=submission.read_at,
-        finished_at=submission.finished_at,
+        read_at=to_the_second(submission.read_at),
+        finished_at=to_the_second(submission.finished_at),
         released=_released(entry, reads, holdout) if entry else None,
     )
 
@@ -112,5 +113,5 @@ def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released
         share_left=entry.share_left,
         asked=entry.asked,
         repeat=entry.repeat_of_id is not None,
-        created_at=entry.created_at,
+        created_at=to_the_second(entry.created_at),
     )

@@ -1,6 +1,6 @@
 """Queries: the board's order, ranks, pages and digits; nothing that was not released."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
@@ -172,3 +172,14 @@ def test_uneven_steps_are_said_as_they_are(world: World) -> None:
     assert reads.text(0.25) == "50"
     assert reads.step_text(0.26) == "about 2"
     assert reads.step_text(0.0) == "about 14"
+
+
+def test_nobody_sees_by_fractions_of_a_second_how_long_an_answer_took(world: World) -> None:
+    submission = world.score(world.join(world.alice))
+    row = queries.submission_row(submission)
+    assert row.released
+    entry = queries.ledger(world.digits).entries[0]
+    board = queries.board(world.digits, AnonymousUser())
+    moments = (row.read_at, row.finished_at, row.released.created_at, board.rows[0].last_at)
+    assert [each and each.microsecond for each in moments] == [0, 0, 0, 0]
+    assert datetime.fromisoformat(entry["created_at"]).microsecond == 0
