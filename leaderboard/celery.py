@@ -1,11 +1,41 @@
-"""The Celery application."""
+"""The Celery application. Its messages carry the id of the request that caused them."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+
+from leaderboard import logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
 app = Celery("holdfast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["leaderboard"])
+
+
+@setup_logging.connect
+def _log_as_django_does(**kwargs: Any) -> None:
+    """That somebody listens keeps Celery from adding formats of its own to our settings."""
+
+
+@before_task_publish.connect
+def _send_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
+    request_id = logs.bound("request_id")
+    if request_id is not None:
+        headers["request_id"] = request_id
+
+
+@task_prerun.connect
+def _say_what_it_is_about(task: Any, kwargs: dict[str, Any], **more: Any) -> None:
+    logs.begin(
+        task=task.name.rpartition(".")[2],
+        request_id=task.request.get("request_id"),
+        submission_id=kwargs.get("submission_id"),
+    )
+
+
+@task_postrun.connect
+def _forget(**kwargs: Any) -> None:
+    logs.end()

@@ -176,7 +176,7 @@ def register() -> None:
         try:
             add(_declared(point))
         except Exception as error:
-            logger.error("Metric %s of %s: %r", point.name, point.value, error)
+            logger.error("Metric %s of %s: %s", point.name, point.value, repr(error))
 
 
 def screen(name: str, predictions: Predictions) -> None:

@@ -24,7 +24,11 @@ def enqueue(submission_id: int) -> bool:
             retry=False,
         )
     except (OperationalError, OSError):
-        logger.warning("Broker away: submission %s waits for the sweeper.", submission_id)
+        logger.warning(
+            "Broker away: submission %s waits for the sweeper.",
+            submission_id,
+            extra={"submission_id": submission_id},
+        )
         return False
     Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
         enqueued_at=timezone.now()

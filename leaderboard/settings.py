@@ -61,6 +61,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "leaderboard.access_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -318,16 +319,31 @@ USE_TZ = True
 USE_I18N = True
 FORMAT_MODULE_PATH = ["leaderboard.formats"]
 
+# Lines are for a person who looks on, JSON for what collects the logs of servers.
+LOG_FORMAT: str = env.str(
+    "LOG_FORMAT", "json" if SECURE else "line", validate=validate.OneOf(["json", "line"])
+)
+LOGGING_CONFIG = "leaderboard.logs.configure"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "json": {"()": "leaderboard.logs.JsonFormatter"},
+        "line": {"()": "leaderboard.logs.LineFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.log_level("LOG_LEVEL", logging.INFO)},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # A line for each request; nobody who looks on wants them.
+        "leaderboard.access": {"level": "NOTSET" if LOG_FORMAT == "json" else "WARNING"},
+        # What the access log says of a request that was refused, it says once.
+        "django.request": {"level": "ERROR" if LOG_FORMAT == "json" else "WARNING"},
+        # gunicorn sets up its own before it loads the site.
+        "gunicorn.error": {"handlers": ["stderr"], "propagate": False},
         # The sweeper runs every few seconds; what becomes of a submission is said by the tasks.
         "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
     },
 }

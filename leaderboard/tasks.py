@@ -5,9 +5,7 @@ submission was, the sweeper puts it back, and releasing twice is impossible.
 """
 
 import logging
-import traceback
 from datetime import timedelta
-from pathlib import PurePath
 
 from celery import shared_task
 from celery.signals import worker_ready
@@ -16,6 +14,7 @@ from django.db import OperationalError
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from leaderboard import logs
 from leaderboard.models import Status, Submission
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
@@ -27,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 @shared_task
+@logs.discreet
 def score_submission(*, submission_id: int) -> None:
     """Takes one submission through parse, measure and release."""
     submission = _claim(submission_id)
@@ -53,6 +53,7 @@ def _score(submission: Submission) -> None:
 
 
 @shared_task
+@logs.discreet
 def sweep() -> None:
     """Re-queues what has waited too long: lost messages, and work of workers that died."""
     now = timezone.now()
@@ -116,7 +117,6 @@ def _put_back(submission: Submission) -> None:
 
 def _fail(submission: Submission, error: Exception) -> None:
     """Says what failed by place and type only: a message could carry a value of the holdout."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
+    failure = logs.place(error)
     logger.error("Submission %s failed: %s", submission.pk, failure)
     _held(submission).update(status=Status.FAILED, failure=failure, finished_at=timezone.now())

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from leaderboard import claims
+from leaderboard import claims, logs
 from leaderboard.errors import Refused
 from leaderboard.models import (
     COUNTED,
@@ -72,7 +72,9 @@ def submit(
             claimed_score=claimed,
             created_at=now,
         )
+        logs.bind(submission_id=submission.pk)
         transaction.on_commit(lambda: enqueue_quietly(submission.pk))
+    logger.info("Submission %s is accepted.", submission.pk)
     return submission
 
 

@@ -1,0 +1,77 @@
+"""Gives every request an id, and writes a line when it is answered."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
+
+from leaderboard import logs
+
+logger = logging.getLogger("leaderboard.access")
+
+HEADER = "X-Request-ID"
+SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
+# What machines ask every few seconds: only worth a line when it goes wrong.
+ROUTINE = {"healthz", "readyz", "metrics"}
+
+
+class RequestLogMiddleware:
+    """The first of all, so that whatever is logged meanwhile says which request it was for.
+
+    The id is that of the header X-Request-ID, where a proxy sets one and it is 8 to 64 letters,
+    digits, dots, dashes or underscores; the answer carries it back.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get(HEADER, "")
+        request_id = given if SANE.fullmatch(given) else uuid.uuid4().hex
+        started = time.monotonic()
+        with logs.context(request_id=request_id):
+            response = self.get_response(request)
+            _write(request, response, time.monotonic() - started)
+        response.headers[HEADER] = request_id
+        return response
+
+
+def _write(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    match = request.resolver_match
+    route = match.route if match else "static/" if request.path.startswith("/static/") else None
+    routine = route in ROUTINE or route == "static/"
+    level = logging.DEBUG if routine and response.status_code < 500 else logging.INFO
+    logger.log(
+        level,
+        "%s %s %s",
+        request.method,
+        route or "no such page",
+        response.status_code,
+        extra={
+            "method": request.method,
+            "route": route,
+            "status": response.status_code,
+            "duration_ms": round(seconds * 1000, 1),
+            "competition": match.kwargs.get("slug") if match else None,
+            "user_id": _user_id(request),
+        },
+    )
+
+
+def _user_id(request: HttpRequest) -> int | None:
+    """The account's id, as far as answering needed it: the log asks the database nothing."""
+    user: Any = getattr(request, "user", None)
+    if user is not None and not isinstance(user, SimpleLazyObject):
+        found: int | None = user.pk
+        return found
+    session = getattr(request, "session", None)
+    if session is None or not session.accessed:
+        return None
+    claimed = session.get(SESSION_KEY)
+    return int(claimed) if claimed is not None else None
