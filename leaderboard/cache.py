@@ -1,18 +1,41 @@
-"""The cache that holds throttles' counters: with Redis away people still sign in and upload."""
+"""The cache that holds the throttles' counters."""
 
+from collections.abc import Callable
 from typing import Any
 
+from django.core.cache.backends.locmem import LocMemCache
 from django_redis.cache import RedisCache
+from redis.exceptions import RedisError
 
 
-class FailOpenRedisCache(RedisCache):  # type: ignore[misc]  # django-redis ships no types
-    """Behaves as an empty cache while Redis is away.
+def _or_here(name: str) -> Callable[..., Any]:
+    def method(self: "RedisOrLocalCache", *args: Any, **kwargs: Any) -> Any:
+        try:
+            return getattr(super(RedisOrLocalCache, self), name)(*args, **kwargs)
+        except RedisError:
+            return getattr(self.local, name)(*args, **kwargs)
 
-    `add` then says that it added: rate limits take their lock with it, and a lock that nobody can
-    get would lock everybody out.
+    return method
+
+
+class RedisOrLocalCache(RedisCache):  # type: ignore[misc]  # django-redis ships no types
+    """Redis, or this process's memory as long as Redis is away.
+
+    People still sign in and upload then, and guesses at passwords are still counted, if only by
+    each web process for itself.
     """
 
-    def add(self, *args: Any, **kwargs: Any) -> bool:
-        """False only where the key is really there already."""
-        added = super().add(*args, **kwargs)
-        return True if added is None else bool(added)
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self.local = LocMemCache("while Redis is away", params)
+
+    get = _or_here("get")
+    set = _or_here("set")
+    add = _or_here("add")
+    delete = _or_here("delete")
+    incr = _or_here("incr")
+    has_key = _or_here("has_key")
+    touch = _or_here("touch")
+    get_many = _or_here("get_many")
+    set_many = _or_here("set_many")
+    delete_many = _or_here("delete_many")

@@ -2,9 +2,13 @@
 
 from typing import Literal
 
-from django.core.cache import cache
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from redis import Redis
+from redis.exceptions import RedisError
+
+_PATIENCE = {"socket_connect_timeout": 1, "socket_timeout": 1}
 
 State = Literal["ok", "away", "old"]
 
@@ -28,6 +32,9 @@ def _database() -> State:
 
 
 def _redis() -> State:
-    """A value that was just set can be read back; where Redis is away, the cache forgets."""
-    cache.set("readiness", 1, timeout=10)
-    return "ok" if cache.get("readiness") else "away"
+    try:
+        with Redis.from_url(settings.REDIS_URL, **_PATIENCE) as redis:
+            redis.ping()
+    except RedisError:
+        return "away"
+    return "ok"

@@ -115,13 +115,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL: str = env.str("REDIS_URL", "") or _generated("redis/url") or "redis://localhost:6379/0"
 CACHES = {
     "default": {
-        "BACKEND": "leaderboard.cache.FailOpenRedisCache",
+        "BACKEND": "leaderboard.cache.RedisOrLocalCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "holdfast",
         "OPTIONS": {
             "SOCKET_CONNECT_TIMEOUT": 1,
             "SOCKET_TIMEOUT": 1,
-            "IGNORE_EXCEPTIONS": True,
         },
     }
 }
