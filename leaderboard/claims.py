@@ -10,7 +10,7 @@ import math
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
 from scoring import mechanisms, metrics
-from scoring.mechanisms.thresholdout import CLAIM, ThresholdoutParams
+from scoring.mechanisms.thresholdout import takes_claims
 
 
 def is_asked(competition: Competition) -> bool:
@@ -18,7 +18,7 @@ def is_asked(competition: Competition) -> bool:
     if competition.mechanism not in mechanisms.MECHANISMS:
         return False
     parameters = mechanisms.get(competition.mechanism).parse(competition.mechanism_parameters)
-    return isinstance(parameters, ThresholdoutParams) and parameters.reference == CLAIM
+    return takes_claims(parameters)
 
 
 def check(competition: Competition, claimed: float | None) -> None:

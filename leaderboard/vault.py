@@ -20,10 +20,10 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 from leaderboard import claims
 from leaderboard.files import open_stored
 from leaderboard.models import Competition, Holdout
-from scoring import metrics
+from scoring import measuring, metrics
 from scoring.measurement import Measurement
 from scoring.noise import KeyedNoise
-from scoring.predictions import Predictions, Solution, Usage
+from scoring.predictions import Predictions, Solution
 
 SALT_BYTES = 32
 SECRET_BYTES = 32
@@ -71,17 +71,21 @@ def measure(
     solution, secret = _open(holdout)
     metric = metrics.get(competition.metric)
     parameters = metric.parse(competition.metric_parameters)
-    private = metric.measure(predictions, solution, solution.usage == Usage.PRIVATE, parameters)
-    public = solution.usage == Usage.PUBLIC
-    reference = None
-    if claims.is_asked(competition):
-        # Never the Public mean in its place: without a claim the mechanism refuses to answer.
-        if claimed is not None:
-            reference = private.claimed(claims.claimed_loss(competition, claimed))
-    elif public.any():
-        reference = metric.measure(predictions, solution, public, parameters)
+    claims_asked = claims.is_asked(competition)
+    measurement = measuring.measure(
+        metric,
+        parameters,
+        predictions,
+        solution,
+        claims=claims_asked,
+        claimed=_claimed_loss(competition, claimed) if claims_asked else None,
+    )
     noise = KeyedNoise(secret, holdout.solution_commitment)
-    return Measured(Measurement(holdout=private, reference=reference), noise)
+    return Measured(measurement, noise)
+
+
+def _claimed_loss(competition: Competition, claimed: float | None) -> float | None:
+    return None if claimed is None else claims.claimed_loss(competition, claimed)
 
 
 def generate_keys(public: Path, private: Path) -> None:

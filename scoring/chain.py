@@ -7,7 +7,14 @@ that the same facts give the same bytes wherever they are written.
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+from scoring.mechanisms.base import Answer
+
+ANSWER_FIELDS: Final = (
+    *("kind", "level", "reference_level", "steps"),
+    *("width", "tolerance", "certificate", "asked"),
+)
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -24,3 +31,8 @@ def document_hash(document: Mapping[str, Any]) -> str:
     An entry names the hash of the one before it as `previous_hash`; that is what chains them.
     """
     return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def answer_fields(answer: Answer) -> dict[str, Any]:
+    """What a ledger entry says of the answer itself; a question asked again gets the same."""
+    return {name: getattr(answer, name) for name in ANSWER_FIELDS}

@@ -160,6 +160,10 @@ class KeyedNoise:
         """The noise for a question about the predictions with this canonical digest."""
         return _QueryNoise(self._secret, self._holdout, digest, question)
 
+    def for_question(self, digest: str, team: int, question: str) -> Noise:
+        """The noise of a competition's release: the team belongs to what is asked."""
+        return self.for_query(digest, f"team {team}: {question}")
+
     def tag(self, digest: str, team: int) -> str:
         """What the public ledger shows of a team's predictions: a hash (hex) under the secret.
 

@@ -21,9 +21,9 @@ from leaderboard.models import (
 )
 from leaderboard.vault import Measured
 from scoring import mechanisms
-from scoring.chain import document_hash
-from scoring.mechanisms.base import Answer, Mechanism, State
+from scoring.chain import ANSWER_FIELDS, answer_fields, document_hash
 from scoring.mechanisms.base import HoldoutState as LedgerHead
+from scoring.mechanisms.base import Mechanism, State
 from scoring.mechanisms.base import TeamState as TeamHead
 
 
@@ -75,9 +75,9 @@ def _answer(
     asked = _Asked(submission, holdout, digest, tag, question)
     stored = _stored_answer(asked)
     if stored is None:
-        noise = measured.noise.for_query(digest, f"team {submission.team_id}: {asked.question}")
+        noise = measured.noise.for_question(digest, submission.team_id, asked.question)
         state, answer = mechanism.step(parameters, state, measured.measurement, noise)
-        fields = _fields(answer)
+        fields = answer_fields(answer)
     else:
         fields = _copied(stored)
     now = timezone.now()
@@ -108,24 +108,8 @@ def _stored_answer(asked: _Asked) -> Release | None:
     ).first()
 
 
-def _fields(answer: Answer) -> dict[str, Any]:
-    return {
-        "kind": answer.kind,
-        "level": answer.level,
-        "reference_level": answer.reference_level,
-        "steps": answer.steps,
-        "width": answer.width,
-        "tolerance": answer.tolerance,
-        "certificate": answer.certificate,
-        "asked": answer.asked,
-    }
-
-
 def _copied(stored: Release) -> dict[str, Any]:
-    names = (
-        "kind", "level", "reference_level", "steps", "width", "tolerance", "certificate", "asked",
-    )  # fmt: skip
-    return {name: getattr(stored, name) for name in names} | {"repeat_of": stored}
+    return {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
 
 
 def _append(

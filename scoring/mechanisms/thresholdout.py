@@ -87,6 +87,11 @@ class ThresholdoutParams:
         return (1 - self.confidence) / 2
 
 
+def takes_claims(params: object) -> bool:
+    """Whether these are parameters of a mechanism that checks what teams claim."""
+    return isinstance(params, ThresholdoutParams) and params.reference == CLAIM
+
+
 class Thresholdout:
     """Confirms the reference score unless it is off by more than a noisy threshold.
 

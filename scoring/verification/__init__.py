@@ -1,0 +1,33 @@
+"""Checking a competition's ledger from outside, from published documents alone.
+
+    report = verify(lines)                             # chain, books, certificates
+    report = verify(lines, openings={1: file})         # and every answer, drawn again
+    entries = check_since(lines_kept_earlier, lines)   # nothing was rewritten since
+
+docs/verification.md says what each check shows and what none can show.
+"""
+
+from scoring.verification.differences import Difference, Differs, Report
+from scoring.verification.ledgers import Header, check_chain, check_since, entry_line
+from scoring.verification.openings import Known, Opened, OpenedHoldout, Salted, write_opening
+from scoring.verification.replay import Replay, Witness
+from scoring.verification.verify import verify, verify_with
+
+__all__ = [
+    "Difference",
+    "Differs",
+    "Header",
+    "Known",
+    "Opened",
+    "OpenedHoldout",
+    "Replay",
+    "Report",
+    "Salted",
+    "Witness",
+    "check_chain",
+    "check_since",
+    "entry_line",
+    "verify",
+    "verify_with",
+    "write_opening",
+]

@@ -1,0 +1,206 @@
+"""The ledger as a document: JSON Lines that can be kept, compared and verified anywhere.
+
+One segment for each version of the holdout: a line with a header, then a line for each entry, the
+oldest first. Numbers and hashes go on from one segment to the next.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+from scoring.chain import canonical, document_hash
+from scoring.verification.differences import Differs, shown
+
+FORMAT: Final = "holdfast ledger 1"
+_LONGEST_LINE: Final = 1 << 20
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a segment.
+
+    scoring: all that fixes what an answer means, `parameters_hash` its hash; the commitments to
+    solution and secret are in it. first: the number of the segment's first entry, previous_hash the
+    hash that it names. entries: how many follow. head_hash: of the last one, or `previous_hash`.
+    """
+
+    competition: str
+    version: int
+    scoring: Document
+    parameters_hash: str
+    first: int
+    previous_hash: str
+    entries: int
+    head_hash: str
+
+    def line(self) -> bytes:
+        """The header as it is published."""
+        return _line({"format": FORMAT, **asdict(self)})
+
+    @classmethod
+    def of(cls, document: Document) -> "Header":
+        """The header of a parsed line. Raises Differs."""
+        names = {field.name for field in fields(cls)}
+        if document.get("format") != FORMAT:
+            raise Differs(None, "format", f"This ledger is not in the format {FORMAT!r}.")
+        if document.keys() - {"format"} != names:
+            raise Differs(None, "header", "A header has exactly the known fields.")
+        header = cls(**{name: document[name] for name in names})
+        for name, kind in _KINDS.items():
+            if type(document[name]) is not kind:
+                raise Differs(None, name, f"{shown(document[name])} can't be the header's {name}.")
+        return header
+
+
+_KINDS: Final[Mapping[str, type]] = {
+    "competition": str,
+    "version": int,
+    "scoring": dict,
+    "parameters_hash": str,
+    "first": int,
+    "previous_hash": str,
+    "entries": int,
+    "head_hash": str,
+}
+
+
+def entry_line(entry: Document, digest: str) -> bytes:
+    """An entry as it is published; `digest` is its hash."""
+    return _line({**entry, "hash": digest})
+
+
+def read_lines(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
+    """Headers and entries, in order; nothing but their form is checked. Raises Differs."""
+    for place, line in enumerate(lines, start=1):
+        document = _parsed(line, place)
+        yield Header.of(document) if "format" in document or place == 1 else document
+
+
+def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
+    """The same, each entry chained to the one before it, each segment as long as it says.
+
+    Raises Differs at the first that is not.
+    """
+    header: Header | None = None
+    number, head = 0, ""
+    for item in read_lines(lines):
+        if isinstance(item, Header):
+            _check_end(header, number, head)
+            _check_header(item, header, number, head)
+            header = item
+        else:
+            _check_link(item, number + 1, head)
+            assert header is not None  # noqa: S101  (the first line is a header)
+            if item["parameters_hash"] != header.parameters_hash:
+                raise Differs(
+                    number + 1,
+                    "parameters_hash",
+                    "The entry was made under other parameters than its header says.",
+                )
+            number, head = number + 1, item["hash"]
+        yield item
+    if header is None:
+        raise Differs(None, "header", "The ledger has no header.")
+    _check_end(header, number, head)
+
+
+def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
+    """Whether an earlier copy is the beginning of the ledger as it is now; how many entries it has.
+
+    Both are checked as chains. Raises Differs at the first entry that was changed or left out.
+    """
+    entries = 0
+    today = check_chain(now)
+    for kept in check_chain(earlier):
+        found = next(today, None)
+        if isinstance(kept, Header):
+            _same_facts(kept, found)
+            continue
+        entries += 1
+        if found is None or isinstance(found, Header):
+            raise Differs(kept["number"], "number", "The earlier copy has it, the ledger doesn't.")
+        for name in kept:
+            if found[name] != kept[name]:
+                raise Differs(
+                    kept["number"],
+                    name,
+                    f"It is {shown(found[name])} and was {shown(kept[name])} in the earlier copy.",
+                )
+    for _ in today:
+        pass
+    return entries
+
+
+ENTRY_FIELDS: Final = frozenset(
+    {
+        *("number", "team", "submission", "kind", "level", "reference_level", "steps", "width"),
+        *("tolerance", "certificate", "asked", "answered", "log_alphabets", "firings"),
+        *("budget_left", "share_left", "predictions_tag", "question", "repeat"),
+        *("parameters_hash", "previous_hash", "created_at", "hash"),
+    }
+)
+
+
+def _check_link(entry: dict[str, Any], number: int, head: str) -> None:
+    if entry.keys() != ENTRY_FIELDS:
+        wrong = sorted(entry.keys() ^ ENTRY_FIELDS)
+        raise Differs(number, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
+    if entry["number"] != number or type(entry["number"]) is not int:
+        raise Differs(number, "number", f"Here stands the entry {shown(entry['number'])}.")
+    if entry["previous_hash"] != head:
+        raise Differs(number, "previous_hash", "It does not name the hash of the entry before it.")
+    body = {name: value for name, value in entry.items() if name != "hash"}
+    try:
+        digest = document_hash(body)
+    except ValueError:
+        raise Differs(number, "hash", "It holds a number that is not finite.") from None
+    if digest != entry["hash"]:
+        raise Differs(number, "hash", "The entry's own hash is another: it was changed.")
+
+
+def _check_header(header: Header, before: Header | None, number: int, head: str) -> None:
+    if document_hash(header.scoring) != header.parameters_hash:
+        raise Differs(None, "parameters_hash", "It is not the hash of the header's facts.")
+    if (header.first, header.previous_hash) != (number + 1, head):
+        raise Differs(
+            number + 1, "header", "The segment does not go on from where the one before it ends."
+        )
+    if before is not None and header.competition != before.competition:
+        raise Differs(None, "competition", "The segments are of two competitions.")
+    if before is not None and header.version <= before.version:
+        raise Differs(None, "version", "The versions of the holdout do not rise.")
+
+
+def _check_end(header: Header | None, number: int, head: str) -> None:
+    if header is None:
+        return
+    last = header.first - 1 + header.entries
+    if number != last:
+        raise Differs(number + 1, "number", f"The ledger ends here; its header promises {last}.")
+    if head != header.head_hash:
+        raise Differs(None, "head_hash", "The last entry is not the head that the header names.")
+
+
+def _same_facts(kept: Header, found: Header | dict[str, Any] | None) -> None:
+    names = ("competition", "version", "parameters_hash", "first", "previous_hash")
+    if not isinstance(found, Header) or any(
+        getattr(kept, name) != getattr(found, name) for name in names
+    ):
+        raise Differs(kept.first, "header", "The earlier copy has another header here.")
+
+
+def _parsed(line: bytes, place: int) -> dict[str, Any]:
+    try:
+        document = json.loads(line) if len(line) <= _LONGEST_LINE else None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise Differs(None, f"line {place}", "It is not a JSON object of one line.")
+    return document
+
+
+def _line(document: Document) -> bytes:
+    return canonical(document) + b"\n"

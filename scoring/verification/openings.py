@@ -1,0 +1,265 @@
+"""The opening of a holdout version: what was committed to, and what was measured.
+
+A zip archive with three members:
+
+    opening.json     which holdout, the salts, the noise secret
+    solution.npz     the labels and the usage of each row, as they were sealed
+    releases.jsonl   for each entry of the ledger, in order: the digest of its predictions and the
+                     exact means that its answer was drawn from
+
+The commitments are SHA-256 of salt and content; they stood in the ledger from the beginning.
+"""
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import IO, Any, Final
+
+from scoring.chain import canonical
+from scoring.errors import HoldfastError, ParameterError, StateError
+from scoring.measurement import Mean, Measurement
+from scoring.noise import KeyedNoise
+from scoring.predictions import Predictions, Schema, Solution, Usage
+from scoring.verification.differences import Differs, shown
+from scoring.verification.ledgers import Header
+
+FORMAT: Final = "holdfast opening 1"
+FACTS: Final = "opening.json"
+SOLUTION: Final = "solution.npz"
+RELEASES: Final = "releases.jsonl"
+# The same bytes for the same content, whenever they are written.
+_MOMENT: Final = (1980, 1, 1, 0, 0, 0)
+_LONGEST_LINE: Final = 4096
+_LONGEST_FACTS: Final = 1 << 16
+
+
+@dataclass(frozen=True, repr=False)
+class Salted:
+    """What was committed to, and the salt that hid it."""
+
+    salt: bytes
+    content: bytes
+
+    @property
+    def commitment(self) -> str:
+        """SHA-256, hex, of salt and content."""
+        digest = hashlib.sha256(self.salt)
+        digest.update(self.content)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, repr=False)
+class Opened:
+    """What an entry of the ledger was drawn from."""
+
+    number: int
+    digest: str
+    measurement: Measurement
+
+    def line(self) -> bytes:
+        """As it stands in the opening."""
+        reference = self.measurement.reference
+        document = {
+            "number": self.number,
+            "predictions_digest": self.digest,
+            "holdout": _mean_document(self.measurement.holdout),
+            "reference": None if reference is None else _mean_document(reference),
+        }
+        return canonical(document) + b"\n"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Predictions that are at hand, and what their team claimed as a loss, if that is known."""
+
+    predictions: Predictions
+    claimed: Fraction | float | None = None
+
+
+# (entry of the ledger, digest of its predictions) -> the predictions, None if not at hand
+Recall = Callable[[Mapping[str, Any], str], Known | None]
+
+
+def write_opening(
+    file: IO[bytes],
+    *,
+    competition: str,
+    version: int,
+    solution: Salted,
+    secret: Salted,
+    releases: Iterable[bytes],
+) -> None:
+    """Writes the archive to a seekable file; `releases` are lines of `Opened`, used as they come.
+
+    The same content gives the same bytes.
+    """
+    facts = {
+        "format": FORMAT,
+        "competition": competition,
+        "version": version,
+        "solution_salt": solution.salt.hex(),
+        "solution_commitment": solution.commitment,
+        "secret": secret.content.hex(),
+        "secret_salt": secret.salt.hex(),
+        "secret_commitment": secret.commitment,
+    }
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(_member(FACTS), canonical(facts) + b"\n")
+        archive.writestr(_member(SOLUTION), solution.content)
+        with archive.open(_member(RELEASES, zipfile.ZIP_DEFLATED), "w", force_zip64=True) as out:
+            for line in releases:
+                out.write(line)
+
+
+class OpenedHoldout:
+    """An opening that is read. Raises Differs where it is damaged or opens other commitments.
+
+    header: of the ledger's segment that it opens. Entries are asked for in the ledger's order.
+    """
+
+    def __init__(self, file: IO[bytes], header: Header) -> None:
+        try:
+            self._archive = zipfile.ZipFile(file)
+            facts = self._facts()
+            secret = Salted(*(bytes.fromhex(facts[name]) for name in ("secret_salt", "secret")))
+            salt = bytes.fromhex(facts["solution_salt"])
+            solution = Salted(salt, self._stored(SOLUTION))
+        except _UNREADABLE:
+            raise Differs(None, "opening", "The opening can't be read.") from None
+        if (facts["competition"], facts["version"]) != (header.competition, header.version):
+            raise Differs(None, "opening", "It opens another holdout.")
+        _check_commitment(solution, header, "solution_commitment")
+        _check_commitment(secret, header, "secret_commitment")
+        self.solution: Solution | None = _solution(solution.content, header)
+        self.noise = _noise(secret.content, header)
+        self._lines = self._releases()
+
+    def opened(self, entry: Mapping[str, Any]) -> Opened:
+        """What this entry was drawn from, its digest checked against the tag. Raises Differs."""
+        number = entry["number"]
+        try:
+            found = next(self._lines, None)
+        except _UNREADABLE:
+            raise Differs(number, "opening", "The opening can't be read any further.") from None
+        if found is None:
+            raise Differs(number, "opening", "The opening does not have this entry.")
+        if found.number != number:
+            raise Differs(number, "opening", f"Here it has the entry {shown(found.number)}.")
+        return found
+
+    def check_end(self) -> None:
+        """Raises Differs if the opening has more entries than the ledger."""
+        try:
+            more = next(self._lines, None)
+        except _UNREADABLE:
+            raise Differs(None, "opening", "The opening can't be read to its end.") from None
+        if more is not None:
+            raise Differs(more.number, "opening", "The ledger does not have this entry.")
+
+    def _facts(self) -> dict[str, Any]:
+        if self._archive.getinfo(FACTS).file_size > _LONGEST_FACTS:
+            raise ValueError("not written here")
+        facts = json.loads(self._stored(FACTS))
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise ValueError("another format")
+        return facts
+
+    def _stored(self, name: str) -> bytes:
+        """A member that is not compressed: it is no larger than the archive."""
+        if self._archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+            raise ValueError("not written here")
+        return self._archive.read(name)
+
+    def _releases(self) -> Iterator[Opened]:
+        with self._archive.open(RELEASES) as lines:
+            while line := lines.readline(_LONGEST_LINE):
+                yield _opened(json.loads(line))
+
+
+_UNREADABLE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    KeyError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    NotImplementedError,
+    RuntimeError,
+    StateError,
+)
+
+
+def _member(name: str, compression: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name, _MOMENT)
+    member.compress_type = compression
+    member.external_attr = 0o644 << 16
+    return member
+
+
+def _check_commitment(salted: Salted, header: Header, name: str) -> None:
+    if salted.commitment != header.scoring.get(name):
+        raise Differs(None, name, "What was opened is not what was committed to.")
+
+
+def _solution(content: bytes, header: Header) -> Solution:
+    """The labels, which must be those that the published facts speak of."""
+    try:
+        solution = Solution.from_bytes(content)
+    except HoldfastError:
+        raise Differs(None, "solution", "What was committed to is no solution.") from None
+    if solution.schema != _schema(header):
+        raise Differs(None, "schema", "It is not the opened solution's.")
+    counts = solution.counts()
+    found = {
+        "row_ids_digest": solution.row_ids_digest,
+        "public_rows": counts.public,
+        "private_rows": counts.private,
+        "effective_public_rows": solution.effective_rows(Usage.PUBLIC),
+        "effective_private_rows": solution.effective_rows(Usage.PRIVATE),
+    }
+    for name, value in found.items():
+        if header.scoring.get(name) != value:
+            raise Differs(None, name, "It is not the opened solution's.")
+    return solution
+
+
+def _schema(header: Header) -> Schema:
+    try:
+        return Schema.from_json(header.scoring.get("schema"))
+    except ParameterError as error:
+        raise Differs(None, "schema", error.message) from None
+
+
+def _noise(secret: bytes, header: Header) -> KeyedNoise:
+    try:
+        return KeyedNoise(secret, header.scoring["solution_commitment"])
+    except ValueError:
+        raise Differs(None, "secret", "It is too short to key noise.") from None
+
+
+def _mean_document(mean: Mean) -> dict[str, Any]:
+    return {
+        "units": mean.units,
+        "rows": mean.rows,
+        "resolution": mean.resolution,
+        "additive": mean.additive,
+    }
+
+
+def _opened(document: dict[str, Any]) -> Opened:
+    """Raises one of `_UNREADABLE`."""
+    number, digest = document["number"], document["predictions_digest"]
+    if type(number) is not int or type(digest) is not str:
+        raise TypeError("not written here")
+    reference = document["reference"]
+    return Opened(
+        number,
+        digest,
+        Measurement(Mean(**document["holdout"]), None if reference is None else Mean(**reference)),
+    )

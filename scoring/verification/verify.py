@@ -1,0 +1,100 @@
+"""All checks of a ledger, one entry after the other, in bounded memory for each entry."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import IO
+
+from scoring.verification.differences import Differs, Report
+from scoring.verification.ledgers import Header, check_chain
+from scoring.verification.openings import OpenedHoldout, Recall
+from scoring.verification.replay import Replay, Witness
+
+# header -> who knows what its segment was drawn from, None where that is not known
+Call = Callable[[Header], Witness | None]
+
+
+def verify(
+    lines: Iterable[bytes],
+    openings: Mapping[int, IO[bytes]] | None = None,
+    recall: Recall | None = None,
+) -> Report:
+    """Checks the lines of a ledger, of all versions of the holdout that it has.
+
+    openings: by the holdout's version, files to be read from. recall: finds predictions that are
+    at hand, which are then measured again against the opened solution. The report names the first
+    difference; nothing behind it was checked.
+    """
+    files = openings or {}
+
+    def call(header: Header) -> Witness | None:
+        file = files.get(header.version)
+        return OpenedHoldout(file, header) if file else None
+
+    return verify_with(lines, call, recall)
+
+
+def verify_with(lines: Iterable[bytes], call: Call, recall: Recall | None = None) -> Report:
+    """The same, with any witness."""
+    run = _Run(call, recall)
+    try:
+        for item in check_chain(lines):
+            if isinstance(item, Header):
+                run.begin(item)
+            else:
+                run.take(item)
+        run.end()
+    except Differs as differs:
+        return replace(run.report, difference=differs.difference)
+    return run.report
+
+
+class _Run:
+    def __init__(self, call: Call, recall: Recall | None) -> None:
+        self.report = Report()
+        self._call = call
+        self._recall = recall
+        self._replay: Replay | None = None
+
+    def begin(self, header: Header) -> None:
+        """A segment: another version of the holdout, whose ledger carries on."""
+        self.end()
+        before, self._replay = self._replay, None
+        self.report = replace(
+            self.report,
+            competition=header.competition,
+            versions=(*self.report.versions, header.version),
+            head_hash=header.previous_hash,
+        )
+        opening = self._call(header)
+        self._replay = Replay(
+            header,
+            opening=opening,
+            recall=self._recall,
+            head=before.head if before else None,
+        )
+        if opening and self._recall and self._replay.rules.metric is None:
+            self._note(
+                f"The metric {header.scoring['metric']!r} is this server's own: what it measured "
+                "can't be measured again here."
+            )
+
+    def take(self, entry: dict[str, object]) -> None:
+        assert self._replay is not None  # noqa: S101  (a ledger begins with a header)
+        measured = self._replay.measured
+        self._replay.take(entry)
+        self.report = replace(
+            self.report,
+            entries=self.report.entries + 1,
+            recomputed=self.report.recomputed + (self._replay.opening is not None),
+            measured=self.report.measured + self._replay.measured - measured,
+            head_hash=str(entry["hash"]),
+        )
+
+    def end(self) -> None:
+        """Nothing is left of the segment's opening."""
+        if self._replay is not None and self._replay.opening is not None:
+            self._replay.opening.check_end()
+
+    def _note(self, text: str) -> None:
+        if text not in self.report.notes:
+            self.report = replace(self.report, notes=(*self.report.notes, text))

@@ -1,0 +1,219 @@
+"""A competition that is played without a server, and the documents that it would publish."""
+
+import hashlib
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scoring import mechanisms, metrics
+from scoring.chain import answer_fields, document_hash
+from scoring.measuring import measure
+from scoring.mechanisms.base import State, TeamState
+from scoring.mechanisms.thresholdout import takes_claims
+from scoring.noise import KeyedNoise
+from scoring.predictions import (
+    Column,
+    Predictions,
+    RowIds,
+    Schema,
+    Solution,
+    Usage,
+    predictions_of,
+    read_row_ids,
+)
+from scoring.verification import Header, Known, Opened, Salted, entry_line, write_opening
+
+ROWS, PUBLIC = 100, 20
+SCHEMA = Schema("id", (Column("label", "label", ("0", "1")),))
+SALT = bytes(range(100, 132))
+SECRET = bytes(range(32))
+BOARDS: dict[str, dict[str, str]] = {
+    "ladder": {"steps": "20"},
+    "thresholdout": {
+        "threshold": "0.25", "noise_scale": "0.0125", "budget": "7", "team_share": "2",
+        "steps": "20",
+    },
+    "sparse_validate": {"mark": "0.25", "questions": "12", "budget": "4", "team_share": "2"},
+}  # fmt: skip
+CLAIMING = BOARDS["thresholdout"] | {"reference": "claim"}
+
+
+def row_ids() -> RowIds:
+    sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
+    return read_row_ids(sample.encode(), SCHEMA)
+
+
+def truth() -> "np.typing.NDArray[np.int32]":
+    return (np.arange(ROWS) % 2).astype(np.int32)
+
+
+def guess(wrong: Iterable[int]) -> Predictions:
+    """Predictions that err on the given rows."""
+    labels = truth()
+    places = list(wrong)
+    labels[places] = 1 - labels[places]
+    return predictions_of({"label": labels}, SCHEMA, row_ids())
+
+
+@dataclass(frozen=True)
+class File:
+    """What a team sends."""
+
+    team: int
+    wrong: tuple[int, ...]
+    claimed: float = 0.0
+
+
+@dataclass
+class Played:
+    """A competition with its ledger; `take` scores a file as `leaderboard.pipeline.release`."""
+
+    mechanism: str = "ladder"
+    parameters: dict[str, str] = field(default_factory=dict)
+    weights: "np.typing.NDArray[np.float64] | None" = None
+    metric: str = "accuracy"
+    salt: bytes = SALT
+    secret: bytes = SECRET
+
+    def __post_init__(self) -> None:
+        self.solution = _solution(self.weights)
+        self.salted = Salted(self.salt, self.solution.to_bytes())
+        self.sealed_secret = Salted(self.salt[::-1], self.secret)
+        self.rules = mechanisms.get(self.mechanism)
+        self.params = self.rules.parse(self.parameters or BOARDS[self.mechanism])
+        self.head = self.rules.initial_holdout(self.params)
+        self.teams: dict[int, TeamState] = {}
+        self.noise = KeyedNoise(self.secret, self.salted.commitment)
+        self.entries: list[dict[str, Any]] = []
+        self.opened: list[Opened] = []
+        self.files: dict[tuple[int, int], Known] = {}
+        self._stored: dict[tuple[int, str, str], dict[str, Any]] = {}
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        counts = self.solution.counts()
+        return {
+            "metric": self.metric,
+            "metric_parameters": {},
+            "mechanism": self.mechanism,
+            "mechanism_parameters": self.parameters or BOARDS[self.mechanism],
+            "schema": SCHEMA.to_json(),
+            "row_ids_digest": self.solution.row_ids_digest,
+            "solution_commitment": self.salted.commitment,
+            "secret_commitment": self.sealed_secret.commitment,
+            "public_rows": counts.public,
+            "private_rows": counts.private,
+            "effective_public_rows": self.solution.effective_rows(Usage.PUBLIC),
+            "effective_private_rows": self.solution.effective_rows(Usage.PRIVATE),
+        }
+
+    def take(self, file: File) -> None:
+        """Scores a file and writes the entry."""
+        predictions = guess(file.wrong)
+        measurement = measure(
+            metrics.get(self.metric),
+            {},
+            predictions,
+            self.solution,
+            claims=takes_claims(self.params),
+            claimed=file.claimed,
+        )
+        team = self.teams.get(file.team)
+        state = (
+            State(*self.rules.initial_team(self.params, self.head))
+            if team is None
+            else State(self.head, team)
+        )
+        question = self.rules.question(self.params, state, measurement.reference)
+        key = (file.team, predictions.digest, question)
+        repeat = key in self._stored
+        if not repeat:
+            noise = self.noise.for_question(predictions.digest, file.team, question)
+            state, answer = self.rules.step(self.params, state, measurement, noise)
+            self._stored[key] = answer_fields(answer)
+        self.head, self.teams[file.team] = state.holdout, state.team
+        number = len(self.entries) + 1
+        entry = {
+            "number": number,
+            "team": file.team,
+            "submission": sum(each["team"] == file.team for each in self.entries) + 1,
+            **self._stored[key],
+            "answered": self.head.answered,
+            "log_alphabets": self.head.log_alphabets,
+            "firings": self.head.firings,
+            "budget_left": self.head.budget_left,
+            "share_left": state.team.share_left,
+            "predictions_tag": self.noise.tag(predictions.digest, file.team),
+            "question": question,
+            "repeat": repeat,
+            "parameters_hash": document_hash(self.scoring),
+            "previous_hash": self.entries[-1]["hash"] if self.entries else "",
+            "created_at": f"2026-01-01T00:00:{number:02}+00:00",
+        }
+        self.entries.append({**entry, "hash": document_hash(entry)})
+        self.opened.append(Opened(number, predictions.digest, measurement))
+        self.files[file.team, entry["submission"]] = Known(predictions, file.claimed)
+
+    def lines(self, entries: Sequence[dict[str, Any]] | None = None) -> list[bytes]:
+        """The ledger as it is published."""
+        listed = self.entries if entries is None else list(entries)
+        header = Header(
+            competition="played",
+            version=1,
+            scoring=self.scoring,
+            parameters_hash=document_hash(self.scoring),
+            first=1,
+            previous_hash="",
+            entries=len(listed),
+            head_hash=listed[-1]["hash"] if listed else "",
+        )
+        return [header.line(), *map(line, listed)]
+
+    def opening(self, **changes: Any) -> io.BytesIO:
+        """The opening, as it should be but for the changes."""
+        file = io.BytesIO()
+        given: dict[str, Any] = {
+            "competition": "played",
+            "version": 1,
+            "solution": self.salted,
+            "secret": self.sealed_secret,
+            "releases": [each.line() for each in self.opened],
+        }
+        write_opening(file, **given | changes)
+        file.seek(0)
+        return file
+
+    def recall(self, entry: Any, digest: str) -> Known | None:
+        """All files are at hand."""
+        return self.files.get((entry["team"], entry["submission"]))
+
+
+def line(entry: dict[str, Any]) -> bytes:
+    """An entry as a line."""
+    return entry_line(
+        {name: value for name, value in entry.items() if name != "hash"}, entry["hash"]
+    )
+
+
+def rewritten(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same entries with hashes that fit: what somebody would publish who rewrote them."""
+    chained: list[dict[str, Any]] = []
+    for entry in entries:
+        body = {name: value for name, value in entry.items() if name != "hash"}
+        body["previous_hash"] = chained[-1]["hash"] if chained else ""
+        chained.append({**body, "hash": document_hash(body)})
+    return chained
+
+
+def digest_of(text: str) -> str:
+    """A hash that looks like another one."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _solution(weights: "np.typing.NDArray[np.float64] | None") -> Solution:
+    usage = np.full(ROWS, Usage.PRIVATE, np.int8)
+    usage[:PUBLIC] = Usage.PUBLIC
+    return Solution(SCHEMA, {"label": truth()}, usage, row_ids().digest, weights)

@@ -1,0 +1,390 @@
+"""Verification: what is true passes; whatever was changed is found, and named where it stands."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.verification import Difference, Differs, Salted, check_since, verify
+from scoring.verification.ledgers import ENTRY_FIELDS
+from tests.scoring.ledgers import (
+    BOARDS,
+    CLAIMING,
+    PUBLIC,
+    ROWS,
+    File,
+    Played,
+    digest_of,
+    line,
+    rewritten,
+)
+
+KINDS = {
+    "ladder": {"improved", "not_improved"},
+    "thresholdout": {"confirmed", "corrected", "exhausted"},
+    "sparse_validate": {"pass", "fail", "exhausted"},
+}
+GAMES = ("ladder", "thresholdout", "claims", "sparse_validate")
+
+files = st.builds(
+    File,
+    team=st.integers(1, 3),
+    wrong=st.lists(st.integers(0, ROWS - 1), max_size=60, unique=True).map(tuple),
+    claimed=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+)
+
+
+def game(name: str) -> Played:
+    """An empty competition."""
+    if name == "claims":
+        return Played("thresholdout", dict(CLAIMING))
+    return Played(name)
+
+
+@cache
+def played(name: str) -> Played:
+    """A competition in which everything happened that can: don't change it."""
+    board = game(name)
+    for wrong in (80, 60, 70, 70, 10, 5, 5, 0, 80):
+        for team in (1, 2):
+            board.take(File(team, tuple(range(ROWS - wrong, ROWS)), claimed=0.25))
+    for wrong in (0, 10, 10):
+        board.take(File(3, tuple(range(ROWS - wrong, ROWS))))
+    return board
+
+
+def found(board: Played, lines: list[bytes] | None = None, **openings: Any) -> Difference | None:
+    """The first difference of a ledger with its opening and all files."""
+    opening = openings.get("opening", board.opening())
+    report = verify(lines or board.lines(), {1: opening} if opening else {}, recall=board.recall)
+    return report.difference
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_has_every_kind_of_answer_and_repeats(name: str) -> None:
+    entries = played(name).entries
+    kinds = KINDS["thresholdout" if name == "claims" else name]
+    assert {entry["kind"] for entry in entries} == kinds
+    assert any(entry["repeat"] for entry in entries)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=15)
+@given(sent=st.lists(files, max_size=8))
+def test_what_a_mechanism_said_is_verified_with_and_without_an_opening(
+    name: str, sent: list[File]
+) -> None:
+    board = game(name)
+    for file in sent:
+        board.take(file)
+    without = verify(board.lines())
+    assert (without.difference, without.entries, without.recomputed) == (None, len(sent), 0)
+    report = verify(board.lines(), {1: board.opening()}, recall=board.recall)
+    assert report.difference is None
+    assert (report.entries, report.recomputed, report.measured) == (len(sent),) * 3
+    assert report.head_hash == (board.entries[-1]["hash"] if sent else "")
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_weighted_rows_are_verified_in_their_own_unit(name: str) -> None:
+    board = game(name)
+    weighted = Played(
+        board.mechanism, board.parameters, np.where(np.arange(ROWS) % 3 == 0, 2.0, 1.0)
+    )
+    for wrong in (40, 20, 0):
+        weighted.take(File(1, tuple(range(wrong)), claimed=0.25))
+    assert verify(weighted.lines()).difference is None
+    assert found(weighted) is None
+
+
+def test_a_metric_that_is_no_mean_is_verified() -> None:
+    board = Played(metric="balanced_accuracy")
+    for wrong in (40, 20, 0):
+        board.take(File(1, tuple(range(wrong))))
+    assert verify(board.lines()).difference is None
+    assert found(board) is None
+
+
+def changed(value: Any) -> Any:
+    """Another value of the same kind."""
+    if value is None:
+        return 1
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, float):
+        return value / 2 + 0.01
+    return value + 1 if isinstance(value, int) else digest_of(value)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_changed_field_is_found_at_its_entry(name: str, data: st.DataObject) -> None:
+    board = played(name)
+    place = data.draw(st.integers(0, len(board.entries) - 1))
+    field = data.draw(st.sampled_from(sorted(ENTRY_FIELDS)))
+    entries = list(board.entries)
+    entries[place] = {**entries[place], field: changed(entries[place][field])}
+    difference = found(board, board.lines(entries), opening=None)
+    assert difference is not None
+    assert difference.number == place + 1
+
+
+UNSEEN = {"created_at", "hash", "previous_hash"}
+AS_SAID = ENTRY_FIELDS - UNSEEN - {"team", "submission", "predictions_tag"}
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_rewritten_ledger_is_found_where_it_was_changed(name: str, data: st.DataObject) -> None:
+    """All hashes fit again; only computing the answers again can tell."""
+    board = played(name)
+    place = data.draw(st.integers(0, len(board.entries) - 1))
+    field = data.draw(st.sampled_from(sorted(AS_SAID | {"team", "predictions_tag"})))
+    entries = list(board.entries)
+    entries[place] = {**entries[place], field: changed(entries[place][field])}
+    difference = found(board, board.lines(rewritten(entries)))
+    assert difference is not None
+    assert difference.number == place + 1
+
+
+@pytest.mark.parametrize(
+    "field", sorted(AS_SAID - {"number", "level", "reference_level", "kind", "steps"})
+)
+@pytest.mark.parametrize("name", GAMES)
+def test_what_follows_from_the_answers_is_checked_before_any_opening(name: str, field: str) -> None:
+    board = played(name)
+    entries = list(board.entries)
+    entries[3] = {**entries[3], field: changed(entries[3][field])}
+    report = verify(board.lines(rewritten(entries)))
+    assert report.difference is not None
+    assert report.difference.number == 4
+    assert report.entries == 3
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_an_entry_that_is_left_out_is_found(name: str, data: st.DataObject) -> None:
+    board = played(name)
+    place = data.draw(st.integers(0, len(board.entries) - 2))
+    entries = [entry for entry in board.entries if entry["number"] != place + 1]
+    difference = found(board, board.lines(entries), opening=None)
+    assert difference is not None
+    assert difference.number == place + 1
+
+
+def test_the_last_entry_left_out_is_missed_by_the_opening_and_by_an_earlier_copy() -> None:
+    board = played("ladder")
+    shorter = board.lines(board.entries[:-1])
+    assert verify(shorter).difference is None
+    assert found(board, shorter) == Difference(
+        len(board.entries), "opening", "The ledger does not have this entry."
+    )
+    with pytest.raises(Differs, match="The earlier copy has it"):
+        check_since(board.lines(), shorter)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_entries_that_changed_places_are_found(name: str, data: st.DataObject) -> None:
+    board = played(name)
+    first = data.draw(st.integers(0, len(board.entries) - 2))
+    second = data.draw(st.integers(first + 1, len(board.entries) - 1))
+    entries = list(board.entries)
+    entries[first], entries[second] = entries[second], entries[first]
+    difference = found(board, board.lines(entries), opening=None)
+    assert difference is not None
+    assert difference.number == first + 1
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_an_entry_that_was_slipped_in_is_found(name: str, data: st.DataObject) -> None:
+    board = played(name)
+    place = data.draw(st.integers(0, len(board.entries) - 1))
+    entries = list(board.entries)
+    entries.insert(place + 1, entries[place])
+    renumbered = [{**entry, "number": n} for n, entry in enumerate(entries, start=1)]
+    plain = found(board, board.lines(entries), opening=None)
+    assert plain is not None
+    assert plain.number == place + 2
+    rehashed = found(board, board.lines(rewritten(renumbered)))
+    assert rehashed is not None
+    assert rehashed.number == place + 2
+
+
+def test_a_wrong_secret_is_not_what_was_committed_to() -> None:
+    board = played("thresholdout")
+    other = Salted(board.sealed_secret.salt, bytes(32))
+    difference = found(board, opening=board.opening(secret=other))
+    assert difference is not None
+    assert difference.field == "secret_commitment"
+
+
+def test_a_wrong_solution_is_not_what_was_committed_to() -> None:
+    board = played("ladder")
+    other = Salted(bytes(32), board.salted.content)
+    difference = found(board, opening=board.opening(solution=other))
+    assert difference is not None
+    assert difference.field == "solution_commitment"
+
+
+def test_a_committed_solution_of_other_sizes_than_the_published_ones_is_found() -> None:
+    board = Played()
+    honest = board.scoring
+
+    class Lying(Played):
+        @property
+        def scoring(self) -> dict[str, Any]:
+            return honest | {"private_rows": ROWS - PUBLIC + 1}
+
+    lying = Lying()
+    assert found(lying) == Difference(None, "private_rows", "It is not the opened solution's.")
+
+
+@pytest.mark.parametrize("name", GAMES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_wrong_measurement_is_found_where_the_file_is_at_hand(
+    name: str, data: st.DataObject
+) -> None:
+    board = played(name)
+    place = data.draw(st.integers(0, len(board.entries) - 1))
+    kept = board.opened[place]
+    mean = kept.measurement.holdout
+    other = replace(mean, units=mean.units - 1 if mean.units else 1)
+    lie = replace(kept, measurement=replace(kept.measurement, holdout=other))
+    releases = [each.line() for each in board.opened]
+    releases[place] = lie.line()
+    difference = found(board, opening=board.opening(releases=releases))
+    assert difference is not None
+    assert difference.number == place + 1
+    assert difference.field in {"holdout", "reference"}
+
+
+def test_a_measurement_that_gives_another_answer_is_found_without_the_file() -> None:
+    board = played("ladder")
+    kept = board.opened[0]
+    lie = replace(
+        kept,
+        measurement=replace(kept.measurement, holdout=replace(kept.measurement.holdout, units=1)),
+    )
+    releases = [lie.line(), *(each.line() for each in board.opened[1:])]
+    report = verify(board.lines(), {1: board.opening(releases=releases)})
+    assert report.difference is not None
+    assert (report.difference.number, report.difference.field) == (1, "level")
+
+
+def test_other_predictions_than_the_tagged_ones_are_found() -> None:
+    board = played("ladder")
+    releases = [each.line() for each in board.opened]
+    releases[2] = replace(board.opened[2], digest=digest_of("other")).line()
+    assert found(board, opening=board.opening(releases=releases)) == Difference(
+        3, "predictions_tag", "It is not of the opened predictions."
+    )
+
+
+def test_an_opening_that_lacks_an_entry_is_found() -> None:
+    board = played("ladder")
+    releases = [each.line() for each in board.opened if each.number != 3]
+    difference = found(board, opening=board.opening(releases=releases))
+    assert difference is not None
+    assert (difference.number, difference.field) == (3, "opening")
+
+
+@given(st.data())
+def test_any_damage_of_an_opening_ends_in_a_named_difference(data: st.DataObject) -> None:
+    board = played("ladder")
+    content = bytearray(board.opening().getvalue())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    report = verify(board.lines(), {1: type(board.opening())(bytes(content))})
+    # Some bytes of an archive mean nothing; what is read is checked by its CRC and commitments.
+    assert report.difference is None or report.difference.message
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_as_a_ledger_or_refused(content: bytes) -> None:
+    report = verify(content.splitlines(keepends=True))
+    assert report.difference is not None
+
+
+@given(st.data())
+def test_any_types_in_an_entry_are_refused_at_that_entry(data: st.DataObject) -> None:
+    board = played("thresholdout")
+    place = data.draw(st.integers(0, len(board.entries) - 1))
+    field = data.draw(st.sampled_from(sorted(ENTRY_FIELDS - UNSEEN)))
+    strange = data.draw(
+        st.one_of(st.none(), st.text(), st.integers(), st.booleans(), st.just([]), st.just(1e300))
+    )
+    entries = list(board.entries)
+    entries[place] = {**entries[place], field: strange}
+    if entries[place] == board.entries[place]:
+        return
+    difference = found(board, board.lines(rewritten(entries)), opening=None)
+    assert difference is None or difference.number == place + 1 or field in {"team", "submission"}
+
+
+def test_an_earlier_copy_is_the_beginning_of_the_ledger() -> None:
+    board = played("ladder")
+    for kept in (0, 5, len(board.entries)):
+        assert check_since(board.lines(board.entries[:kept]), board.lines()) == kept
+
+
+def test_rewritten_history_is_found_by_who_kept_a_copy() -> None:
+    """Nothing else can tell that a moment was changed, once all hashes fit again."""
+    board = played("ladder")
+    entries = list(board.entries)
+    entries[4] = {**entries[4], "created_at": "2025-01-01T00:00:00+00:00"}
+    lines = board.lines(rewritten(entries))
+    assert verify(lines).difference is None
+    with pytest.raises(Differs) as differs:
+        check_since(board.lines(board.entries[:7]), lines)
+    assert differs.value.difference.number == 5
+
+
+def test_segments_carry_on_and_a_gap_between_them_is_found() -> None:
+    board = played("ladder")
+    lines = board.lines()
+    again = [lines[0].replace(b'"version":1', b'"version":2')]
+    difference = verify([*lines, *again]).difference
+    assert difference is not None
+    assert difference.field == "header"
+
+
+def test_a_download_that_broke_off_is_no_whole_ledger() -> None:
+    board = played("ladder")
+    report = verify(board.lines()[:-2])
+    assert report.difference is not None
+    assert "its header promises" in report.difference.message
+
+
+def test_a_server_s_own_metric_is_named_as_not_measured() -> None:
+    class Own(Played):
+        @property
+        def scoring(self) -> dict[str, Any]:
+            return super().scoring | {"metric": "our_own"}
+
+    board = Own(metric="balanced_accuracy")
+    board.take(File(1, (1, 2)))
+    report = verify(board.lines(), {1: board.opening()}, recall=board.recall)
+    assert (report.difference, report.measured) == (None, 0)
+    assert "'our_own'" in report.notes[0]
+
+
+def test_a_line_ends_with_a_newline_and_is_ascii() -> None:
+    board = played("ladder")
+    assert line(board.entries[0]).endswith(b"\n")
+    assert line(board.entries[0]).isascii()
+
+
+def test_every_board_is_played() -> None:
+    assert set(BOARDS) == set(KINDS)
