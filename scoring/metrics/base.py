@@ -15,7 +15,7 @@ depend on the labels.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
@@ -38,6 +38,7 @@ MetricKind = Literal["mean", "transformed_mean", "set_function", "any"]
 Columns = Literal["one", "averaged", "together"]
 
 FINE: Final = 10**6
+_PART: Final = 1 << 15
 MEAN_KINDS: Final = ("mean", "transformed_mean")
 
 # Each row's prediction or label: a number or code, a row of a matrix, or a list of codes (`Lists`).
@@ -159,13 +160,14 @@ class Metric:
         numbers, if no row is meant, an ignored row is, or the row ids or schemas differ.
         """
         rows = check_rows(predictions, solution, mask)
-        predicted, actual = (
-            self._arranged([each.columns[column.name][mask] for column in solution.schema.columns])
-            for each in (predictions, solution)
-        )
-        weights = None if solution.weights is None else solution.weights[mask]
         if self.row_losses is not None:
-            return _mean(self._losses(predicted, actual, params), weights, self.units)
+            parts = self._losses_in_parts(predictions, solution, mask, params)
+            if solution.weights is not None:
+                return _weighted_mean(np.concatenate(list(parts)), solution.weights[mask])
+            return Mean(sum(_row_units(part, self.units) for part in parts), rows, self.units)
+        chosen = np.flatnonzero(mask)
+        predicted, actual = (self._chosen(each, chosen) for each in (predictions, solution))
+        weights = None if solution.weights is None else solution.weights[chosen]
         units = _set_units(self._set_loss(predicted, actual, params, weights), rows * self.units)
         return Mean(units, rows, self.units, additive=False)
 
@@ -246,6 +248,25 @@ class Metric:
             return f"{move}{near}: that is no bound for all predictions and labels."
         return f"{move}, while its noise is made for means, which one row moves by 1 / rows."
 
+    def _losses_in_parts(
+        self,
+        predictions: Predictions,
+        solution: Solution,
+        mask: NDArray[np.bool_],
+        params: Parameters,
+    ) -> Iterator[Values]:
+        """The losses of the rows of a mask, a part at a time that the processor can cache."""
+        for start in range(0, len(mask), _PART):
+            rows = start + np.flatnonzero(mask[start : start + _PART])
+            if len(rows):
+                predicted, actual = (self._chosen(each, rows) for each in (predictions, solution))
+                yield self._losses(predicted, actual, params)
+
+    def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
+        """The values of some rows, as the metric's function takes them."""
+        names = (column.name for column in source.schema.columns)
+        return self._arranged([source.columns[name][rows] for name in names])
+
     def _arranged(self, columns: list[Values]) -> Values:
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
@@ -323,18 +344,17 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
     return rows
 
 
-def _mean(losses: Values, weights: Values | None, resolution: int) -> Mean:
-    if weights is None:
-        return Mean(_row_units(losses, resolution), len(losses), resolution)
+def _weighted_mean(losses: Values, weights: Values) -> Mean:
     rows = effective_rows(weights)
     loss = min(1.0, float(np.average(losses, weights=weights)))
     return Mean(_set_units(loss, rows * FINE), rows, FINE)
 
 
 def _row_units(losses: Values, resolution: int) -> int:
+    """The sum of a part's losses in whole units: it stays far below 2^53, so floats add exactly."""
     if losses.dtype == np.bool_ and resolution == 1:
         return int(np.count_nonzero(losses))
-    return int(np.rint(losses * resolution).astype(np.int64).sum())
+    return int(np.rint(losses * resolution).sum())
 
 
 def _set_units(loss: Fraction | float, whole: int) -> int:

@@ -1,5 +1,6 @@
-"""Finds the rows of many keys at once: a hash table of arrays."""
+"""Finds the rows of many keys or texts at once: a hash table of arrays."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Keys = NDArray[np.uint64]
+from scoring.predictions.characters import bounds, columns_of, lengths_of
+
+Word = NDArray[np.uint64]
+Keys = Sequence[Word] | Word
 Rows = NDArray[np.int64]
 
 WORD = 8  # bytes
@@ -22,13 +26,13 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Lookup:
     """The row of each of different keys, by open addressing with linear probing.
 
-    keys: uint64, (rows, words). A slot holds row + 1 and, above it, half of the key's hash; at
-    most a quarter of the slots is taken. Keys are compared whole in the end, all at once.
+    keys: an array for each word of a key. A slot holds row + 1 and, above it, half of the key's
+    hash; at most half of the slots is taken. Keys are compared whole in the end, all at once.
     """
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._bits = max(4, (4 * len(keys) - 1).bit_length())
+        self._bits = max(4, (2 * len(keys[0]) - 1).bit_length())
         self._slots = np.zeros(1 << self._bits, np.uint64)
         self._fill()
 
@@ -36,7 +40,7 @@ class Lookup:
         """The row of each key; -1 for an unknown one."""
         hashes = _hashes(keys)
         slots = self._home(hashes)
-        found = np.take(self._slots, slots)
+        found = self._slots.take(slots)
         missed = np.flatnonzero((found ^ hashes) > _LOW)
         self._probe(missed, slots, found, hashes)
         rows = (found & _LOW).astype(np.int64) - 1
@@ -47,7 +51,7 @@ class Lookup:
             rows[others] = (found[others] & _LOW).astype(np.int64) - 1
         return rows
 
-    def _probe(self, missed: Rows, slots: Rows, found: Keys, hashes: Keys) -> None:
+    def _probe(self, missed: Rows, slots: Rows, found: Word, hashes: Word) -> None:
         """Goes on from slot to slot until it is one of the key's hash or an empty one."""
         missed = missed[found[missed] != _EMPTY]
         while len(missed):
@@ -55,13 +59,14 @@ class Lookup:
             again = found[missed]
             missed = missed[((again ^ hashes[missed]) > _LOW) & (again != _EMPTY)]
 
-    def _step(self, rows: Rows, slots: Rows, found: Keys) -> None:
+    def _step(self, rows: Rows, slots: Rows, found: Word) -> None:
         slots[rows] = self._next(slots[rows])
         found[rows] = self._slots[slots[rows]]
 
     def _differ(self, rows: Rows, keys: Keys) -> NDArray[np.bool_]:
-        ours = np.take(self._keys, rows, axis=0, mode="wrap")
-        differ: NDArray[np.bool_] = np.any(ours != keys, axis=1)
+        differ = np.zeros(len(rows), np.bool_)
+        for ours, theirs in zip(self._keys, keys, strict=True):
+            differ |= ours.take(rows, mode="wrap") != theirs
         return differ
 
     def _fill(self) -> None:
@@ -75,36 +80,57 @@ class Lookup:
             waits = self._slots[slots] != entries
             entries, slots = entries[waits], self._next(slots[waits])
 
-    def _home(self, hashes: Keys) -> Rows:
+    def _home(self, hashes: Word) -> Rows:
         return (hashes & np.uint64((1 << self._bits) - 1)).astype(np.int64)
 
     def _next(self, slots: Rows) -> Rows:
         return (slots + 1) & ((1 << self._bits) - 1)
 
 
-def _hashes(keys: Keys) -> Keys:
-    mixed = keys[:, 0] * _ODD
-    for word in range(1, keys.shape[1]):
+class TextLookup:
+    """The row of each of different texts without NUL, of at most `MAX_WORDS` words."""
+
+    def __init__(self, texts: pa.StringArray) -> None:
+        lengths = lengths_of(texts)
+        self._longest = int(lengths.max(initial=0))
+        self._same = self._longest >= WORD and bool(np.all(lengths == self._longest))
+        self._lookup = Lookup(self._keys(texts))
+
+    @classmethod
+    def takes(cls, texts: pa.StringArray) -> bool:
+        """Whether all are short, and none is like another with NULs after it."""
+        has_nul = pc.any(pc.match_substring(texts, "\0")).as_py()
+        return not has_nul and int(lengths_of(texts).max(initial=0)) <= MAX_WORDS * WORD
+
+    def rows(self, texts: pa.StringArray) -> Rows:
+        """The row of each text; -1 for an unknown one."""
+        lengths = lengths_of(texts)
+        fits = lengths == self._longest if self._same else lengths <= self._longest
+        if fits.all():
+            return self._lookup.rows(self._keys(texts))
+        rows = np.full(len(texts), -1, np.int64)
+        rows[fits] = self._lookup.rows(self._keys(texts.filter(pa.array(fits))))
+        return rows
+
+    def _keys(self, texts: pa.StringArray) -> Keys:
+        if self._same:  # the last word may overlap the one before
+            last = self._longest - WORD
+            places = [*range(0, last, WORD), last]
+            return [columns_of(texts, self._longest, place, np.uint64).copy() for place in places]
+        words = max(1, -(-self._longest // WORD))
+        padded = pc.ascii_rpad(texts, words * WORD, "\0")
+        start, end, characters = bounds(padded)
+        whole: NDArray[Any] = characters[start:end].view(np.uint64).reshape(len(texts), words)
+        return [np.ascontiguousarray(whole[:, word]) for word in range(words)]
+
+
+def _hashes(keys: Keys) -> Word:
+    mixed = keys[0] * _ODD
+    for word in keys[1:]:
         mixed ^= mixed >> _HALF
-        mixed += keys[:, word]
+        mixed += word
         mixed *= _ODD
     mixed ^= mixed >> _HALF
     mixed *= _ODD
     mixed ^= mixed >> _HALF
     return mixed
-
-
-def words_needed(texts: pa.StringArray) -> int:
-    """How many words the longest text fills."""
-    longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    return max(1, -(-longest // WORD))
-
-
-def keys_of(texts: pa.StringArray, words: int) -> Keys:
-    """Texts without NUL, none longer than so many words, as keys."""
-    width = words * WORD
-    padded = pc.ascii_rpad(texts, width, "\0")
-    _, offsets, characters = padded.buffers()
-    ends = np.frombuffer(offsets, np.int32)[padded.offset : padded.offset + len(padded) + 1]
-    whole: NDArray[Any] = np.frombuffer(characters or b"", np.uint8)[ends[0] : ends[-1]]
-    return whole.view(np.uint64).reshape(len(padded), words)

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scoring.errors import Problem, SolutionError
-from scoring.predictions.lookup import MAX_WORDS, WORD, Lookup, keys_of, words_needed
+from scoring.predictions.characters import Odometer, bounds, ends_of
+from scoring.predictions.lookup import Lookup, TextLookup
 from scoring.predictions.packing import Damaged, pack, unpack
 
 Rows = NDArray[np.int32]
@@ -148,11 +149,9 @@ class RowIds:
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Offsets (len + 1 of them, from 0) and characters of all ids."""
-        _, offsets, characters = self._texts.buffers()
-        start = self._texts.offset
-        ends = np.frombuffer(offsets, np.int32)[start : start + len(self) + 1]
-        whole = np.frombuffer(characters or b"", np.uint8)
-        return ends - ends[0], whole[ends[0] : ends[-1]]
+        ends = ends_of(self._texts)
+        start, end, characters = bounds(self._texts)
+        return ends - start, characters[start:end]
 
     def _rows(self, ids: pa.Array) -> NDArray[Any]:
         if pa.types.is_integer(ids.type):
@@ -160,11 +159,7 @@ class RowIds:
         if self.are_integers:
             return self._rows_of_integers(ids)
         assert self._by_text is not None  # noqa: S101  (the caller looked)
-        too_long = np.asarray(pc.greater(pc.binary_length(ids), self._words * WORD))
-        if not too_long.any():
-            return self._by_text.rows(keys_of(ids, self._words))
-        shorter = pc.if_else(pa.array(too_long), "", ids)
-        return np.where(too_long, -1, self._by_text.rows(keys_of(shorter, self._words)))
+        return self._by_text.rows(ids)
 
     def _rows_of_integers(self, texts: pa.StringArray) -> NDArray[Any]:
         shortest = _shortest(texts)
@@ -177,7 +172,7 @@ class RowIds:
     def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
         smallest, rows = self._smallest, self._by_distance
         if rows is None:
-            return self._by_number.rows(numbers.view(np.uint64)[:, np.newaxis])
+            return self._by_number.rows([numbers.view(np.uint64)])
         largest = smallest + len(rows) - 1
         if len(numbers) and smallest <= numbers.min() and numbers.max() <= largest:
             return rows[numbers - smallest]
@@ -204,19 +199,14 @@ class RowIds:
 
     @cached_property
     def _by_number(self) -> Lookup:
-        return Lookup(self._numbers.view(np.uint64)[:, np.newaxis])
+        return Lookup([self._numbers.view(np.uint64)])
 
     @cached_property
-    def _words(self) -> int:
-        return words_needed(self._texts)
-
-    @cached_property
-    def _by_text(self) -> Lookup | None:
+    def _by_text(self) -> "Odometer | TextLookup | None":
         """None for long texts, and for those that padding could make equal."""
-        has_nul = pc.any(pc.match_substring(self._texts, "\0")).as_py()
-        if self._words > MAX_WORDS or has_nul:
-            return None
-        return Lookup(keys_of(self._texts, self._words).copy())
+        if (odometer := Odometer.of(self._texts)) is not None:
+            return odometer
+        return TextLookup(self._texts) if TextLookup.takes(self._texts) else None
 
 
 def _one_array(ids: Any) -> pa.Array:

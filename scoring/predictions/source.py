@@ -1,6 +1,7 @@
 """From whatever was uploaded to the bytes of a UTF-8 text, or the reason why not."""
 
 import codecs
+import io
 from collections.abc import Mapping
 from typing import BinaryIO
 
@@ -109,12 +110,26 @@ def _read(source: Source, limits: Limits, problems: Problems) -> bytes:
 
 def _read_file(file: BinaryIO, most: int) -> bytes:
     """At most `most` bytes, also from a raw file that gives fewer than asked for."""
-    first = file.read(most) or b""
+    first = file.read(min(most, _size(file))) or b""
     parts, left = [first], most - len(first)
     while left > 0 and (part := file.read(left)):
         parts.append(part)
         left -= len(part)
     return first if len(parts) == 1 else b"".join(parts)
+
+
+def _size(file: BinaryIO) -> int:
+    """How much to ask a file for at first: a little more than it has, or else a mebibyte.
+
+    Memory is laid out for all that is asked for.
+    """
+    try:
+        here = file.tell()
+        size = file.seek(0, io.SEEK_END) - here
+        file.seek(here)
+    except (OSError, AttributeError):
+        return CHUNK
+    return size + 1
 
 
 def _refuse_other_formats(data: bytes, problems: Problems) -> None:

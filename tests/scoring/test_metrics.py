@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean
 from scoring.mechanisms import MECHANISMS
-from scoring.metrics import METRICS, Metric, get
+from scoring.metrics import METRICS, Metric, base, get
 from scoring.metrics.base import FINE
 from scoring.parameters import show
 from scoring.predictions import (
@@ -118,6 +118,19 @@ def test_only_the_rows_of_the_mask_count(metric: Metric, data: st.DataObject) ->
     inside = measured(metric, (predicted, actual), mask=mask)
     alone = measured(metric, (predicted[mask], actual[mask]))
     assert (inside.units, inside.rows) == (alone.units, alone.rows)
+
+
+@EVERY_METRIC
+@settings(max_examples=5)
+@given(data=st.data())
+def test_many_rows_are_measured_a_part_at_a_time(metric: Metric, data: st.DataObject) -> None:
+    predicted, actual = data.draw(pairs(metric))
+    mask = data.draw(arrays(np.bool_, len(predicted)).filter(np.any))
+    whole = measured(metric, (predicted, actual), mask=mask)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "_PART", 3)
+        in_parts = measured(metric, (predicted, actual), mask=mask)
+    assert (in_parts.units, in_parts.rows) == (whole.units, whole.rows)
 
 
 WEIGHTED = [metric for metric in METRICS.values() if metric.weighted]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from scoring.metrics import METRICS, Metric, get
+from scoring.metrics import METRICS, Metric, get, ordering
 from tests.scoring.samples import EIGHTHS, pairs, rows_of, weights
 
 Values = NDArray[Any]
@@ -368,6 +368,20 @@ def test_ranking_takes_numbers_of_both_signs_with_ties(name: str, data: st.DataO
     predicted = data.draw(arrays(np.float64, st.integers(1, 40), elements=few))
     actual = data.draw(arrays(np.float64, len(predicted), elements=st.sampled_from([0.0, 1.0])))
     compare(get(name), predicted, actual, None)
+
+
+@settings(max_examples=FEWER)
+@given(data=st.data())
+def test_keys_are_sorted_alike_in_several_threads(data: st.DataObject) -> None:
+    few = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0])
+    predicted = data.draw(arrays(np.float64, st.integers(4, 40), elements=few | st.floats(0, 1)))
+    actual = data.draw(arrays(np.float64, len(predicted), elements=st.sampled_from([0.0, 1.0])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordering, "_ALONE", 4)
+        patch.setattr(ordering, "_SAMPLE", 4)
+        patch.setattr("pyarrow.cpu_count", lambda: 3)
+        compare(get("roc_auc"), predicted, actual, None)
+        compare(get("average_precision"), predicted, actual, None)
 
 
 @given(data=st.data())
