@@ -67,7 +67,9 @@ CATALOGUE: dict[str, Known] = {
         405, "The method is not allowed here", "The Allow header lists those that are."
     ),
     "not_acceptable": Known(
-        406, "No such format", "Ask for application/json, or text/csv where there is one."
+        406,
+        "No such format",
+        "Ask for application/json, or for text/csv or application/jsonl where there is one.",
     ),
     "already_joined": Known(409, "You have joined already", "One person is in one team."),
     "team_name_taken": Known(409, "The team name is taken", "Choose another name."),

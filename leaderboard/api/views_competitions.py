@@ -27,6 +27,7 @@ from leaderboard.api.serializers import (
     TeamItem,
 )
 from leaderboard.board_csv import board_csv
+from leaderboard.downloads import JSON_LINES, jsonl_response
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Team, User
 from leaderboard.pipeline import membership
@@ -278,24 +279,50 @@ class TeamsView(PublicView):
         return Response(page.answer(TeamItem(rows, many=True).data, total))
 
 
+class JsonLinesRenderer(BaseRenderer):
+    """Lets a request ask for JSON Lines; the view itself writes them."""
+
+    media_type = JSON_LINES
+    format = "jsonl"
+
+
 class LedgerView(PublicView):
+    renderer_classes = (JSONRenderer, JsonLinesRenderer)
+
     @extend_schema(
         operation_id="ledger",
+        extensions=cli("holdfast verify digits"),
         tags=["competitions"],
         summary="Read the public ledger",
         description=(
             "Every answer that left the holdout, the newest first. `hash` is the SHA-256 of the "
             "entry without it, as JSON with sorted keys and no spaces; each entry holds the hash "
-            "of the one before."
+            "of the one before. `?format=jsonl` (or `Accept: application/jsonl`) gives all of it, "
+            "the oldest first, behind a header for each version of the solution: a file to keep "
+            "and to verify."
         ),
-        parameters=[PageQuery],
+        parameters=[
+            PageQuery,
+            OpenApiParameter("format", enum=["json", "jsonl"], description="json if left out."),
+        ],
         responses=responses(
-            {200: pages_of(LedgerEntry, "Ledger")}, "invalid", "competition_not_open", "not_found"
+            {
+                (200, "application/json"): pages_of(LedgerEntry, "Ledger"),
+                (200, JSON_LINES): OpenApiTypes.STR,
+            },
+            "invalid",
+            "competition_not_open",
+            "not_found",
+            "not_acceptable",
         ),
     )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        competition = running(request, slug)
+        if request.accepted_renderer.format == JsonLinesRenderer.format:
+            lines = queries.ledger_lines(competition)
+            return jsonl_response(lines, f"{competition.slug}-ledger.jsonl")
         page = Page.of(request)
-        found = queries.ledger(running(request, slug), page=page.number, page_rows=page.size)
+        found = queries.ledger(competition, page=page.number, page_rows=page.size)
         rows = LedgerEntry(found.entries, many=True).data
         return Response(page.answer(rows, found.total))
 

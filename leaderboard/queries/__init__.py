@@ -25,7 +25,7 @@ from leaderboard.queries.competitions import (
     metric_facts,
     public_files,
 )
-from leaderboard.queries.ledgers import LedgerPage, ledger
+from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines
 from leaderboard.queries.scales import (
     Interval,
     Scale,
@@ -77,6 +77,7 @@ __all__ = [
     "invitation_links",
     "leading_steps",
     "ledger",
+    "ledger_lines",
     "mechanism_facts",
     "members",
     "metric_facts",

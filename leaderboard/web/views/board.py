@@ -1,11 +1,12 @@
 """The leaderboard, its CSV, and the public ledger behind it."""
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
 from leaderboard.board_csv import board_csv
+from leaderboard.downloads import jsonl_response
 from leaderboard.web import board
 from leaderboard.web.page import load, page_number
 
@@ -56,3 +57,14 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
         "facts": queries.mechanism_facts(page.competition),
     }
     return render(request, "pages/ledger.html", context)
+
+
+@require_safe
+def ledger_lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """The whole ledger as JSON Lines, to keep and to verify."""
+    page = load(request, slug, "ledger")
+    if not page.is_ready:
+        raise Http404("A draft has no ledger.")
+    return jsonl_response(
+        queries.ledger_lines(page.competition), f"{page.competition.slug}-ledger.jsonl"
+    )
