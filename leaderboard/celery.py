@@ -4,7 +4,14 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun
+from celery.signals import (
+    after_task_publish,
+    before_task_publish,
+    setup_logging,
+    task_postrun,
+    task_prerun,
+    worker_ready,
+)
 
 from leaderboard import logs
 
@@ -39,3 +46,16 @@ def _say_what_it_is_about(task: Any, kwargs: dict[str, Any], **more: Any) -> Non
 @task_postrun.connect
 def _forget(**kwargs: Any) -> None:
     logs.end()
+
+
+@after_task_publish.connect(sender="leaderboard.tasks.sweep")
+def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
+    from leaderboard import health
+
+    health.note_sweep_sent()
+
+
+@worker_ready.connect
+def _answer_the_doctor(**kwargs: Any) -> None:
+    """Adds what a worker tells of itself to what it can be asked."""
+    from leaderboard.doctor import worker  # noqa: F401

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from leaderboard import logs
+from leaderboard import health, logs
 from leaderboard.models import Status, Submission
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
@@ -56,6 +56,7 @@ def _score(submission: Submission) -> None:
 @logs.discreet
 def sweep() -> None:
     """Re-queues what has waited too long: lost messages, and work of workers that died."""
+    health.note_sweep_run()
     now = timezone.now()
     abandoned = Submission.objects.filter(
         status=Status.SCORING, claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)

@@ -97,6 +97,33 @@ def generate_keys(public: Path, private: Path) -> None:
         path.write_text(material.hex() + "\n")
 
 
+def public_fingerprint() -> str:
+    """Sixteen hex digits that name the key pair: a hash of the public key.
+
+    Raises ImproperlyConfigured, OSError, ValueError or TypeError where it can't be read.
+    """
+    return _fingerprint(_public_key())
+
+
+def private_fingerprint() -> str:
+    """The fingerprint of the public key that belongs to the private one of this process.
+
+    Raises VaultClosed, OSError, ValueError or TypeError where it can't be read.
+    """
+    return _fingerprint(_private_key().public_key)
+
+
+def check_opens(holdout: Holdout) -> None:
+    """Opens a holdout and forgets what is inside. Raises VaultClosed where it can't be opened."""
+    with open_stored(holdout.sealed_solution.name) as file:
+        _unseal(file.read(), holdout.solution_commitment)
+    _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
+
+
+def _fingerprint(key: PublicKey) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
 def _seal(content: bytes) -> Sealed:
     salted = secrets.token_bytes(SALT_BYTES) + content
     return Sealed(SealedBox(_public_key()).encrypt(salted), hashlib.sha256(salted).hexdigest())

@@ -1,6 +1,9 @@
-"""What operators see of a running installation: its log."""
+"""What operators see of a running installation: its log, and what the doctor says."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
-from tests.servers.deployment import Deployment
+from tests.servers.deployment import PRIVATE_KEY, ROOT, Deployment
 from tests.servers.embedded import free_port
 
 pytestmark = pytest.mark.xdist_group("operation")
@@ -26,7 +29,10 @@ def port() -> int:
 @pytest.fixture(scope="module")
 def site(deploy: Deploy, port: int) -> Deployment:
     """Redis, a worker, beat and the web server, with the logs of servers."""
-    site = deploy(LOG_FORMAT="json")
+    # No sweep comes in between: what it sends has no request's id.
+    site = deploy(LOG_FORMAT="json", SWEEP_SECONDS="60")
+    (site.directory / "static").mkdir()
+    (site.directory / "static" / "staticfiles.json").write_text('{"paths": {}, "version": "1.1"}')
     site.start_redis()
     site.start_worker()
     site.start_beat()
@@ -80,8 +86,10 @@ def test_every_line_is_a_json_object(site: Deployment, scored: int, name: str) -
 
 def test_an_upload_and_its_scoring_share_the_ids(site: Deployment, scored: int) -> None:
     web = [line for line in lines(site, "web") if line.get("request_id") == REQUEST]
-    worker = [line for line in lines(site, "worker") if line.get("request_id") == REQUEST]
     assert {line["logger"] for line in web} >= {"leaderboard.access", "leaderboard.pipeline.intake"}
+    worker = site.eventually(
+        lambda: [line for line in lines(site, "worker") if line.get("request_id") == REQUEST], bool
+    )
     assert [line["logger"] for line in worker] == ["leaderboard.tasks"]
     assert {line["submission_id"] for line in web + worker} == {worker[0]["submission_id"]}
 
@@ -94,3 +102,52 @@ def test_no_line_holds_a_score_or_a_token(
     said = site.logs("web", "worker", "beat")
     assert released is not None
     assert not any(text in said for text in (str(released), f"{31 / 32}", token, "alice"))
+
+
+def doctor(site: Deployment, **more: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    """Runs the doctor. Returns how it ended and what each check found."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--json", "--timeout", "60"],
+        cwd=ROOT,
+        env={**site.environment, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found: dict[str, list[dict[str, str]]] = {}
+    for finding in json.loads(done.stdout)["findings"]:
+        found.setdefault(finding["check"], []).append(finding)
+    return done.returncode, found
+
+
+def wrong(found: dict[str, list[dict[str, str]]]) -> set[str]:
+    return {name for name, rows in found.items() for row in rows if row["state"] == "wrong"}
+
+
+def test_the_doctor_finds_a_site_well_that_runs(site: Deployment, scored: int) -> None:
+    key = str(site.directory / PRIVATE_KEY)
+    # A worker on a busy machine may need longer for its answer than the doctor waits.
+    code, found = site.eventually(
+        lambda: doctor(site, VAULT_PRIVATE_KEY_FILE=key), lambda seen: not wrong(seen[1])
+    )
+    assert code == 0
+    assert "with this code and the vault's key" in found["workers"][0]["says"]
+    assert found["holdouts"][0]["says"] == "Each of the 1 in force is there and opens."
+    assert "Redis, worker@" in found["clocks"][0]["says"]
+
+
+def test_the_doctor_misses_a_worker_that_was_killed(site: Deployment, scored: int) -> None:
+    site.stop("worker", signal.SIGKILL)
+    code, found = doctor(site)
+    assert code == 1
+    assert wrong(found) == {"workers"}
+    assert "docker compose up --detach worker" in found["workers"][0]["mend"]
+
+
+def test_the_doctor_says_all_it_can_while_redis_is_away(site: Deployment, scored: int) -> None:
+    site.stop("redis")
+    code, found = doctor(site)
+    assert code == 1
+    assert wrong(found) == {"redis"}
+    assert found["workers"][0]["mend"] == "See redis."
+    assert found["database"][0]["state"] == "ok"

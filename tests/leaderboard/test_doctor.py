@@ -1,0 +1,456 @@
+"""The doctor: each check says what is wrong, how to mend it, and no secret."""
+
+import io
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.conf import settings as site
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from pytest_django import Settings
+from redis.exceptions import AuthenticationError
+
+from leaderboard import health
+from leaderboard.doctor import broker, database, files, report, submissions, vault, workers
+from leaderboard.doctor.report import Finding, ok, wrong
+from leaderboard.doctor.site import site as site_check
+from leaderboard.management.commands import doctor
+from leaderboard.models import Status, Submission
+from leaderboard.vault import generate_keys, public_fingerprint
+from leaderboard.version import code_version
+from tests.cast import World
+
+
+def problems(check: report.Check) -> list[Finding]:
+    """What is wrong, by a check."""
+    return [finding for finding in check() if finding.state == "wrong"]
+
+
+def only(check: report.Check) -> Finding:
+    """The one thing that is wrong; it comes with advice."""
+    (finding,) = problems(check)
+    assert finding.mend
+    return finding
+
+
+# --- Running checks -------------------------------------------------------------------------------
+
+
+def test_a_check_that_hangs_is_given_up_and_keeps_what_it_found() -> None:
+    forever = threading.Event()
+
+    def hangs() -> Iterator[Finding]:
+        yield ok("The beginning.")
+        forever.wait()
+
+    found = report.examine({"slow": hangs, "quick": lambda: [ok("Well.")]}, seconds=0.2)
+    forever.set()
+    assert [finding.says for finding in found["slow"]] == [
+        "The beginning.",
+        "No answer within 0.2 s.",
+    ]
+    assert found["quick"] == [ok("Well.")]
+
+
+def test_a_check_that_fails_itself_does_not_stop_others_and_says_no_value() -> None:
+    def fails() -> Iterable[Finding]:
+        raise ValueError("the holdout mean is 0.123456")
+
+    found = report.examine({"broken": fails, "well": lambda: [ok("Well.")]}, seconds=10)
+    assert found["broken"][0].says.startswith("The check itself failed: ValueError at")
+    assert "0.123456" not in found["broken"][0].says
+    assert found["well"] == [ok("Well.")]
+
+
+def test_the_command_ends_with_0_when_all_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        doctor, "CHECKS", {"clock": lambda: [ok("Right."), report.note("By hand.")]}
+    )
+    out = io.StringIO()
+    call_command("doctor", stdout=out)
+    assert "Right." in out.getvalue()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_the_command_ends_with_1_and_the_advice_when_something_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(doctor, "CHECKS", {"clock": lambda: [wrong("Late.", "Wind it.")]})
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor", *form, stdout=out)
+    assert ended.value.code == 1
+    assert "Wind it." in out.getvalue()
+
+
+def test_the_json_form_lists_check_state_and_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "CHECKS", {"clock": lambda: [ok("Right.")]})
+    out = io.StringIO()
+    call_command("doctor", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {
+        "ok": True,
+        "findings": [{"check": "clock", "state": "ok", "says": "Right.", "mend": ""}],
+    }
+
+
+def test_what_a_service_answered_is_told_without_passwords(settings: Settings) -> None:
+    settings.REDIS_URL = "redis://:open%20sesame@localhost/0"
+    said = report.told(AuthenticationError("invalid: open sesame\nopen%20sesame"))
+    assert said == "AuthenticationError: invalid: ***"
+
+
+# --- Settings, database, storage ------------------------------------------------------------------
+
+
+def test_settings_that_fail_a_system_check_are_told(settings: Settings, tmp_path: Path) -> None:
+    settings.VAULT_PUBLIC_KEY_FILE = tmp_path / "none"
+    assert "holdfast.W001" in only(site_check).says
+
+
+def test_mail_that_is_printed_is_worth_a_note_on_a_real_site(settings: Settings) -> None:
+    settings.SECURE = True
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert any("Mails are printed" in finding.says for finding in site_check())
+
+
+@pytest.mark.django_db
+def test_a_database_that_keeps_what_it_is_told_is_well() -> None:
+    assert problems(database.database) == []
+
+
+def test_a_database_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise DatabaseError("connection refused")
+
+    monkeypatch.setattr(connection, "ensure_connection", refuse)
+    assert only(database.database).says == (
+        "The database does not answer. DatabaseError: connection refused"
+    )
+
+
+@pytest.mark.parametrize(("journal", "synchronous"), [("delete", 2), ("wal", 1)])
+def test_a_sqlite_that_could_forget_is_told(
+    monkeypatch: pytest.MonkeyPatch, journal: str, synchronous: int
+) -> None:
+    answers = {"PRAGMA journal_mode": journal, "PRAGMA synchronous": synchronous}
+    monkeypatch.setattr(database, "_ask", answers.__getitem__)
+    assert "power cut" in only(database._sqlite).says
+
+
+POSTGRES = {
+    "SHOW server_version": "16.4",
+    "SELECT pg_is_in_recovery()": False,
+    "SHOW fsync": "on",
+    "SHOW synchronous_commit": "on",
+    "SHOW default_transaction_isolation": "read committed",
+    "SELECT count(*) FROM pg_stat_activity": 5,
+    "SHOW max_connections": "100",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"SELECT pg_is_in_recovery()": True}, "read-only"),
+        ({"SHOW fsync": "off"}, "fsync is off"),
+        ({"SHOW synchronous_commit": "off"}, "synchronous_commit is off"),
+        ({"SHOW default_transaction_isolation": "serializable"}, "'serializable'"),
+        ({"SELECT count(*) FROM pg_stat_activity": 95}, "95 of 100"),
+    ],
+)
+def test_a_postgresql_that_is_set_up_otherwise_is_told(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], says: str
+) -> None:
+    monkeypatch.setattr(database, "_ask", (POSTGRES | changed).__getitem__)
+    assert says in only(database._postgresql).says
+
+
+def test_a_postgresql_as_it_comes_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_ask", POSTGRES.__getitem__)
+    assert problems(database._postgresql) == []
+
+
+@pytest.mark.parametrize("state", ["old", "ok"])
+def test_missing_migrations_are_told(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    monkeypatch.setattr(health, "database", lambda: state)
+    assert len(problems(database.migrations)) == (state == "old")
+
+
+def test_storage_that_works_keeps_nothing_of_the_trial() -> None:
+    before = default_storage.listdir("")
+    assert problems(files.storage) == []
+    assert default_storage.listdir("") == before
+
+
+def test_storage_that_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(default_storage, "save", full)
+    assert "No space left on device" in only(files.storage).says
+
+
+def test_a_disk_without_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_places", lambda: [Path("/")])
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10 * 2**20))
+    assert only(files.disk).says == (
+        "10.0\xa0MB are free below /; two large uploads need 1.0\xa0GB."
+    )
+
+
+def test_missing_static_files_are_told(settings: Settings, tmp_path: Path) -> None:
+    settings.STATIC_ROOT = tmp_path
+    assert "collectstatic" in only(files.static_files).mend
+
+
+# --- Redis ----------------------------------------------------------------------------------------
+
+
+def test_a_redis_that_is_away_is_told() -> None:
+    assert "Redis does not answer." in only(broker.broker).says
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ({"redis_version": "5.0.14"}, "too old"),
+        ({"redis_version": "7.2", "role": "slave"}, "replica"),
+    ],
+)
+def test_a_redis_of_the_wrong_kind_is_told(info: dict[str, Any], says: str) -> None:
+    assert says in only(lambda: broker._server(info)).says
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"}, "allkeys-lru"),
+        ({"maxmemory": 100, "used_memory": 95}, "nine tenths"),
+    ],
+)
+def test_a_redis_that_may_drop_messages_is_told(info: dict[str, Any], says: str) -> None:
+    assert says in only(lambda: broker._memory(info)).says
+
+
+def test_a_redis_without_a_limit_may_have_any_policy() -> None:
+    assert problems(lambda: broker._memory({"maxmemory_policy": "allkeys-lru"})) == []
+
+
+# --- Vault ----------------------------------------------------------------------------------------
+
+
+def test_the_keys_of_this_run_are_a_pair() -> None:
+    assert problems(vault.keys) == []
+
+
+def test_a_process_without_the_private_key_is_as_it_should_be(settings: Settings) -> None:
+    settings.VAULT_PRIVATE_KEY_FILE = ""
+    states = [finding.state for finding in list(vault.keys())]
+    assert states == ["ok", "note"]
+
+
+def test_a_missing_public_key_is_told(settings: Settings, tmp_path: Path) -> None:
+    settings.VAULT_PUBLIC_KEY_FILE = tmp_path / "none"
+    assert "public key" in only(vault.keys).says
+
+
+@pytest.mark.parametrize("content", [None, "not a key", "abcd"])
+def test_a_private_key_that_can_t_be_read_is_told_without_its_content(
+    settings: Settings, tmp_path: Path, content: str | None
+) -> None:
+    path = tmp_path / "private.key"
+    if content is not None:
+        path.write_text(content)
+    settings.VAULT_PRIVATE_KEY_FILE = str(path)
+    assert only(vault.keys).says == f"The private key at {path} can't be read."
+
+
+@pytest.fixture
+def other_key(settings: Settings, tmp_path: Path) -> Path:
+    """This process has a private key that belongs to another pair."""
+    path = tmp_path / "private.key"
+    generate_keys(tmp_path / "public.key", path)
+    settings.VAULT_PRIVATE_KEY_FILE = str(path)
+    return path
+
+
+def test_a_private_key_of_another_pair_is_told(other_key: Path) -> None:
+    finding = only(vault.keys)
+    assert "not to the public key" in finding.says
+    assert other_key.read_text().strip() not in finding.says + finding.mend
+
+
+def test_a_private_key_that_others_can_read_is_told(settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "private.key"
+    path.write_text(Path(str(site.VAULT_PRIVATE_KEY_FILE)).read_text())
+    path.chmod(0o644)
+    settings.VAULT_PRIVATE_KEY_FILE = str(path)
+    assert only(vault.keys).mend == f"Run `chmod 600 {path}`."
+
+
+def test_a_holdout_in_force_that_opens_is_well(world: World) -> None:
+    assert problems(vault.holdouts) == []
+
+
+def test_a_holdout_that_can_t_be_opened_is_told(world: World, other_key: Path) -> None:
+    assert only(vault.holdouts).says.startswith(
+        "digits v1 can't be opened: VaultClosed at vault.py"
+    )
+
+
+def test_a_sealed_file_that_is_gone_is_told_even_without_the_key(
+    world: World, settings: Settings
+) -> None:
+    settings.VAULT_PRIVATE_KEY_FILE = ""
+    default_storage.delete(world.digits.holdouts.get().sealed_solution.name or "")
+    assert "is missing" in only(vault.holdouts).says
+
+
+# --- Workers, sweeper, clocks ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def redis_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "redis", lambda: "ok")
+
+
+def a_worker(**changed: Any) -> workers.Worker:
+    well: dict[str, Any] = {"code": code_version(), "vault": public_fingerprint(), "drift": 0.0}
+    return workers.Worker("worker@here", **(well | changed))
+
+
+@pytest.mark.usefixtures("redis_answers")
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ([], "No worker answers."),
+        ([{"code": "0123"}], "other code"),
+        ([{"vault": None}], "no readable private key"),
+        ([{"vault": "0123"}], "not that of our public key"),
+    ],
+)
+def test_workers_that_are_missing_or_differ_are_told(
+    monkeypatch: pytest.MonkeyPatch, found: list[dict[str, Any]], says: str
+) -> None:
+    monkeypatch.setattr(workers, "ask_workers", lambda: [a_worker(**each) for each in found])
+    assert says in only(workers.workers).says
+
+
+@pytest.mark.usefixtures("redis_answers")
+def test_a_worker_of_this_code_with_the_key_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "ask_workers", lambda: [a_worker()])
+    assert problems(workers.workers) == []
+
+
+def test_while_redis_is_away_workers_and_sweeper_can_t_be_seen() -> None:
+    for check in (workers.workers, workers.sweeper):
+        assert [finding.mend for finding in check()] == ["See redis."]
+
+
+@pytest.mark.usefixtures("redis_answers")
+@pytest.mark.parametrize(
+    ("sent", "run", "says"),
+    [
+        (None, None, "Beat asked for a sweep at no time that Redis remembers."),
+        (1000, 1000, "Beat asked for a sweep 1000 s ago."),
+        (1, 1000, "Beat asks for sweeps, but a worker did one 1000 s ago."),
+    ],
+)
+def test_a_sweeper_that_stands_still_is_told(
+    monkeypatch: pytest.MonkeyPatch, sent: int | None, run: int | None, says: str
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 10_000.0)
+    seen = health.Sweeps(_before(sent), _before(run), 1)
+    monkeypatch.setattr(health, "sweeps", lambda: seen)
+    assert only(workers.sweeper).says == says
+
+
+def _before(age: int | None) -> float | None:
+    return None if age is None else 10_000.0 - age
+
+
+@pytest.mark.usefixtures("redis_answers")
+def test_a_sweep_is_noted_when_it_runs(db: None) -> None:
+    health.note_sweep_sent()
+    health.note_sweep_run()
+    assert problems(workers.sweeper) == []
+    assert health.sweeps().count >= 1
+
+
+@pytest.mark.parametrize("drift", [-3.0, 3.0])
+def test_a_clock_that_is_off_is_told(monkeypatch: pytest.MonkeyPatch, drift: float) -> None:
+    monkeypatch.setattr(workers, "_redis_clock", lambda: [("Redis", drift)])
+    assert only(workers.clocks).says.startswith(f"The clock of Redis is {drift:+.1f} s")
+
+
+def test_the_time_that_an_answer_takes_is_no_drift(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_010.0)
+    assert workers._worker("slow@here", {"now": 1_005.0}, asked=1_000.0).drift == 0
+    assert workers._worker("late@here", {"now": 990.0}, asked=1_000.0).drift == -10
+    assert workers._worker("early@here", {"now": 1_013.0}, asked=1_000.0).drift == 3
+
+
+# --- Submissions ----------------------------------------------------------------------------------
+
+
+def _submission(world: World, **fields: Any) -> Submission:
+    submission = world.submit(world.join(world.alice))
+    Submission.objects.filter(pk=submission.pk).update(**fields)
+    return submission
+
+
+def test_submissions_that_move_are_well(world: World) -> None:
+    _submission(world)
+    assert [finding.says for finding in submissions.submissions()] == ["None is stuck; 1 wait."]
+
+
+def test_one_that_waits_too_long_is_told(world: World) -> None:
+    submission = _submission(world, created_at=timezone.now() - timedelta(hours=1, seconds=1))
+    assert only(submissions.submissions).says == (
+        f"1 wait to be scored, the oldest (submission {submission.pk}) for 1 hour."
+    )
+
+
+def test_one_that_is_held_past_its_lease_is_told(world: World) -> None:
+    submission = _submission(
+        world, status=Status.SCORING, claimed_at=timezone.now() - timedelta(hours=1)
+    )
+    assert f"past their lease ({submission.pk})" in only(submissions.submissions).says
+
+
+def _fail(world: World) -> Submission:
+    return _submission(
+        world, status=Status.FAILED, finished_at=timezone.now(), failure="ValueError at x.py:1"
+    )
+
+
+def test_one_that_failed_is_told_with_its_place(world: World) -> None:
+    submission = _fail(world)
+    finding = only(submissions.submissions)
+    assert finding.says == f"1 failed ({submission.pk}). The last: ValueError at x.py:1"
+    assert "manage.py requeue" in finding.mend
+
+
+def test_after_the_finals_a_failure_is_history(world: World) -> None:
+    _fail(world)
+    world.digits.finals_started_at = timezone.now()
+    world.digits.save()
+    assert problems(submissions.submissions) == []
+
+
+@pytest.mark.parametrize("slug", [(), ("digits",)])
+def test_the_command_the_doctor_names_queues_it_again(world: World, slug: tuple[str, ...]) -> None:
+    submission = _fail(world)
+    out = io.StringIO()
+    call_command("requeue", *slug, stdout=out)
+    submission.refresh_from_db()
+    assert submission.status == Status.QUEUED
+    assert out.getvalue() == "1 failed submissions are queued again.\n"
