@@ -1,11 +1,11 @@
-"""The board as a CSV file: released values only, safe to open in a spreadsheet."""
+"""The boards as CSV files, safe to open in a spreadsheet: released values, and the final scores."""
 
 import csv
 from collections.abc import Iterable
 from datetime import datetime
 from io import StringIO
 
-from leaderboard.queries import BoardRow, Interval
+from leaderboard.queries import BoardRow, FinalRow, Interval
 
 HEADER = (
     "rank",
@@ -21,22 +21,48 @@ HEADER = (
     "baseline",
     "verified",
 )
+FINAL_HEADER = (
+    "rank",
+    "team",
+    "score",
+    "low",
+    "high",
+    "loss_numerator",
+    "loss_denominator",
+    "submission",
+    "entered",
+    "released_rank",
+    "released_score",
+    "move",
+    "with_winner",
+    "baseline",
+    "verified",
+)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 DIGITS = 6
 
 
 def board_csv(rows: Iterable[BoardRow]) -> str:
     """The whole file, with a header; nothing is there for what has not been released."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(HEADER)
-    writer.writerows(_cells(row) for row in rows)
-    return out.getvalue()
+    return _csv(HEADER, (_cells(row) for row in rows))
+
+
+def final_csv(rows: Iterable[FinalRow]) -> str:
+    """The whole final board, with a header: a team's best entry, its exact loss as a fraction."""
+    return _csv(FINAL_HEADER, (_final_cells(row) for row in rows))
 
 
 def plain_text(text: str) -> str:
     """Text that no spreadsheet runs as a formula (OWASP, CSV injection)."""
     return f"'{text}" if text.lstrip().startswith(FORMULA_STARTS) else text
+
+
+def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _cells(row: BoardRow) -> tuple[object, ...]:
@@ -49,6 +75,26 @@ def _cells(row: BoardRow) -> tuple[object, ...]:
         row.entries,
         _moment(row.improved_at),
         row.last_kind.value,
+        str(row.is_baseline).lower(),
+        str(row.is_verified).lower(),
+    )
+
+
+def _final_cells(row: FinalRow) -> tuple[object, ...]:
+    entered = sorted(each.number for each in (row.best, *row.others))
+    return (
+        row.rank,
+        plain_text(row.team),
+        row.best.score,
+        *_ends(row.best.interval),
+        row.best.loss.numerator,
+        row.best.loss.denominator,
+        row.best.number,
+        " ".join(map(str, entered)),
+        row.released_rank,
+        row.released_score,
+        row.move,
+        None if row.with_winner is None else str(row.with_winner).lower(),
         str(row.is_baseline).lower(),
         str(row.is_verified).lower(),
     )

@@ -129,6 +129,25 @@ class Refused(Exception):
         )
 
     @classmethod
+    def finals_started(cls) -> Refused:
+        return cls(
+            "finals_started",
+            "The finals have started",
+            "The organizer has started the final scoring: what is entered, and what was submitted, "
+            "stays as it is.",
+        )
+
+    @classmethod
+    def finals_not_revealed(cls) -> Refused:
+        return cls(
+            "finals_not_revealed",
+            "There are no final scores yet",
+            "The final scores of this competition are not revealed yet. The board of released "
+            "scores is there.",
+            404,
+        )
+
+    @classmethod
     def invalid(cls, name: str, message: str) -> Refused:
         """One form field is wrong: `message` is shown beside it."""
         return cls("invalid", "Something needs to be mended", message, 422, {name: message})

@@ -1,8 +1,9 @@
-"""Puts a submission's id on the queue. The queue may lose it: the sweeper puts it back."""
+"""Puts ids of submissions on the queue. The queue may lose them: the sweeper puts them back."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 from celery import current_app
 from django.db import transaction
@@ -10,18 +11,42 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from leaderboard.models import Status, Submission
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, Status, Submission
 
 logger = logging.getLogger(__name__)
 
 
 def enqueue(submission_id: int) -> bool:
     """Asks a worker to score a submission; False, and no harm, where the broker is away."""
+    if not _send("score_submission", submission_id):
+        return False
+    Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
+        enqueued_at=timezone.now()
+    )
+    return True
+
+
+def enqueue_finals(competition_id: int, submission_ids: Iterable[int]) -> None:
+    """Asks workers for the final scores of these submissions of a competition."""
+    sent = all(_send("score_final", pk) for pk in submission_ids)
+    Competition.objects.filter(pk=competition_id, finals_scored_at__isnull=True).update(
+        finals_enqueued_at=timezone.now() if sent else None
+    )
+
+
+def wake_sweeper() -> None:
+    """Lets the sweeper look now; it looks by itself a little later where the broker is away."""
+    try:
+        current_app.send_task("leaderboard.tasks.sweep", retry=False)
+    except (OperationalError, OSError):
+        logger.warning("Broker away: the sweeper looks when its time comes.")
+
+
+def _send(task: str, submission_id: int) -> bool:
     try:
         current_app.send_task(
-            "leaderboard.tasks.score_submission",
-            kwargs={"submission_id": submission_id},
-            retry=False,
+            f"leaderboard.tasks.{task}", kwargs={"submission_id": submission_id}, retry=False
         )
     except (OperationalError, OSError):
         logger.warning(
@@ -30,24 +55,34 @@ def enqueue(submission_id: int) -> bool:
             extra={"submission_id": submission_id},
         )
         return False
-    Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
-        enqueued_at=timezone.now()
-    )
     return True
 
 
 def take_back() -> int:
     """Queues what workers held when they ended; how many. Only right where no worker runs."""
+    Competition.objects.filter(finals_enqueued_at__isnull=False).update(finals_enqueued_at=None)
     held = Submission.objects.filter(status=Status.SCORING)
     return held.update(status=Status.QUEUED, enqueued_at=None)
 
 
 def requeue_failed(submissions: QuerySet[Submission]) -> int:
-    """Puts failed submissions back on the queue; how many there were. Others are left alone."""
+    """Puts failed submissions back on the queue; how many there were. Others are left alone.
+
+    Raises Refused, having changed nothing, where the finals of one's competition have started.
+    """
     with transaction.atomic():
-        failed = submissions.filter(status=Status.FAILED).values_list("pk", flat=True)
-        again = [pk for pk in list(failed) if _requeue(pk)]
+        failed = submissions.filter(status=Status.FAILED)
+        _check_finals_ahead(failed)
+        again = [pk for pk in list(failed.values_list("pk", flat=True)) if _requeue(pk)]
     return len(again)
+
+
+def _check_finals_ahead(submissions: QuerySet[Submission]) -> None:
+    """Under the lock that starting the finals takes, so that neither overtakes the other."""
+    ids = submissions.order_by().values("team__competition")
+    locked = Competition.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    if any(competition.finals_started_at for competition in locked):
+        raise Refused.finals_started()
 
 
 def _requeue(submission_id: int) -> bool:

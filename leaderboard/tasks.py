@@ -5,7 +5,7 @@ submission was, the sweeper puts it back, and releasing twice is impossible.
 """
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from celery import shared_task
 from celery.signals import worker_ready
@@ -15,7 +15,8 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import health, logs
-from leaderboard.models import Status, Submission
+from leaderboard.models import Competition, Status, Submission
+from leaderboard.pipeline import finalize
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import LostRace, release
@@ -54,6 +55,25 @@ def _score(submission: Submission) -> None:
 
 @shared_task
 @logs.discreet
+def score_final(*, submission_id: int) -> None:
+    """Measures one entered submission exactly, after the end. Done twice, it changes nothing."""
+    submission = Submission.objects.select_related("team__competition").get(pk=submission_id)
+    if not finalize.is_wanted(submission):
+        return
+    try:
+        finalize.measure_final(submission, parse(submission))
+    except OperationalError:
+        logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
+    except Exception as error:
+        failure = logs.place(error)
+        logger.error("The final score of submission %s failed: %s", submission_id, failure)
+        finalize.note_failure(submission, failure)
+    else:
+        logger.info("Submission %s has its final score.", submission_id)
+
+
+@shared_task
+@logs.discreet
 def sweep() -> None:
     """Re-queues what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
@@ -74,7 +94,20 @@ def sweep() -> None:
     )
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
-            return
+            break
+    _sweep_finals(now)
+
+
+def _sweep_finals(now: datetime) -> None:
+    """Asks for the final scores that are missing, whatever happened to earlier messages."""
+    waiting = Competition.objects.filter(
+        Q(finals_enqueued_at__isnull=True)
+        | Q(finals_enqueued_at__lt=now - timedelta(seconds=settings.REQUEUE_SECONDS)),
+        finals_started_at__isnull=False,
+        finals_scored_at__isnull=True,
+    )
+    for competition in waiting:
+        finalize.ask_for_scores(competition)
 
 
 @worker_ready.connect

@@ -21,7 +21,7 @@ from leaderboard import claims
 from leaderboard.files import open_stored
 from leaderboard.models import Competition, Holdout
 from scoring import measuring, metrics
-from scoring.measurement import Measurement
+from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Solution
 
@@ -86,6 +86,17 @@ def measure(
 
 def _claimed_loss(competition: Competition, claimed: float | None) -> float | None:
     return None if claimed is None else claims.claimed_loss(competition, claimed)
+
+
+def measure_final(holdout: Holdout, competition: Competition, predictions: Predictions) -> Mean:
+    """The exact mean loss on the Final rows where there are any, else on the holdout rows.
+
+    Only for after the end, when no submission may follow. Raises VaultClosed as `measure` does.
+    """
+    solution, _ = _open(holdout)
+    metric = metrics.get(competition.metric)
+    parameters = metric.parse(competition.metric_parameters)
+    return measuring.measure_final(metric, parameters, predictions, solution)
 
 
 def generate_keys(public: Path, private: Path) -> None:

@@ -1,7 +1,7 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
 from leaderboard.models import Kind, Status
-from leaderboard.queries import Released, SubmissionRow, reach
+from leaderboard.queries import Choice, Released, SubmissionRow, reach
 
 KIND_WORDS = {
     Kind.CONFIRMED: "confirmed",
@@ -46,6 +46,22 @@ def said(released: Released) -> str:
     text = words[released.kind](released)
     return (
         f"{text} You asked this before; the answer is the stored one." if released.repeat else text
+    )
+
+
+def entered(choice: Choice) -> str:
+    """What a team enters for the final scores."""
+    if len(choice.numbers) == 1:
+        return f"Submission {choice.numbers[0]} is entered for the final scores."
+    if choice.numbers:
+        *first, last = choice.numbers
+        return f"Submissions {', '.join(map(str, first))} and {last} are entered for the finals."
+    if choice.stand_in is None:
+        return "Nothing is entered for the final scores: no submission of yours has an answer yet."
+    chosen = "chosen yet" if choice.may_change else "chosen"
+    return (
+        f"Nothing is {chosen}: submission {choice.stand_in}, your best released score, "
+        "stands in for the final scores."
     )
 
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from scoring.measurement import Measurement
+from scoring.measurement import Mean, Measurement
 from scoring.metrics.base import Metric, Parameters
 from scoring.predictions.reader import Predictions
 from scoring.predictions.solution import Solution, Usage
@@ -31,3 +31,15 @@ def measure(
     if not public.any():
         return Measurement(private)
     return Measurement(private, metric.measure(predictions, solution, public, params))
+
+
+def measure_final(
+    metric: Metric, params: Parameters, predictions: Predictions, solution: Solution
+) -> Mean:
+    """The mean loss that is published after the end, when no question can follow.
+
+    On the Final rows where there are any, else on the Private rows. Raises StateError.
+    """
+    final = solution.usage == Usage.FINAL
+    rows = final if final.any() else solution.usage == Usage.PRIVATE
+    return metric.measure(predictions, solution, rows, params)

@@ -85,6 +85,16 @@ def test_only_release_and_the_opening_know_the_mechanisms_state() -> None:
     assert found <= allowed
 
 
+def test_only_the_end_writes_exact_scores_and_one_file_of_the_reads_knows_them() -> None:
+    allowed = {"leaderboard/pipeline/finalize.py", "leaderboard/queries/finals.py"}
+    found = {
+        named(path)
+        for path in modules("leaderboard", without="migrations")
+        if "models" not in path.parts and "FinalScore" in imported_names(path)
+    }
+    assert found == allowed
+
+
 @pytest.mark.parametrize("path", modules("leaderboard/models"), ids=named)
 def test_models_hide_no_logic_in_save_or_signals(path: Path) -> None:
     defined = {node.name for node in nodes(path) if isinstance(node, ast.FunctionDef)}

@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
+from leaderboard.errors import Refused
 from leaderboard.models import Competition, Status, Submission
 from leaderboard.queries import submission_row
 from leaderboard.queue import requeue_failed
@@ -74,7 +75,11 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
     def requeue(self, request: HttpRequest, queryset: QuerySet[Submission]) -> None:
         """Others among the chosen are left alone: what is released stays released."""
         failed: list[Any] = list(queryset.filter(status=Status.FAILED))
-        count = requeue_failed(Submission.objects.filter(pk__in=[each.pk for each in failed]))
+        try:
+            count = requeue_failed(Submission.objects.filter(pk__in=[each.pk for each in failed]))
+        except Refused as refused:
+            self.message_user(request, str(refused), messages.WARNING)
+            return
         for each in failed:
             self.log_change(request, each, "Queued again.")
         if count:

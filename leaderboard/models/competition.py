@@ -31,6 +31,7 @@ class Competition(models.Model):
     that nobody but its organizers sees. Metric, mechanism and schema freeze at the first release.
     After it closed come the finals: `finals_started_at` ends all submitting and choosing,
     `finals_scored_at` says that every final score is there, `revealed_at` shows them to everyone.
+    `finals_enqueued_at` is when workers were last asked for those that are missing.
     """
 
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
@@ -87,6 +88,7 @@ class Competition(models.Model):
         help_text="How many of its submissions a team may enter for the final scores.",
     )
     finals_started_at = models.DateTimeField(null=True, blank=True, editable=False)
+    finals_enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
     finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
     revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
 

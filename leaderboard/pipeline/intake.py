@@ -56,8 +56,10 @@ def submit(
     stored = _store(upload, sha256)
     with transaction.atomic(durable=True):
         # Read again, because deadline and limits may have changed while the file was stored.
-        teams = Team.objects.select_for_update(of=("self",)).select_related("competition")
-        team = teams.get(pk=team.pk)
+        # The competition in a query of its own: behind a lock that was waited for, a join would
+        # still show it as it was before.
+        team = Team.objects.select_for_update().get(pk=team.pk)
+        team.competition = Competition.objects.get(pk=team.competition_id)
         now = timezone.now()
         _check_may_submit(team, user, now)
         submission = Submission.objects.create(
@@ -117,7 +119,7 @@ def _check_may_submit(team: Team, user: User, now: datetime) -> None:
 
 def _check_phase(competition: Competition, now: datetime) -> None:
     phase = competition.phase(now)
-    if phase is Phase.CLOSED:
+    if phase is Phase.CLOSED or competition.finals_started_at is not None:
         raise Refused.deadline_passed(competition.closes_at)
     if phase is not Phase.OPEN:
         raise Refused.not_open_yet(competition.opens_at if phase is Phase.UPCOMING else None)

@@ -43,6 +43,7 @@ class CompetitionCard:
     teams: int
     submissions: int
     joined: bool
+    revealed_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
             teams=teams.get(row.pk, 0),
             submissions=entries.get(row.pk, 0),
             joined=row.pk in joined,
+            revealed_at=row.revealed_at,
         )
         for row in rows
     ]

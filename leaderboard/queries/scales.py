@@ -81,7 +81,7 @@ def scale(competition: Competition) -> Scale:
     mechanism = mechanisms.get(competition.mechanism)
     steps = mechanism.parse(competition.mechanism_parameters).steps
     worst, best = metric.score_range(parameters)
-    step = _finest_step(lambda loss: metric.score(loss, parameters), steps)
+    step = finest_step(lambda loss: metric.score(loss, parameters), steps)
     return Scale(
         metric=metric.name,
         metric_title=metric.title,
@@ -95,7 +95,7 @@ def scale(competition: Competition) -> Scale:
     )
 
 
-def _finest_step(score: Callable[[float], float], steps: int) -> float:
+def finest_step(score: Callable[[float], float], steps: int) -> float:
     """The smallest grid step as a score: monotone and concave or convex, so it is at an end."""
     return min(abs(score(0) - score(1 / steps)), abs(score(1) - score(1 - 1 / steps)))
 

@@ -54,7 +54,9 @@ class Page:
     @property
     def next_step(self) -> Link | None:
         """The one thing to do next, unless this page is the place to do it."""
-        if self.head.phase is Phase.CLOSED or self.head.phase is Phase.DRAFT:
+        if self.head.phase is Phase.CLOSED:
+            return self._choose_finals
+        if self.head.phase is Phase.DRAFT:
             return None
         if self.membership is None:
             link = Link("Join the competition", self.url("rules") + "#join")
@@ -62,6 +64,18 @@ class Page:
         if self.head.phase is Phase.OPEN and self.tab != "submit":
             return Link("Upload a file", self.url("submit"))
         return None
+
+    @property
+    def _choose_finals(self) -> Link | None:
+        choosing = self.membership is not None and self.stage == queries.Stage.CHOOSING.value
+        if not choosing or self.tab == "submissions":
+            return None
+        return Link("Choose your finals", self.url("submissions") + "#finals")
+
+    @property
+    def stage(self) -> str:
+        """Where the end stands: "running", "choosing", "scoring" or "revealed"."""
+        return queries.stage(self.competition).value
 
     @property
     def is_ready(self) -> bool:

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from leaderboard.web.views import account, board, competitions, health, submissions, teams
+from leaderboard.web.views import (
+    account,
+    board,
+    competitions,
+    finals,
+    health,
+    submissions,
+    teams,
+)
 
 urlpatterns = [
     path("", competitions.home, name="home"),
@@ -20,7 +28,13 @@ urlpatterns = [
     path("c/<slug:slug>/join/", competitions.join, name="join"),
     path("c/<slug:slug>/join/<slug:token>/", competitions.invitation, name="invitation"),
     path("c/<slug:slug>/leaderboard/", board.leaderboard, name="leaderboard"),
+    path(
+        "c/<slug:slug>/leaderboard/released/",
+        board.released_leaderboard,
+        name="leaderboard-released",
+    ),
     path("c/<slug:slug>/leaderboard.csv", board.leaderboard_csv, name="leaderboard-csv"),
+    path("c/<slug:slug>/final.csv", board.final_csv_file, name="final-csv"),
     path("c/<slug:slug>/submit/", submissions.submit, name="submit"),
     path("c/<slug:slug>/submissions/", submissions.submissions, name="submissions"),
     path("c/<slug:slug>/submissions/<int:number>/", submissions.submission, name="submission"),
@@ -28,6 +42,10 @@ urlpatterns = [
         "c/<slug:slug>/submissions/<int:number>/status/",
         submissions.submission_status,
         name="submission-status",
+    ),
+    path("c/<slug:slug>/finals/", finals.choose, name="finals"),
+    path(
+        "c/<slug:slug>/submissions/<int:number>/final/", finals.enter_one, name="submission-final"
     ),
     path("c/<slug:slug>/team/", teams.team, name="team"),
     path("c/<slug:slug>/team/name/", teams.rename_team, name="team-rename"),

@@ -1,25 +1,40 @@
-"""The leaderboard, its CSV, and the public ledger behind it."""
+"""The leaderboards, released and final, their CSV files, and the public ledger behind them."""
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
-from leaderboard.board_csv import board_csv
+from leaderboard.board_csv import board_csv, final_csv
 from leaderboard.downloads import jsonl_response
-from leaderboard.web import board
-from leaderboard.web.page import load, page_number
+from leaderboard.errors import Refused
+from leaderboard.web import board, final_board
+from leaderboard.web.page import Page, load, page_number
+from leaderboard.web.refusals import shows_refusals
 
 SEARCH_LENGTH = 60
 
 
 @require_safe
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
-    """The forest plot of the teams, fifty to a page."""
+    """The final board once it is revealed; until then, the board of released scores."""
     page = load(request, slug, "leaderboard")
+    if page.competition.revealed_at is not None:
+        return _final(request, page)
+    return _released(request, page)
+
+
+@require_safe
+def released_leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
+    """The board of released scores, also after the reveal."""
+    return _released(request, load(request, slug, "leaderboard"))
+
+
+def _released(request: HttpRequest, page: Page) -> HttpResponse:
+    """The forest plot of the teams, fifty to a page."""
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
-    search = request.GET.get("team", "").strip()[:SEARCH_LENGTH]
+    search = _search(request)
     rows = queries.board(page.competition, request.user, page=page_number(request), search=search)
     context = {
         "page": page,
@@ -32,6 +47,23 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "pages/leaderboard.html", context)
 
 
+def _final(request: HttpRequest, page: Page) -> HttpResponse:
+    """The teams by their exact scores, fifty to a page."""
+    rows = queries.final_board(
+        page.competition, request.user, page=page_number(request), search=_search(request)
+    )
+    context = {
+        "page": page,
+        "rows": rows,
+        "board": final_board.draw(page.competition, rows.rows, rows.winners_interval),
+    }
+    return render(request, "pages/final.html", context)
+
+
+def _search(request: HttpRequest) -> str:
+    return request.GET.get("team", "").strip()[:SEARCH_LENGTH]
+
+
 @require_safe
 def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole board as CSV."""
@@ -42,6 +74,19 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
     rows = queries.whole_board(competition, request.user)
     response = HttpResponse(board_csv(rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{competition.slug}-leaderboard.csv"'
+    return response
+
+
+@require_safe
+@shows_refusals
+def final_csv_file(request: HttpRequest, slug: str) -> HttpResponse:
+    """The whole final board as CSV, once it is revealed."""
+    competition = load(request, slug, "leaderboard").competition
+    if competition.revealed_at is None:
+        raise Refused.finals_not_revealed()
+    rows = queries.whole_final_board(competition, request.user)
+    response = HttpResponse(final_csv(rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{competition.slug}-final.csv"'
     return response
 
 

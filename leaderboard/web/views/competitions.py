@@ -44,10 +44,19 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     leaders = (
         queries.board(page.competition, request.user, page_rows=LEADERS) if page.is_ready else None
     )
-    facts = queries.mechanism_facts(page.competition)
-    return render(
-        request, "pages/overview.html", {"page": page, "facts": facts, "leaders": leaders}
-    )
+    context = {
+        "page": page,
+        "facts": queries.mechanism_facts(page.competition),
+        "leaders": leaders,
+        "finals": _final_leaders(request, page),
+    }
+    return render(request, "pages/overview.html", context)
+
+
+def _final_leaders(request: HttpRequest, page: Page) -> queries.FinalBoard | None:
+    if page.competition.revealed_at is None:
+        return None
+    return queries.final_board(page.competition, request.user, page_rows=LEADERS)
 
 
 @require_safe

@@ -17,7 +17,7 @@ from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
 from leaderboard.web.page import Page, load, signed_in
 from leaderboard.web.progress import stages
 from leaderboard.web.refusals import shows_refusals
-from leaderboard.words import summary
+from leaderboard.words import entered, summary
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,8 +36,18 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     page = load(request, slug, "submissions")
     if page.team is None:
         return render(request, "pages/not_joined.html", {"page": page}, status=403)
-    rows = [(row, summary(row)) for row in queries.submission_rows(page.team)]
-    context = {"page": page, "rows": rows, "quota": queries.quota(page.team)}
+    finals = queries.final_entries(page.team)
+    rows = [
+        (row, summary(row), finals.get(row.number)) for row in queries.submission_rows(page.team)
+    ]
+    choice = queries.choice(page.team)
+    context = {
+        "page": page,
+        "rows": rows,
+        "quota": queries.quota(page.team),
+        "choice": choice,
+        "chosen": entered(choice),
+    }
     return render(request, "pages/submissions.html", context)
 
 
@@ -47,7 +57,13 @@ def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """One file: how far it has come, and what was released."""
     page = load(request, slug, "submissions")
     found = submission_or_404(request.user, page.competition, number)
-    return render(request, "pages/submission.html", _progress(request, page, found))
+    choice = queries.choice(found.team)
+    context = _progress(request, page, found) | {
+        "choice": choice,
+        "chosen": entered(choice),
+        "final": queries.final_entries(found.team).get(number),
+    }
+    return render(request, "pages/submission.html", context)
 
 
 @login_required

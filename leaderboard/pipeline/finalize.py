@@ -1,0 +1,174 @@
+"""The end: nobody submits any more, exact scores are measured once, the organizer reveals them.
+
+Here, and nowhere else, an exact score of the hidden rows is stored: no question can follow that it
+could answer.
+"""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard import own_metrics, vault
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
+from leaderboard.pipeline.selection import entered
+from leaderboard.queue import enqueue_finals, wake_sweeper
+from scoring.predictions import Predictions
+
+NAMED = 10
+FAILURE = "Final score: "
+FAILURE_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """What stands between a competition and its finals: files on their way, and failed ones."""
+
+    waiting: int
+    failed: tuple[Submission, ...]
+
+
+def unfinished(competition: Competition) -> Unfinished:
+    """The submissions that have no answer yet, and those that got none by our fault."""
+    submissions = Submission.objects.filter(team__competition=competition)
+    failed = submissions.filter(status=Status.FAILED).select_related("team")
+    return Unfinished(
+        waiting=submissions.filter(status__in=(Status.QUEUED, Status.SCORING)).count(),
+        failed=tuple(failed.order_by("created_at")),
+    )
+
+
+def start_finals(competition: Competition, *, accept_failed: bool = False) -> None:
+    """Ends submitting and choosing for good; the sweeper then asks workers for exact scores.
+
+    Raises Refused, having changed nothing, unless the competition is closed, everything that was
+    submitted has an answer (`accept_failed`: or failed), and there is something to score.
+    """
+    with transaction.atomic(durable=True):
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        if locked.finals_started_at is None:
+            # Uploads, choices and new teams hold one of these: after this none is on its way.
+            list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
+            _check_may_start(locked, accept_failed=accept_failed)
+            locked.finals_started_at = timezone.now()
+            locked.save(update_fields=["finals_started_at"])
+            transaction.on_commit(wake_sweeper, robust=True)
+    competition.refresh_from_db()
+
+
+def ask_for_scores(competition: Competition) -> None:
+    """Sends for the final scores that are missing; where none is, notes that all are there."""
+    missing = entered(competition).filter(final_score__isnull=True).order_by("pk")
+    ids = list(missing.values_list("pk", flat=True))
+    if ids:
+        enqueue_finals(competition.pk, ids)
+    else:
+        _note_all_scored(competition)
+
+
+def is_wanted(submission: Submission) -> bool:
+    """Whether the finals have started, and this submission is entered and not measured yet."""
+    competition = submission.team.competition
+    if competition.finals_started_at is None or competition.finals_scored_at is not None:
+        return False
+    return entered(competition).filter(pk=submission.pk, final_score__isnull=True).exists()
+
+
+def measure_final(submission: Submission, predictions: Predictions) -> None:
+    """Measures an entered submission exactly and writes its final score; a retry changes nothing.
+
+    Raises StateError where the holdout was sealed for other rows or columns.
+    """
+    competition = submission.team.competition
+    holdout = competition.holdouts.get(retired_at__isnull=True)
+    with own_metrics.noting() as notes:
+        mean = vault.measure_final(holdout, competition, predictions)
+    with transaction.atomic(durable=True):
+        FinalScore.objects.get_or_create(
+            submission=submission,
+            defaults={
+                "team": submission.team,
+                "holdout": holdout,
+                "chosen": hasattr(submission, "selection"),
+                "units": mean.units,
+                "rows": mean.rows,
+                "resolution": mean.resolution,
+            },
+        )
+        _forget_failure(submission)
+    if notes:
+        note_failure(submission, notes[0])
+    if not entered(competition).filter(final_score__isnull=True).exists():
+        _note_all_scored(competition)
+
+
+def note_failure(submission: Submission, failure: str) -> None:
+    """What went wrong, by type and place, for the organizer."""
+    text = f"{FAILURE}{failure}"[:FAILURE_LENGTH]
+    Submission.objects.filter(pk=submission.pk).update(failure=text)
+
+
+def reveal(competition: Competition) -> None:
+    """Shows the final board to everybody. There is no way back.
+
+    Raises Refused as long as a final score is missing.
+    """
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        if locked.finals_scored_at is None:
+            raise Refused(
+                "finals_not_scored",
+                "The final scores are not complete",
+                "Some final scores are missing. They can be revealed once all are there.",
+            )
+        if locked.revealed_at is None:
+            locked.revealed_at = timezone.now()
+            locked.save(update_fields=["revealed_at"])
+    competition.refresh_from_db()
+
+
+def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
+    if competition.phase(timezone.now()) is not Phase.CLOSED:
+        raise Refused(
+            "not_closed",
+            "The competition is not closed",
+            "The finals start after the competition has closed.",
+        )
+    found = unfinished(competition)
+    if found.waiting:
+        files = "1 submission is" if found.waiting == 1 else f"{found.waiting} submissions are"
+        raise Refused(
+            "submissions_waiting",
+            "Not everything is scored yet",
+            f"{files} still on the way. Start the finals when all have their answers.",
+        )
+    if found.failed and not accept_failed:
+        raise Refused(
+            "submissions_failed",
+            "Some submissions failed",
+            f"{_names(found.failed)} failed on our side and got no answer. Queue them again, or "
+            "accept that they can't be entered.",
+        )
+    if not entered(competition).exists():
+        raise Refused(
+            "nothing_to_score",
+            "There is nothing to score",
+            "No team has a released score, so there is no final board to make.",
+        )
+
+
+def _names(submissions: tuple[Submission, ...]) -> str:
+    names = [str(each) for each in submissions[:NAMED]]
+    more = len(submissions) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _forget_failure(submission: Submission) -> None:
+    Submission.objects.filter(pk=submission.pk, failure__startswith=FAILURE).update(failure="")
+
+
+def _note_all_scored(competition: Competition) -> None:
+    Competition.objects.filter(
+        pk=competition.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
+    ).update(finals_scored_at=timezone.now())

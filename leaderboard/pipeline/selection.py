@@ -1,0 +1,106 @@
+"""What a team enters for the final scores: its choice, or its best released score."""
+
+from collections.abc import Callable, Collection
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    Competition,
+    Membership,
+    Selection,
+    Standing,
+    Status,
+    Submission,
+    Team,
+    User,
+)
+
+
+def select(*, team: Team, user: User, numbers: Collection[int]) -> None:
+    """Enters these submissions of the team, by their numbers, and no others.
+
+    Raises Refused, having changed nothing, if the user isn't a member, the finals have started,
+    there are too many, or one of them has no released score.
+    """
+    _change(team, user, lambda before: set(numbers))
+
+
+def enter(*, team: Team, user: User, number: int) -> None:
+    """Enters one more submission. Raises Refused as `select` does."""
+    _change(team, user, lambda before: before | {number})
+
+
+def withdraw(*, team: Team, user: User, number: int) -> None:
+    """Enters one less. Raises Refused as `select` does."""
+    _change(team, user, lambda before: before - {number})
+
+
+def entered(competition: Competition) -> QuerySet[Submission]:
+    """The submissions that the final scoring counts, with `is_chosen`.
+
+    A team that chose nothing enters its best released score, the earliest where several reached
+    it; without one, the last submission that it got an answer to.
+    """
+    released = Submission.objects.filter(
+        team__competition=competition, status=Status.RELEASED
+    ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
+    choices = Selection.objects.filter(
+        team=OuterRef("team"), submission__status=Status.RELEASED
+    ).order_by()
+    stand_in = Standing.objects.filter(team=OuterRef("team")).values(
+        which=Coalesce("best__submission", "last__submission")
+    )
+    by_default = ~Exists(choices) & Q(pk=Subquery(stand_in))
+    return released.filter(Q(is_chosen=True) | by_default)
+
+
+def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> None:
+    with transaction.atomic():
+        # The team's lock, which starting the finals takes as well; the competition after it.
+        team = Team.objects.select_for_update().get(pk=team.pk)
+        competition = Competition.objects.get(pk=team.competition_id)
+        if not Membership.objects.filter(team=team, user=user).exists():
+            raise Refused.not_a_member()
+        if competition.finals_started_at is not None:
+            raise Refused.finals_started()
+        before = set(team.selections.values_list("submission__number", flat=True))
+        after = change(before)
+        _check_number(after, competition)
+        chosen = _released(team, after)
+        team.selections.exclude(submission__in=chosen).delete()
+        Selection.objects.bulk_create(
+            Selection(team=team, submission=each) for each in chosen if each.number not in before
+        )
+
+
+def _check_number(numbers: set[int], competition: Competition) -> None:
+    limit = competition.finals_limit
+    if len(numbers) > limit:
+        most = "one submission" if limit == 1 else f"{limit} submissions"
+        raise Refused(
+            "too_many_finals",
+            "Too many final entries",
+            f"A team of this competition enters {most} at most. Take another one out first.",
+            422,
+            {"numbers": f"{limit} at most."},
+        )
+
+
+def _released(team: Team, numbers: set[int]) -> list[Submission]:
+    found = team.submissions.filter(number__in=numbers, status=Status.RELEASED).order_by("number")
+    chosen = list(found)
+    missing = sorted(numbers - {each.number for each in chosen})
+    if missing:
+        listed = ", ".join(map(str, missing))
+        noun = "Submission" if len(missing) == 1 else "Submissions"
+        raise Refused(
+            "not_released",
+            "Only released submissions can be entered",
+            f"{noun} {listed}: your team has no such number with a released answer.",
+            422,
+            {"numbers": f"Without a released answer: {listed}."},
+        )
+    return chosen

@@ -1,0 +1,79 @@
+"""The final board as it is drawn: exact scores with their intervals on one axis, and the moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leaderboard import queries
+from leaderboard.models import Competition
+from leaderboard.queries import FinalRow, Interval, Scale
+from leaderboard.templatetags.text import ordinal
+from leaderboard.web.charts.axis import Axis
+from leaderboard.web.charts.forest import Estimate, Mark, forest
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the final board with its drawing; the texts say in words what is drawn.
+
+    `direction` is "up", "down" or "same".
+    """
+
+    row: FinalRow
+    mark: Mark | None
+    direction: str
+    move: str
+    alternative: str
+
+
+@dataclass(frozen=True)
+class Board:
+    """Rows on one axis. `ranged` says that there are intervals, `together` that one of them, not
+    the winner's own, overlaps the winner's."""
+
+    axis: Axis
+    lines: tuple[Line, ...]
+    ranged: bool
+    together: bool
+
+
+def draw(competition: Competition, rows: Sequence[FinalRow], winners: Interval | None) -> Board:
+    """The forest plot of some rows; `winners` is the interval of the first."""
+    reads = queries.scale(competition)
+    together = any(row.with_winner and row.rank > 1 for row in rows)
+    estimates = [_estimate(row, winners if together else None) for row in rows]
+    plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
+    lines = (
+        Line(row, mark, _direction(row), _move(row), _alternative(row, reads))
+        for row, mark in zip(rows, plot.marks, strict=True)
+    )
+    return Board(
+        axis=plot.axis,
+        lines=tuple(lines),
+        ranged=any(each.sampling for each in estimates),
+        together=together,
+    )
+
+
+def _estimate(row: FinalRow, band: Interval | None) -> Estimate:
+    return Estimate(row.best.value, row.best.interval, band=band if row.with_winner else None)
+
+
+def _direction(row: FinalRow) -> str:
+    return "up" if row.move > 0 else "down" if row.move < 0 else "same"
+
+
+def _move(row: FinalRow) -> str:
+    before = ordinal(row.released_rank)
+    if not row.move:
+        return f"{before} before as well"
+    return f"{'up' if row.move > 0 else 'down'} {abs(row.move)} from {before}"
+
+
+def _alternative(row: FinalRow, reads: Scale) -> str:
+    interval = row.best.interval
+    if interval is None:
+        return f"{row.best.score}; no interval"
+    places = max(reads.decimals, 3)
+    ends = f"{interval.low:.{places}f} to {interval.high:.{places}f}"
+    tail = "; overlaps the winner's" if row.with_winner and row.rank > 1 else ""
+    return f"{row.best.score}; interval {ends}{tail}"

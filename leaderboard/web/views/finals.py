@@ -1,0 +1,48 @@
+"""Choosing what the team enters for the final scores."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from leaderboard import queries
+from leaderboard.access import submission_or_404
+from leaderboard.errors import Refused
+from leaderboard.pipeline import selection
+from leaderboard.web.page import load, signed_in
+from leaderboard.web.refusals import shows_refusals
+from leaderboard.words import entered
+
+
+@login_required
+@require_POST
+@shows_refusals
+def choose(request: HttpRequest, slug: str) -> HttpResponse:
+    """Enters the ticked submissions and no others."""
+    team = load(request, slug, "submissions").team
+    if team is None:
+        raise Refused.not_a_member()
+    numbers = {_number(text) for text in request.POST.getlist("numbers")}
+    selection.select(team=team, user=signed_in(request), numbers=numbers)
+    messages.success(request, entered(queries.choice(team)))
+    return redirect("submissions", slug)
+
+
+@login_required
+@require_POST
+@shows_refusals
+def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Enters one submission, or takes it out."""
+    page = load(request, slug, "submissions")
+    team = submission_or_404(request.user, page.competition, number).team
+    change = selection.withdraw if "out" in request.POST else selection.enter
+    change(team=team, user=signed_in(request), number=number)
+    messages.success(request, entered(queries.choice(team)))
+    return redirect("submission", slug, number)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise Refused.invalid("numbers", "A submission is named by its number.")
+    return int(text)

@@ -1,0 +1,450 @@
+"""The end: what may be entered, when it starts, that it resumes, and that nobody can go back."""
+
+import contextlib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError
+from django.utils import timezone
+
+from leaderboard import queue, setup, tasks, vault
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, FinalScore, Selection, Standing, Status, Submission
+from leaderboard.pipeline import finalize, intake, selection
+from leaderboard.pipeline.parse import parse
+from scoring.errors import StateError
+from tests import ending
+from tests.cast import (
+    ROWS,
+    World,
+    make_checked,
+    make_competition,
+    make_user,
+    predictions,
+    truth,
+    upload,
+)
+
+HIDDEN = range(8, ROWS)
+
+
+def wrong(count: int) -> bytes:
+    """A file with so many errors among the 32 hidden rows."""
+    return predictions(HIDDEN[:count])
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The tasks that were put on the queue."""
+    messages = list[tuple[str, int]]()
+
+    def take(task: str, submission_id: int) -> bool:
+        messages.append((task, submission_id))
+        return True
+
+    monkeypatch.setattr(queue, "_send", take)
+    return messages
+
+
+def numbers(competition: Competition) -> list[tuple[str, int, bool]]:
+    """What is entered: team, number, and whether it was chosen."""
+    found = selection.entered(competition).order_by("team__name", "number")
+    return [(each.team.name, each.number, each.is_chosen) for each in found]  # type: ignore[attr-defined]  # annotated
+
+
+def scores(competition: Competition) -> dict[str, tuple[int, int, bool]]:
+    """The stored final scores by submission: errors, rows, chosen."""
+    found = FinalScore.objects.filter(team__competition=competition).order_by("pk")
+    return {str(each.submission): (each.units, each.rows, each.chosen) for each in found}
+
+
+# --- Choosing -------------------------------------------------------------------------------------
+
+
+def test_a_team_s_choice_replaces_the_one_before(world: World) -> None:
+    team = world.join(world.alice)
+    for count in (9, 6, 3):
+        world.score(team, wrong(count))
+    selection.select(team=team, user=world.alice, numbers=[1, 2])
+    selection.select(team=team, user=world.alice, numbers=[2, 3])
+    assert numbers(world.digits) == [("team alice", 2, True), ("team alice", 3, True)]
+    selection.withdraw(team=team, user=world.alice, number=3)
+    selection.enter(team=team, user=world.alice, number=1)
+    assert numbers(world.digits) == [("team alice", 1, True), ("team alice", 2, True)]
+
+
+def test_without_a_choice_the_best_released_score_stands_in(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    for team, counts in ((alice, (9, 3, 12)), (bob, (5,))):
+        for count in counts:
+            world.score(team, wrong(count))
+    assert numbers(world.digits) == [("team alice", 2, False), ("team bob", 1, False)]
+
+
+def test_without_a_released_score_the_last_answer_stands_in(world: World) -> None:
+    team = world.join(world.alice)
+    for count in (9, 3):
+        world.score(team, wrong(count))
+    Standing.objects.update(best=None, loss=None)
+    assert numbers(world.digits) == [("team alice", 2, False)]
+
+
+def test_fewer_than_allowed_are_all_that_counts(world: World) -> None:
+    team = world.join(world.alice)
+    for count in (3, 9):
+        world.score(team, wrong(count))
+    selection.select(team=team, user=world.alice, numbers=[2])
+    assert numbers(world.digits) == [("team alice", 2, True)]
+
+
+def test_a_file_without_an_answer_is_not_entered(world: World) -> None:
+    world.submit(world.join(world.alice))
+    world.score(world.join(world.bob), b"id,label\nr0,0\n")
+    assert numbers(world.digits) == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "code"),
+    [([1, 2, 3], "too_many_finals"), ([4], "not_released"), ([1, 99], "not_released")],
+)
+def test_a_choice_that_cannot_be_granted_changes_nothing(
+    world: World, chosen: list[int], code: str
+) -> None:
+    team = world.join(world.alice)
+    for count in (9, 6, 3):
+        world.score(team, wrong(count))
+    world.submit(team)
+    selection.select(team=team, user=world.alice, numbers=[3])
+    with pytest.raises(Refused) as refused:
+        selection.select(team=team, user=world.alice, numbers=chosen)
+    assert refused.value.code == code
+    assert numbers(world.digits) == [("team alice", 3, True)]
+
+
+def test_only_members_choose(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    with pytest.raises(Refused, match="Join the competition"):
+        selection.select(team=team, user=world.bob, numbers=[1])
+
+
+def test_the_choice_is_open_after_closing_and_fixed_by_the_start(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    ending.close(world.digits)
+    selection.select(team=team, user=world.alice, numbers=[1])
+    finalize.start_finals(world.digits)
+    with pytest.raises(Refused) as refused:
+        selection.select(team=team, user=world.alice, numbers=[])
+    assert refused.value.code == "finals_started"
+    assert Selection.objects.count() == 1
+
+
+# --- Starting -------------------------------------------------------------------------------------
+
+
+def test_an_open_competition_does_not_end(world: World) -> None:
+    world.score(world.join(world.alice))
+    with pytest.raises(Refused) as refused:
+        finalize.start_finals(world.digits)
+    assert refused.value.code == "not_closed"
+
+
+def test_what_waits_is_scored_first_and_counted_in_the_refusal(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    world.submit(team)
+    world.submit(team)
+    with pytest.raises(Refused, match="2 submissions are still on the way"):
+        ending.start(world.digits)
+    Submission.objects.filter(number=3).update(status=Status.REJECTED, finished_at=timezone.now())
+    with pytest.raises(Refused, match="1 submission is still on the way"):
+        finalize.start_finals(world.digits)
+    assert world.digits.finals_started_at is None
+
+
+def test_what_failed_is_named_and_has_to_be_accepted(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    failed = world.submit(team)
+    Submission.objects.filter(pk=failed.pk).update(status=Status.FAILED, finished_at=timezone.now())
+    with pytest.raises(Refused, match="team alice #2 failed"):
+        ending.start(world.digits)
+    finalize.start_finals(world.digits, accept_failed=True)
+    assert world.digits.finals_started_at is not None
+    with pytest.raises(Refused) as refused:
+        queue.requeue_failed(Submission.objects.all())
+    assert refused.value.code == "finals_started"
+    assert ending.statuses(world.digits) == ["released", "failed"]
+
+
+def test_a_competition_without_answers_has_no_finals(world: World) -> None:
+    world.join(world.alice)
+    with pytest.raises(Refused, match="no final board to make"):
+        ending.start(world.digits)
+
+
+def test_starting_twice_is_starting_once(world: World) -> None:
+    world.score(world.join(world.alice))
+    first = ending.start(world.digits).finals_started_at
+    finalize.start_finals(world.digits)
+    assert world.digits.finals_started_at == first
+
+
+def test_no_submission_follows_whatever_becomes_of_the_deadline(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    ending.start(world.digits)
+    Competition.objects.update(closes_at=timezone.now() + timedelta(days=1))
+    with pytest.raises(Refused) as refused:
+        intake.submit(team=team, user=world.alice, upload=upload(predictions()))
+    assert refused.value.code == "deadline_passed"
+
+
+def test_an_upload_that_was_being_stored_when_the_finals_started_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    store = intake._store
+
+    def slowly(*args: Any) -> str:
+        ending.start(world.digits)
+        Competition.objects.update(closes_at=timezone.now() + timedelta(days=1))
+        return store(*args)
+
+    monkeypatch.setattr(intake, "_store", slowly)
+    with pytest.raises(Refused) as refused:
+        world.submit(team)
+    assert refused.value.code == "deadline_passed"
+    assert team.submissions.count() == 1
+
+
+def test_a_started_end_is_not_taken_back_to_draft(world: World) -> None:
+    world.score(world.join(world.alice))
+    ending.start(world.digits)
+    for change in (setup.return_to_draft, setup.delete_competition):
+        with pytest.raises(Refused):
+            change(world.digits)
+
+
+# --- Scoring --------------------------------------------------------------------------------------
+
+
+def test_every_entry_gets_its_exact_score_on_the_hidden_rows(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    for team, counts in ((alice, (9, 8)), (bob, (7,))):
+        for count in counts:
+            world.score(team, wrong(count))
+    selection.select(team=alice, user=world.alice, numbers=[1, 2])
+    ending.score(world.digits)
+    assert scores(world.digits) == {
+        "team alice #1": (9, 32, True),
+        "team alice #2": (8, 32, True),
+        "team bob #1": (7, 32, False),
+    }
+    assert world.digits.finals_scored_at is not None
+
+
+def test_final_rows_are_measured_where_there_are_any(world: World) -> None:
+    usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
+    lines = [f"r{row},{truth(row)},{usage[row]}" for row in range(ROWS)]
+    solution = ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
+    setup.install_solution(world.digits, upload(solution), by=world.organizer)
+    team = world.join(world.alice)
+    world.score(team, predictions([*range(8, 20), 30, 31, 32]))
+    ending.score(world.digits)
+    assert scores(world.digits) == {"team alice #1": (3, 10, False)}
+
+
+def test_a_team_whose_share_is_used_up_gets_its_final_score(world: World) -> None:
+    checked = make_checked("checked", world.organizer, team_share="1", budget="1")
+    team = world.join(world.alice, competition=checked)
+    for count in (60, 50, 40):
+        world.score(team, predictions(range(20, 20 + count), 100))
+    exhausted = team.submissions.get(number=3)
+    assert exhausted.release is not None
+    assert exhausted.release.kind == "exhausted"
+    selection.select(team=team, user=world.alice, numbers=[3])
+    ending.score(checked)
+    assert scores(checked) == {"team alice #3": (40, 80, True)}
+
+
+@pytest.mark.parametrize("broken", range(3))
+def test_one_that_fails_does_not_hold_up_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch, broken: int
+) -> None:
+    """And what went wrong is told by type and place, without the message."""
+    submissions = [world.score(world.join(make_user(name)), wrong(4)) for name in "abc"]
+    _break(monkeypatch, lambda count: count == broken)
+    ending.score(world.digits)
+    assert len(scores(world.digits)) == 2
+    assert world.digits.finals_scored_at is None
+    submissions[broken].refresh_from_db()
+    assert submissions[broken].failure.startswith("Final score: StateError at test_finalize.py:")
+    assert "0.125" not in submissions[broken].failure
+    monkeypatch.undo()
+    ending.measure(world.digits)
+    submissions[broken].refresh_from_db()
+    assert submissions[broken].failure == ""
+    assert world.digits.finals_scored_at is not None
+
+
+class Killed(BaseException):
+    """As of a worker: no handler of ours catches it."""
+
+
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize(
+    ("home", "place"),
+    [
+        (tasks, "parse"),
+        (vault, "measure_final"),
+        (finalize, "_forget_failure"),
+        (finalize, "_note_all_scored"),
+    ],
+)
+def test_it_resumes_wherever_it_was_cut_off(
+    world: World, monkeypatch: pytest.MonkeyPatch, home: Any, place: str, after: int
+) -> None:
+    """A worker dies while reading, measuring, writing or ending; the sweeper sends it again."""
+    for name in "abc":
+        world.score(world.join(make_user(name)), wrong(4))
+    ending.start(world.digits)
+    with monkeypatch.context() as cut:
+        _kill(cut, home, place, after)
+        with contextlib.suppress(Killed):
+            ending.measure(world.digits)
+    ending.measure(world.digits)
+    Competition.objects.update(finals_enqueued_at=None)
+    tasks.sweep()
+    world.digits.refresh_from_db()
+    assert world.digits.finals_scored_at is not None
+    assert list(scores(world.digits).values()) == [(4, 32, False)] * 3
+
+
+def _kill(cut: pytest.MonkeyPatch, home: Any, place: str, after: int) -> None:
+    """Dies in the function `place` when it has been called so often before."""
+    kept, calls = getattr(home, place), list[int]()
+
+    def dies(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) > after:
+            raise Killed
+        return kept(*args)
+
+    cut.setattr(home, place, dies)
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> None:
+    """Makes some calls of the vault fail, in the order of the entries."""
+    measure, calls = vault.measure_final, list[int]()
+
+    def fails(*args: Any) -> Any:
+        calls.append(1)
+        mean = measure(*args)
+        if when(len(calls) - 1):
+            raise StateError(f"the loss is {mean.units / mean.whole}")
+        return mean
+
+    monkeypatch.setattr(vault, "measure_final", fails)
+
+
+def test_the_sweeper_asks_for_what_is_missing_once_in_a_while(
+    world: World, sent: list[tuple[str, int]]
+) -> None:
+    submission = world.score(world.join(world.alice))
+    sent.clear()
+    ending.start(world.digits)
+    tasks.sweep()
+    tasks.sweep()
+    assert sent == [("score_final", submission.pk)]
+    late = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS + 1)
+    Competition.objects.update(finals_enqueued_at=late)
+    tasks.sweep()
+    assert len(sent) == 2
+
+
+def test_the_sweeper_notes_the_end_that_a_dead_worker_did_not(world: World) -> None:
+    world.score(world.join(world.alice))
+    ending.score(world.digits)
+    Competition.objects.update(finals_scored_at=None, finals_enqueued_at=None)
+    tasks.sweep()
+    world.digits.refresh_from_db()
+    assert world.digits.finals_scored_at is not None
+
+
+def test_while_the_broker_is_away_the_sweeper_goes_on_asking(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.score(world.join(world.alice))
+    ending.start(world.digits)
+    monkeypatch.setattr(queue, "_send", lambda task, pk: False)
+    tasks.sweep()
+    world.digits.refresh_from_db()
+    assert world.digits.finals_enqueued_at is None
+
+
+def test_a_database_that_is_away_leaves_it_to_the_sweeper(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = world.score(world.join(world.alice))
+
+    def away(*args: Any) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(finalize, "measure_final", away)
+    ending.score(world.digits)
+    submission.refresh_from_db()
+    assert (submission.failure, FinalScore.objects.count()) == ("", 0)
+
+
+def test_nothing_is_measured_before_the_start_or_beside_the_entries(world: World) -> None:
+    team = world.join(world.alice)
+    first, second = (world.score(team, wrong(count)) for count in (9, 3))
+    tasks.score_final(submission_id=second.pk)
+    ending.start(world.digits)
+    tasks.score_final(submission_id=first.pk)
+    assert not FinalScore.objects.exists()
+
+
+def test_measuring_twice_writes_once(world: World) -> None:
+    submission = world.score(world.join(world.alice), wrong(4))
+    ending.score(world.digits)
+    before = list(FinalScore.objects.values())
+    finalize.measure_final(submission, parse(submission))
+    tasks.score_final(submission_id=submission.pk)
+    assert list(FinalScore.objects.values()) == before
+
+
+def test_finals_score_released_files_of_other_competitions_never(world: World) -> None:
+    other = make_competition("other", world.organizer)
+    world.score(world.join(world.alice, competition=other))
+    world.score(world.join(world.bob))
+    ending.score(world.digits)
+    assert list(scores(world.digits)) == ["team bob #1"]
+    assert scores(other) == {}
+
+
+# --- The reveal -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_revealed_before_all_scores_are_there(world: World) -> None:
+    world.score(world.join(world.alice))
+    ending.start(world.digits)
+    with pytest.raises(Refused) as refused:
+        finalize.reveal(world.digits)
+    assert refused.value.code == "finals_not_scored"
+    assert world.digits.revealed_at is None
+
+
+def test_the_reveal_has_no_way_back(world: World) -> None:
+    world.score(world.join(world.alice))
+    first = ending.reveal(world.digits).revealed_at
+    finalize.reveal(world.digits)
+    assert world.digits.revealed_at == first
+    with pytest.raises(Refused):
+        setup.return_to_draft(world.digits)
