@@ -82,6 +82,17 @@ class Refused(Exception):
         )
 
     @classmethod
+    def paused(cls) -> Refused:
+        return cls(
+            "paused",
+            "The competition is paused",
+            "The operator is restoring the ledger of this competition. Files are taken again once "
+            "that is done; what was accepted before is kept and will be scored. Nothing was "
+            "counted.",
+            503,
+        )
+
+    @classmethod
     def not_a_member(cls) -> Refused:
         return cls(
             "not_a_member",

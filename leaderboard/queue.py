@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Status, Submission
+from leaderboard.models import Competition, Holdout, Status, Submission
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,35 @@ def _send(task: str, submission_id: int) -> bool:
         )
         return False
     return True
+
+
+def startable() -> QuerySet[Submission]:
+    """Queued submissions that a worker may begin.
+
+    Those of a halted holdout wait, and so does one as long as an older one of its team is to be
+    scored again: a team's files are answered in the order in which they came in. Without joins, so
+    that `update` on it claims a row by its own status.
+    """
+    halted = Holdout.objects.filter(
+        competition__teams=OuterRef("team_id"),
+        retired_at__isnull=True,
+        state__halted_at__isnull=False,
+    )
+    older = Submission.objects.filter(
+        team_id=OuterRef("team_id"),
+        number__lt=OuterRef("number"),
+        status__in=(Status.QUEUED, Status.SCORING),
+        release__isnull=False,
+    )
+    return Submission.objects.filter(~Exists(halted), ~Exists(older), status=Status.QUEUED)
+
+
+def enqueue_next(done: Submission) -> None:
+    """Asks for the team's oldest submission that waited for this one."""
+    waiting = startable().filter(team_id=done.team_id).exclude(pk=done.pk)
+    following = waiting.order_by("number").first()
+    if following is not None:
+        enqueue(following.pk)
 
 
 def take_back() -> int:

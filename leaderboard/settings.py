@@ -169,6 +169,9 @@ MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512 * 2**20, validate=valida
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")
 VAULT_PRIVATE_KEY_FILE: str = env.str("VAULT_PRIVATE_KEY_FILE", "")
 
+# --- Rewind guard: what a restored database must not forget; keep it out of database backups ------
+GUARD_DIR: Path = env.path("GUARD_DIR", VAR_DIR / "guard")
+
 # --- People ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "leaderboard.User"
 AUTHENTICATION_BACKENDS = [

@@ -192,6 +192,31 @@ def install_solution(competition: Competition, file: File[bytes], *, by: User | 
     """
     if is_frozen(competition):
         raise _frozen("holdout")
+    checked = check_solution(competition, file)
+    with transaction.atomic():
+        lock_ledger(competition)
+        if is_frozen(competition):
+            raise _frozen("holdout")
+        holdout = create_version(competition, checked, by)
+        if competition.opened_by_organizer_at is not None:
+            _start_ledger(competition, holdout)
+    return holdout
+
+
+@dataclass(frozen=True, repr=False)
+class CheckedSolution:
+    """A solution that fits a competition. It holds plain labels: keep it for one call only."""
+
+    solution: Solution
+    ids: RowIds
+    effective: RowCounts
+
+
+def check_solution(competition: Competition, file: File[bytes]) -> CheckedSolution:
+    """Reads a solution and checks it against sample, metric and, once open, the mechanism.
+
+    Raises SolutionError, ParameterError or Refused.
+    """
     schema = _schema(competition)
     ids = _sample_ids(competition, schema)
     if ids is None:
@@ -203,7 +228,51 @@ def install_solution(competition: Competition, file: File[bytes], *, by: User | 
     solution = read_solution(content, schema, ids)
     metric = metrics.get(competition.metric)
     metric.check(schema, solution, metric.parse(competition.metric_parameters))
-    return _install(competition, solution, ids, by)
+    if not solution.counts().private:
+        raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
+    effective = RowCounts(
+        solution.effective_rows(Usage.PUBLIC), solution.effective_rows(Usage.PRIVATE)
+    )
+    if competition.opened_by_organizer_at is not None:
+        _check_mechanism_fits(competition, effective)
+    return CheckedSolution(solution, ids, effective)
+
+
+def lock_ledger(competition: Competition) -> Competition:
+    """The competition, locked against changes, and its ledger against releases."""
+    locked = Competition.objects.select_for_update().get(pk=competition.pk)
+    list(HoldoutState.objects.select_for_update().filter(holdout__competition=locked))
+    return locked
+
+
+def create_version(
+    competition: Competition, checked: CheckedSolution, by: User | None, **facts: Any
+) -> Holdout:
+    """Seals a solution with a new salt and a new secret; it takes the place of the one in force.
+
+    Call it under `lock_ledger`.
+    """
+    counts = checked.solution.counts()
+    sealed, secret = vault.seal_solution(checked.solution), vault.seal_new_secret()
+    versions = competition.holdouts.aggregate(last=Max("version"))["last"] or 0
+    competition.holdouts.filter(retired_at__isnull=True).update(retired_at=timezone.now())
+    return Holdout.objects.create(
+        competition=competition,
+        version=versions + 1,
+        sealed_solution=ContentFile(sealed.box, name=sealed.commitment),
+        sealed_secret=secret.box,
+        solution_commitment=sealed.commitment,
+        secret_commitment=secret.commitment,
+        row_ids_digest=checked.ids.digest,
+        public_rows=counts.public,
+        private_rows=counts.private,
+        final_rows=counts.final,
+        ignored_rows=counts.ignored,
+        effective_public_rows=checked.effective.public,
+        effective_private_rows=checked.effective.private,
+        uploaded_by=by,
+        **facts,
+    )
 
 
 def _check_not_the_sample(competition: Competition, content: bytes) -> None:
@@ -212,43 +281,6 @@ def _check_not_the_sample(competition: Competition, content: bytes) -> None:
         raise Refused.invalid(
             "solution", "This is the sample submission. Choose the file with the true labels."
         )
-
-
-def _install(competition: Competition, solution: Solution, ids: RowIds, by: User | None) -> Holdout:
-    counts = solution.counts()
-    if not counts.private:
-        raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
-    effective = RowCounts(
-        solution.effective_rows(Usage.PUBLIC), solution.effective_rows(Usage.PRIVATE)
-    )
-    if competition.opened_by_organizer_at is not None:
-        _check_mechanism_fits(competition, effective)
-    sealed, secret = vault.seal_solution(solution), vault.seal_new_secret()
-    with transaction.atomic():
-        Competition.objects.select_for_update().get(pk=competition.pk)
-        if is_frozen(competition):
-            raise _frozen("holdout")
-        versions = competition.holdouts.aggregate(last=Max("version"))["last"] or 0
-        competition.holdouts.filter(retired_at__isnull=True).update(retired_at=timezone.now())
-        holdout = Holdout.objects.create(
-            competition=competition,
-            version=versions + 1,
-            sealed_solution=ContentFile(sealed.box, name=sealed.commitment),
-            sealed_secret=secret.box,
-            solution_commitment=sealed.commitment,
-            secret_commitment=secret.commitment,
-            row_ids_digest=ids.digest,
-            public_rows=counts.public,
-            private_rows=counts.private,
-            final_rows=counts.final,
-            ignored_rows=counts.ignored,
-            effective_public_rows=effective.public,
-            effective_private_rows=effective.private,
-            uploaded_by=by,
-        )
-        if competition.opened_by_organizer_at is not None:
-            _start_ledger(competition, holdout)
-    return holdout
 
 
 def checklist(competition: Competition) -> list[Check]:
@@ -303,7 +335,7 @@ def _start_ledger(competition: Competition, holdout: Holdout) -> None:
 
 def _draft(competition: Competition) -> Competition:
     """The competition, locked; raises Refused if it is not a draft."""
-    locked = Competition.objects.select_for_update().get(pk=competition.pk)
+    locked = lock_ledger(competition)
     if locked.opened_by_organizer_at is not None:
         raise Refused(
             "not_a_draft",

@@ -15,12 +15,13 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import health, logs
-from leaderboard.models import Competition, Status, Submission
+from leaderboard.guard import GuardAway, Rewound
+from leaderboard.models import Competition, Halt, Status, Submission
 from leaderboard.pipeline import finalize
-from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.measure import RowsMoved, measure
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.release import LostRace, release
-from leaderboard.queue import enqueue
+from leaderboard.pipeline.release import LostRace, halt, look_for_rewinds, release
+from leaderboard.queue import enqueue, enqueue_next, startable
 from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
@@ -40,10 +41,14 @@ def score_submission(*, submission_id: int) -> None:
     except (OperationalError, LostRace):
         logger.warning("Submission %s goes back to the queue.", submission_id)
         _put_back(submission)
+    except (Rewound, RowsMoved, GuardAway) as why:
+        _let_wait(submission, why)
     except Exception as error:
         _fail(submission, error)
     else:
         logger.info("Submission %s is released.", submission_id)
+    if submission.release_id is not None:
+        enqueue_next(submission)
 
 
 def _score(submission: Submission) -> None:
@@ -87,10 +92,9 @@ def sweep() -> None:
         failure=f"No worker finished it in {settings.MAX_ATTEMPTS} attempts.",
     )
     abandoned.update(status=Status.QUEUED, enqueued_at=None)
-    waiting = Submission.objects.filter(
+    waiting = startable().filter(
         Q(enqueued_at__isnull=True)
         | Q(enqueued_at__lt=now - timedelta(seconds=settings.REQUEUE_SECONDS)),
-        status=Status.QUEUED,
     )
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
@@ -111,14 +115,24 @@ def _sweep_finals(now: datetime) -> None:
 
 
 @worker_ready.connect
-def _sweep_at_start(**kwargs: object) -> None:
+def _begin(**kwargs: object) -> None:
+    look_for_rewinds_at_start.delay()
     sweep.delay()
+
+
+@shared_task
+@logs.discreet
+def look_for_rewinds_at_start() -> None:
+    """After a restore workers are started: then is the time to look, not at the next upload."""
+    look_for_rewinds()
 
 
 def _claim(submission_id: int) -> Submission | None:
     """One worker gets it: the others find that it is not queued any more."""
-    claimed = Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
-        status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1
+    claimed = (
+        startable()
+        .filter(pk=submission_id)
+        .update(status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1)
     )
     if claimed != 1:
         return None
@@ -147,6 +161,18 @@ def _put_back(submission: Submission) -> None:
     mine = _held(submission).filter(attempts__lt=settings.MAX_ATTEMPTS)
     if mine.update(status=Status.QUEUED, enqueued_at=None):
         enqueue(submission.pk)
+
+
+def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> None:
+    """Back to the queue without counting the attempt; the sweeper asks again after its pause, or,
+    where the holdout must not answer at all, once that is mended."""
+    logger.critical("Submission %s waits. %s", submission.pk, why)
+    if not isinstance(why, GuardAway):
+        reason = Halt.REWOUND if isinstance(why, Rewound) else Halt.MOVED_ROWS
+        halt(submission.team.competition, reason, str(why))
+    _held(submission).update(
+        status=Status.QUEUED, enqueued_at=timezone.now(), attempts=F("attempts") - 1
+    )
 
 
 def _fail(submission: Submission, error: Exception) -> None:

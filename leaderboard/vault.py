@@ -23,7 +23,7 @@ from leaderboard.models import Competition, Holdout
 from scoring import measuring, metrics
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
-from scoring.predictions import Predictions, Solution
+from scoring.predictions import Predictions, Solution, Usage
 
 SALT_BYTES = 32
 SECRET_BYTES = 32
@@ -97,6 +97,12 @@ def measure_final(holdout: Holdout, competition: Competition, predictions: Predi
     metric = metrics.get(competition.metric)
     parameters = metric.parse(competition.metric_parameters)
     return measuring.measure_final(metric, parameters, predictions, solution)
+
+
+def count_moved(earlier: Holdout, later: Holdout) -> int:
+    """How many rows that were Public in one version are Private in another of the same sample."""
+    before, after = _open(earlier)[0].usage, _open(later)[0].usage
+    return int(((before == Usage.PUBLIC) & (after == Usage.PRIVATE)).sum())
 
 
 def generate_keys(public: Path, private: Path) -> None:

@@ -96,6 +96,11 @@ CATALOGUE: dict[str, Known] = {
     "internal_error": Known(
         500, "Something failed on our side", "Nothing of it is your fault; try again later."
     ),
+    "paused": Known(
+        503,
+        "The competition is paused",
+        "Its ledger is being restored; nothing was counted, and files are taken again afterwards.",
+    ),
 }
 
 

@@ -69,6 +69,7 @@ class SubmissionsView(View):
             "daily_limit_reached",
             "total_limit_reached",
             "too_many_rejected",
+            "paused",
         ),
     )
     def post(self, request: Request, slug: str) -> Response:

@@ -8,7 +8,14 @@ from leaderboard.models.competition import (
     Visibility,
 )
 from leaderboard.models.final import FinalScore, Selection
-from leaderboard.models.holdout import Holdout, HoldoutState
+from leaderboard.models.holdout import (
+    Halt,
+    Holdout,
+    HoldoutState,
+    LedgerNote,
+    NoteKind,
+    Rescore,
+)
 from leaderboard.models.release import Kind, Release, Standing
 from leaderboard.models.submission import COUNTED, FINAL, Status, Submission
 from leaderboard.models.team import Invitation, Membership, Team, TeamState
@@ -21,13 +28,17 @@ __all__ = [
     "CompetitionFile",
     "FileRole",
     "FinalScore",
+    "Halt",
     "Holdout",
     "HoldoutState",
     "Invitation",
     "Kind",
+    "LedgerNote",
     "Membership",
+    "NoteKind",
     "Phase",
     "Release",
+    "Rescore",
     "Selection",
     "Standing",
     "Status",

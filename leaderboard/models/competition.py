@@ -120,6 +120,11 @@ class Competition(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    def is_halted(self) -> bool:
+        """Whether its holdout answers nobody until its operator or organizer has mended it."""
+        in_force = self.holdouts.filter(retired_at__isnull=True)
+        return in_force.filter(state__halted_at__isnull=False).exists()
+
     def phase(self, now: datetime) -> Phase:
         """Where the competition is in its life at the moment `now`."""
         if self.opened_by_organizer_at is None:

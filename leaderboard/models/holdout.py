@@ -7,6 +7,21 @@ from django.db.models import Q
 from leaderboard.models.competition import Competition
 
 
+class Rescore(models.TextChoices):
+    """What is scored again after a correction."""
+
+    BEST = "best", "Each team's best and the submissions that it chose for the end"
+    ALL = "all", "All released submissions"
+    NONE = "none", "None"
+
+
+class Halt(models.TextChoices):
+    """Why a holdout answers nobody."""
+
+    REWOUND = "rewound", "The database does not know all that was released"
+    MOVED_ROWS = "moved_rows", "Rows that were Public became Private"
+
+
 class Holdout(models.Model):
     """A version of the private solution, sealed to the vault's public key.
 
@@ -14,6 +29,10 @@ class Holdout(models.Model):
     every certificate is a function of them. Weighted rows count as fewer plain ones (`effective`).
     The commitments are hidden by salts inside the seals; `opening` is what opens them, published
     after the end at the organizer's word.
+
+    A version that mends another after releases is a correction: `reason` says why in public,
+    `rescore` what is scored again. `fits_at` is when a worker found that no Private row of it was
+    Public before.
     """
 
     competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
@@ -34,6 +53,9 @@ class Holdout(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    rescore = models.CharField(max_length=10, choices=Rescore.choices, default=Rescore.NONE)
+    fits_at = models.DateTimeField(null=True, blank=True)
     opening = models.FileField(upload_to="openings/", blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
 
@@ -60,7 +82,9 @@ class HoldoutState(models.Model):
 
     `asked` is the theory's i, `answered` its f, `log_alphabets` its ln G, `firings` the index of
     the noisy threshold in force. `version` rises with every change, so that none is lost. `guarded`
-    says that the counter outside the database knows this ledger.
+    says that the counter outside the database knows this ledger, under the name `ledger`: the first
+    version's commitment. `releases` numbers all entries, and goes on over corrections. A holdout
+    that is `halted` answers nobody until that is mended.
     """
 
     holdout = models.OneToOneField(Holdout, models.PROTECT, related_name="state", primary_key=True)
@@ -73,13 +97,54 @@ class HoldoutState(models.Model):
     releases = models.PositiveBigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, blank=True)
     guarded = models.BooleanField(default=False)
+    ledger = models.CharField(max_length=64, blank=True)
+    halted_at = models.DateTimeField(null=True, blank=True)
+    halted_for = models.CharField(max_length=12, choices=Halt.choices, blank=True)
+    halted_because = models.CharField(max_length=300, blank=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(
                 condition=Q(answered__lte=models.F("asked")), name="ledger_answers_were_asked"
             ),
+            models.CheckConstraint(
+                condition=Q(halted_at__isnull=True, halted_for="")
+                | Q(halted_at__isnull=False, halted_for__in=Halt.values),
+                name="halted_for_a_reason",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"ledger of {self.holdout_id}"
+
+
+class NoteKind(models.TextChoices):
+    CORRECTION = "correction", "The solution was corrected"
+    WRITE_OFF = "write_off", "Lost answers were written off"
+    REPLAYED = "replayed", "An answer that the database had lost"
+
+
+class LedgerNote(models.Model):
+    """An entry of the public ledger that is no answer in this database, never changed.
+
+    `document` is what is published and hashed; numbers and hashes are of one chain with the
+    releases'. A correction is the first entry of its version.
+    """
+
+    holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="notes")
+    number = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=12, choices=NoteKind.choices)
+    document = models.JSONField()
+    previous_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["holdout", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["holdout", "number"], name="note_number_unique"),
+            models.CheckConstraint(condition=Q(kind__in=NoteKind.values), name="note_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"note {self.number} of {self.holdout_id}"

@@ -135,6 +135,8 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
             "The competition is not closed",
             "The finals start after the competition has closed.",
         )
+    if competition.is_halted():
+        raise Refused.paused()
     found = unfinished(competition)
     if found.waiting:
         files = "1 submission is" if found.waiting == 1 else f"{found.waiting} submissions are"

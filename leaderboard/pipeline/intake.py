@@ -104,6 +104,8 @@ def _check_size(upload: File[bytes], competition: Competition) -> None:
 def _check_may_submit(team: Team, user: User, now: datetime) -> None:
     competition = team.competition
     _check_phase(competition, now)
+    if competition.is_halted():
+        raise Refused.paused()
     if not Membership.objects.filter(team=team, user=user).exists():
         raise Refused.not_a_member()
     today = team.submissions.filter(created_at__gte=day_start(now))

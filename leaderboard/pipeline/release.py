@@ -5,13 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F
 from django.utils import timezone
 
+from leaderboard import guard
 from leaderboard.models import (
     Competition,
+    Halt,
     Holdout,
     HoldoutState,
+    Kind,
+    LedgerNote,
     Release,
     Standing,
     Status,
@@ -28,7 +32,7 @@ from scoring.mechanisms.base import TeamState as TeamHead
 
 
 class LostRace(Exception):
-    """Another worker changed the holdout's state meanwhile: nothing was written, try again."""
+    """The holdout was changed or corrected meanwhile: nothing was written, try again."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +53,73 @@ def release(
 
     Everything happens in one durable transaction, or not at all. A retry gives the same answer:
     noise is a function of what is asked, and a question that has been answered is not asked again.
+    Raises LostRace where the holdout is halted or not in force any more, Rewound or GuardAway where
+    the guard does not let it.
     """
     with transaction.atomic(durable=True):
         row = HoldoutState.objects.select_for_update().get(holdout=holdout)
+        # A correction holds the row that was just locked: what this reads stays true.
+        in_force = Exists(Holdout.objects.filter(pk=holdout.pk, retired_at__isnull=True))
         submission = (
             Submission.objects.select_for_update(of=("self",))
             .select_related("team__competition")
+            .annotate(in_force=in_force)
             .get(pk=submission_id)
         )
         if submission.status != Status.SCORING:
             return False
-        _answer(row, submission, holdout, predictions_digest, measured)
-        return True
+        if row.halted_at is not None or not submission.in_force:
+            raise LostRace
+        check_guard(row, holdout)
+        entry = _answer(row, submission, holdout, predictions_digest, measured)
+    guard.append(ledger_name(row, holdout), guard.Head(entry.number, entry.hash))
+    return True
+
+
+def ledger_name(row: HoldoutState, holdout: Holdout) -> str:
+    """The name that the guard knows this ledger by, over all corrections."""
+    return row.ledger or holdout.solution_commitment
+
+
+def check_guard(row: HoldoutState, holdout: Holdout) -> None:
+    """Whether the locked ledger knows all that was released. Raises Rewound, or GuardAway."""
+
+    def follows(head: guard.Head) -> bool:
+        after = {
+            "holdout__competition_id": holdout.competition_id,
+            "number": head.number + 1,
+            "previous_hash": head.hash,
+        }
+        return any(model.objects.filter(**after).exists() for model in (Release, LedgerNote))
+
+    known = guard.Head(row.releases, row.head_hash)
+    guard.check(ledger_name(row, holdout), known, guarded=row.guarded, follows=follows)
+
+
+def look_for_rewinds() -> None:
+    """Halts every ledger in force that knows less than the guard: for workers that start."""
+    in_force = HoldoutState.objects.filter(holdout__retired_at__isnull=True, halted_at__isnull=True)
+    for key in in_force.values_list("pk", flat=True):
+        with transaction.atomic():
+            row = HoldoutState.objects.select_for_update().get(pk=key)
+            try:
+                check_guard(row, row.holdout)
+            except guard.Rewound as rewound:
+                halt(row.holdout.competition, Halt.REWOUND, str(rewound))
+
+
+def halt(competition: Competition, reason: Halt, because: str) -> None:
+    """Has the holdout in force answer nobody until that is mended; submissions wait."""
+    HoldoutState.objects.filter(
+        holdout__competition=competition,
+        holdout__retired_at__isnull=True,
+        halted_at__isnull=True,
+    ).update(halted_at=timezone.now(), halted_for=reason, halted_because=because[:300])
 
 
 def _answer(
     row: HoldoutState, submission: Submission, holdout: Holdout, digest: str, measured: Measured
-) -> None:
+) -> Release:
     competition = submission.team.competition
     mechanism = mechanisms.get(competition.mechanism)
     parameters = mechanism.parse(competition.mechanism_parameters)
@@ -83,18 +137,29 @@ def _answer(
     now = timezone.now()
     written = _append(row, asked, fields, state, competition, now)
     _save(row, state, submission.team, written)
-    _stand(written, competition, state, submission.created_at)
+    _stand(written, submission, state)
     _finish(submission, written, now)
+    return written
+
+
+def ledger_head(row: HoldoutState) -> LedgerHead:
+    """The ledger's head as mechanisms know it."""
+    return LedgerHead(row.asked, row.answered, row.log_alphabets, row.firings, row.budget_left)
+
+
+def team_head(row: TeamState) -> TeamHead:
+    """A team's state as mechanisms know it."""
+    return TeamHead(row.best, row.last, row.share_left)
 
 
 def _load(mechanism: Mechanism[Any], parameters: Any, row: HoldoutState, team: Team) -> State:
-    head = LedgerHead(row.asked, row.answered, row.log_alphabets, row.firings, row.budget_left)
+    head = ledger_head(row)
     known = TeamState.objects.filter(holdout_id=row.holdout_id, team=team).first()
     if known is None:
-        head, team_head = mechanism.initial_team(parameters, head)
+        head, of_team = mechanism.initial_team(parameters, head)
     else:
-        team_head = TeamHead(known.best, known.last, known.share_left)
-    return State(head, team_head)
+        of_team = team_head(known)
+    return State(head, of_team)
 
 
 def _stored_answer(asked: _Asked) -> Release | None:
@@ -149,6 +214,7 @@ def _save(row: HoldoutState, state: State, team: Team, entry: Release) -> None:
         version=F("version") + 1,
         releases=entry.number,
         head_hash=entry.hash,
+        guarded=True,
         **asdict(state.holdout),
     )
     if written != 1:
@@ -158,19 +224,33 @@ def _save(row: HoldoutState, state: State, team: Team, entry: Release) -> None:
     )
 
 
-def _stand(entry: Release, competition: Competition, state: State, accepted_at: datetime) -> None:
+def _stand(entry: Release, submission: Submission, state: State) -> None:
     """The team's row of the board: its best released loss, and when the file that reached it was
     accepted, so that a retry does not decide who was first."""
-    standing = Standing.objects.filter(team_id=entry.team_id).first() or Standing(
-        competition=competition, team_id=entry.team_id, reached_at=accepted_at
+    standing = Standing.objects.select_related("best", "last").filter(
+        team_id=entry.team_id
+    ).first() or Standing(
+        competition=submission.team.competition,
+        team_id=entry.team_id,
+        reached_at=submission.created_at,
     )
+    if _replaces(entry, standing):
+        standing.loss, standing.best, standing.reached_at = None, None, submission.created_at
     standing.last = entry
-    standing.entries += 1
+    standing.entries += submission.release_id is None
     best = state.team.best
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
-        standing.reached_at = accepted_at
+        standing.reached_at = submission.created_at
     standing.save()
+
+
+def _replaces(entry: Release, standing: Standing) -> bool:
+    """Whether a first answer on a corrected solution takes the place of what stood there before; a
+    team without a share left is told nothing, and keeps its score on the earlier solution."""
+    stands_on = standing.best or (standing.last if standing.last_id else None)
+    is_earlier = stands_on is not None and stands_on.holdout_id != entry.holdout_id
+    return is_earlier and entry.kind != Kind.EXHAUSTED
 
 
 def _finish(submission: Submission, entry: Release, now: datetime) -> None:

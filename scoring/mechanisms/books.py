@@ -17,6 +17,7 @@ from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
 
 VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie in [0, 1]
+_SHOWING: Final = frozenset({"confirmed", "corrected", "improved", "pass"})
 
 
 def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> HoldoutState:
@@ -91,6 +92,55 @@ def exhausted_answer(
         asked=holdout.asked,
     )
     return State(holdout, state.team), answer
+
+
+def carry_on(holdout: HoldoutState) -> HoldoutState:
+    """The ledger's head on a corrected solution, from its head on the one before.
+
+    Rows are shared and what teams learned from the old labels counts, so nothing is forgotten. The
+    correction itself is counted as a question whose answer was a yes of one value: the noises of
+    the new version then have indices of their own, and no two draws share a part of beta.
+    """
+    return count_question(holdout, yes=True)
+
+
+def carry_team(team: TeamState) -> TeamState:
+    """A team on a corrected solution: its share stays spent, its levels were of other labels."""
+    return TeamState(share_left=team.share_left)
+
+
+def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
+    """The head after `lost` answers that nobody can read any more, of at most `alphabet` values.
+
+    Each lost answer was a "no", a repeat, or a yes of one of `alphabet` values, so `alphabet` + 1
+    values tell which: counted as a yes of so many, the lost part of a history has at least as many
+    forms as it really had, and the union over histories covers every question that follows. The
+    numbers i of later questions are above those that were lost, so that no part of beta is given
+    out twice; the same holds for the noises' indices, since no more than `lost` of them were used.
+    """
+    return replace(
+        holdout,
+        asked=holdout.asked + lost,
+        answered=holdout.answered + lost,
+        log_alphabets=holdout.log_alphabets + lost * math.log(alphabet + 1),
+        firings=holdout.firings + lost,
+        budget_left=_less(holdout.budget_left, lost),
+    )
+
+
+def write_off_team(team: TeamState, lost: int) -> TeamState:
+    """A team after `lost` answers that nobody can read any more: all may have been its own."""
+    return replace(team, share_left=_less(team.share_left, lost))
+
+
+def replay_team(team: TeamState, kind: str, level: int | None, share_left: int | None) -> TeamState:
+    """The team after an answer that the public ledger holds; not for answers given again."""
+    shown = show_level(team, level) if kind in _SHOWING and level is not None else team
+    return replace(shown, share_left=share_left)
+
+
+def _less(left: int | None, lost: int) -> int | None:
+    return None if left is None else max(0, left - lost)
 
 
 def check_level(team: TeamState, steps: int) -> None:

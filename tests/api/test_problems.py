@@ -16,8 +16,9 @@ from rest_framework.test import APIClient
 from leaderboard import queries
 from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.throttles import LoginThrottle
-from leaderboard.models import Invitation, User
+from leaderboard.models import Halt, Invitation, User
 from leaderboard.pipeline import intake, membership
+from leaderboard.pipeline.release import halt
 from tests.api.conftest import API, DIGITS, As, send
 from tests.cast import World
 
@@ -110,6 +111,11 @@ def _too_many_rejected(stage: Stage) -> Any:
     return send(stage.alice)
 
 
+def _paused(stage: Stage) -> Any:
+    halt(stage.world.digits, Halt.REWOUND, "The guard knows more.")
+    return send(stage.alice)
+
+
 def _throttled(stage: Stage) -> Any:
     stage.patch.setattr(LoginThrottle, "THROTTLE_RATES", {"login": "1/min"})
     stage.login(username="alice", password="wrong")
@@ -192,6 +198,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "too_many_rejected": _too_many_rejected,
     "throttled": _throttled,
     "internal_error": _internal_error,
+    "paused": _paused,
 }
 
 

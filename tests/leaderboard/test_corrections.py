@@ -1,0 +1,446 @@
+"""Corrections: a mended solution is a new version, the ledger carries on, nothing is doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from django.core.files.base import ContentFile
+from django.utils import timezone
+
+from leaderboard import setup, tasks
+from leaderboard.corrections import correct_solution, to_score_again, waiting_again
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    Competition,
+    Halt,
+    Holdout,
+    HoldoutState,
+    Kind,
+    LedgerNote,
+    Release,
+    Rescore,
+    Selection,
+    Standing,
+    Status,
+    Submission,
+    Team,
+    TeamState,
+)
+from leaderboard.pipeline import release as stage
+from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.parse import parse
+from leaderboard.pipeline.release import LostRace, halt, release
+from leaderboard.tasks import score_submission
+from scoring.chain import document_hash
+from scoring.errors import SolutionError
+from tests.cast import (
+    CHECKED_PUBLIC_ROWS,
+    CHECKED_ROWS,
+    CLASSES,
+    ROWS,
+    World,
+    make_checked,
+    predictions,
+    said,
+    solution,
+    truth,
+    upload,
+)
+
+
+def mended(
+    relabelled: Iterable[int] = (39,), public: int = 8, rows: int = ROWS
+) -> ContentFile[bytes]:
+    """The small competition's solution with other labels on some rows."""
+    changed = set(relabelled)
+    lines = [
+        f"r{row},{CLASSES[(row + 1) % 4] if row in changed else truth(row)},"
+        f"{'Public' if row < public else 'Private'}"
+        for row in range(rows)
+    ]
+    return upload(("id,label,Usage\n" + "\n".join(lines) + "\n").encode(), "solution.csv")
+
+
+def correct(world: World, file: ContentFile[bytes] | None = None, **choices: str) -> Holdout:
+    return correct_solution(
+        world.digits,
+        file or mended(),
+        by=world.organizer,
+        **{"reason": "Row 39 was mislabelled.", "rescore": Rescore.NONE, **choices},
+    )
+
+
+def head(holdout: Holdout) -> HoldoutState:
+    return HoldoutState.objects.get(holdout=holdout)
+
+
+@pytest.fixture
+def alice(world: World) -> Team:
+    """Alice's team with two released submissions, the second one better."""
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(10, 20)))
+    world.score(team, predictions(wrong=range(10, 12)))
+    return team
+
+
+def play(world: World) -> None:
+    """Workers score all that waits, as the sweeper would send it."""
+    for _ in range(20):
+        waiting = Submission.objects.filter(status=Status.QUEUED).order_by("created_at")
+        for key in list(waiting.values_list("pk", flat=True)):
+            score_submission(submission_id=key)
+
+
+# --- What may be corrected ------------------------------------------------------------------------
+
+
+def test_what_nobody_was_told_of_is_replaced_and_not_corrected(world: World) -> None:
+    with pytest.raises(Refused) as refused:
+        correct(world)
+    assert refused.value.code == "nothing_released"
+
+
+def test_after_a_release_a_solution_is_corrected_and_not_replaced(
+    world: World, alice: Team
+) -> None:
+    with pytest.raises(Refused, match="frozen"):
+        setup.install_solution(world.digits, mended(), by=world.organizer)
+    assert correct(world).version == 2
+
+
+def test_the_end_is_too_late(world: World, alice: Team) -> None:
+    Competition.objects.update(finals_started_at=timezone.now())
+    with pytest.raises(Refused) as refused:
+        correct(world)
+    assert refused.value.code == "finals_started"
+
+
+def test_a_rewound_ledger_is_restored_first(world: World, alice: Team) -> None:
+    halt(world.digits, Halt.REWOUND, "")
+    with pytest.raises(Refused) as refused:
+        correct(world)
+    assert refused.value.code == "paused"
+
+
+@pytest.mark.parametrize("reason", ["", " \n", "x" * 501])
+def test_a_reason_is_asked_for(world: World, alice: Team, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        correct(world, reason=reason)
+    assert "reason" in refused.value.fields
+
+
+def test_a_wrong_file_changes_nothing(world: World, alice: Team) -> None:
+    with pytest.raises(SolutionError):
+        correct(world, upload(solution().replace(b"r5,", b"r4,")))
+    assert Holdout.objects.count() == 1
+
+
+# --- The ledger carries on ------------------------------------------------------------------------
+
+
+def test_a_new_version_has_its_own_seals_and_says_why(world: World, alice: Team) -> None:
+    before = Holdout.objects.get()
+    after = correct(world)
+    before.refresh_from_db()
+    assert before.retired_at is not None
+    assert before.solution_commitment != after.solution_commitment
+    assert before.secret_commitment != after.secret_commitment
+    assert after.reason == "Row 39 was mislabelled."
+
+
+def test_budget_and_questions_stay_spent(world: World, alice: Team) -> None:
+    before = HoldoutState.objects.get()
+    after = head(correct(world))
+    # The correction itself is counted as a question with one possible answer.
+    assert (after.asked, after.answered) == (before.asked + 1, before.answered + 1)
+    assert after.log_alphabets == before.log_alphabets
+    assert after.firings == before.firings + 1
+    assert after.budget_left == before.budget_left
+    assert after.guarded
+
+
+def test_certificates_do_not_get_narrower(world: World, alice: Team) -> None:
+    widest = max(said(each).width for each in Submission.objects.all())
+    correct(world)
+    assert said(world.score(alice, predictions(wrong=[30]))).width > widest
+
+
+def test_the_chain_goes_on_over_the_correction(world: World, alice: Team) -> None:
+    old = HoldoutState.objects.get()
+    after = correct(world)
+    note = LedgerNote.objects.get()
+    entry = said(world.score(alice, predictions(wrong=[30])))
+    assert (note.number, entry.number) == (3, 4)
+    assert note.document["previous_hash"] == note.previous_hash == old.head_hash
+    assert note.hash == document_hash(note.document) == entry.previous_hash
+    assert entry.parameters_hash == note.document["parameters_hash"] != said_first().parameters_hash
+    assert head(after).ledger == Holdout.objects.get(version=1).solution_commitment
+
+
+def said_first() -> Release:
+    return Release.objects.get(number=1)
+
+
+def test_shares_stay_spent_and_levels_begin_anew(world: World) -> None:
+    checked = make_checked("checked", world.organizer)
+    team = world.join(world.alice, competition=checked)
+    world.score(team, _checked_file(20))
+    after = correct_solution(
+        checked,
+        mended([99], CHECKED_PUBLIC_ROWS, CHECKED_ROWS),
+        by=None,
+        reason="One label.",
+        rescore="none",
+    )
+    carried = TeamState.objects.get(holdout=after)
+    assert (carried.best, carried.last, carried.share_left) == (None, None, 1)
+    world.score(team, _checked_file(21))
+    last = world.score(team, _checked_file(22))
+    assert said(last).kind == Kind.EXHAUSTED
+    assert head(after).budget_left == 1
+
+
+def _checked_file(first_wrong: int) -> bytes:
+    """Right on the Public rows, wrong from `first_wrong` on."""
+    return predictions(wrong=range(first_wrong, CHECKED_ROWS), rows=CHECKED_ROWS)
+
+
+def test_a_correction_can_be_corrected(world: World, alice: Team) -> None:
+    correct(world)
+    third = correct(world, mended([38]))
+    entry = said(world.score(alice, predictions(wrong=[30])))
+    assert (third.version, entry.number) == (3, 5)
+    assert entry.previous_hash == LedgerNote.objects.get(number=4).hash
+
+
+# --- Rows that were shown stay out ----------------------------------------------------------------
+
+
+def test_a_public_row_that_becomes_private_stops_the_version_until_it_is_corrected(
+    world: World, alice: Team
+) -> None:
+    correct(world, mended(public=7))
+    waiting = world.score(alice, predictions(wrong=[30]))
+    state = HoldoutState.objects.get(holdout__version=2)
+    assert waiting.status == Status.QUEUED
+    assert state.halted_for == Halt.MOVED_ROWS
+    assert "1 rows" in state.halted_because
+    correct(world, mended(public=8))
+    score_submission(submission_id=waiting.pk)
+    waiting.refresh_from_db()
+    assert said(waiting).holdout.version == 3
+
+
+def test_private_rows_may_become_public(world: World, alice: Team) -> None:
+    after = correct(world, mended(public=12))
+    assert world.score(alice).status == Status.RELEASED
+    after.refresh_from_db()
+    assert after.fits_at is not None
+
+
+# --- Releases under way ---------------------------------------------------------------------------
+
+
+def test_what_was_measured_on_the_old_version_is_measured_again(world: World, alice: Team) -> None:
+    submission = world.submit(alice, predictions(wrong=[30]))
+    Submission.objects.filter(pk=submission.pk).update(status=Status.SCORING)
+    submission.refresh_from_db()
+    predicted = parse(submission)
+    holdout, measured = measure(submission, predicted)
+    correct(world)
+    with pytest.raises(LostRace):
+        release(submission.pk, holdout, predicted.digest, measured)
+    assert Release.objects.count() == 2
+    assert HoldoutState.objects.get(holdout=holdout).releases == 2
+
+
+def test_a_task_that_loses_the_race_scores_on_the_new_version(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def corrected_meanwhile(*arguments: object) -> tuple[Holdout, object]:
+        monkeypatch.setattr(tasks, "measure", measure)
+        found = measure(*arguments)  # type: ignore[arg-type]  # what it was called with
+        correct(world)
+        return found
+
+    monkeypatch.setattr(tasks, "measure", corrected_meanwhile)
+    monkeypatch.setattr(tasks, "enqueue", lambda pk: score_submission(submission_id=pk))
+    submission = world.score(alice, predictions(wrong=[30]))
+    assert said(submission).holdout.version == 2
+
+
+# --- Scoring again --------------------------------------------------------------------------------
+
+
+def test_nothing_is_scored_again_unless_asked(world: World, alice: Team) -> None:
+    correct(world, rescore="none")
+    assert waiting_again(world.digits) == 0
+
+
+def test_all_are_scored_again_once(world: World, alice: Team) -> None:
+    correct(world, rescore="all")
+    assert waiting_again(world.digits) == 2
+    play(world)
+    play(world)
+    assert Release.objects.filter(holdout__version=2).count() == 2
+    assert waiting_again(world.digits) == 0
+    assert {said(each).holdout.version for each in Submission.objects.all()} == {2}
+
+
+def test_the_best_and_the_chosen_are_scored_again(world: World, alice: Team) -> None:
+    first, second = Submission.objects.order_by("number")
+    chosen = world.score(alice, predictions(wrong=range(10, 30)))
+    unchosen = world.score(alice, predictions(wrong=range(10, 31)))
+    Selection.objects.create(team=alice, submission=chosen)
+    assert list(to_score_again(world.digits, "best")) == [second, chosen]
+    correct(world, rescore="best")
+    play(world)
+    versions = {
+        each.pk: said(each).holdout.version for each in Submission.objects.order_by("number")
+    }
+    assert versions == {first.pk: 1, second.pk: 2, chosen.pk: 2, unchosen.pk: 1}
+
+
+def test_a_submission_keeps_its_old_answer_until_the_new_one_is_there(
+    world: World, alice: Team
+) -> None:
+    old = {each.pk: said(each) for each in Submission.objects.all()}
+    correct(world, rescore="all")
+    for each in Submission.objects.all():
+        assert (each.status, said(each)) == (Status.QUEUED, old[each.pk])
+
+
+def test_the_old_entries_stay_under_their_version(world: World, alice: Team) -> None:
+    before = list(Release.objects.values())
+    correct(world, rescore="all")
+    play(world)
+    assert list(Release.objects.filter(holdout__version=1).values()) == before
+
+
+def test_scoring_again_costs_no_quota(world: World, alice: Team) -> None:
+    Competition.objects.update(daily_limit=3)
+    correct(world, rescore="all")
+    play(world)
+    world.score(alice)
+    with pytest.raises(Refused):
+        world.submit(alice)
+
+
+def test_scoring_again_asks_and_is_counted(world: World, alice: Team) -> None:
+    after = correct(world, rescore="all")
+    play(world)
+    assert head(after).asked == 2 + 1 + 2
+
+
+def test_a_team_s_files_are_answered_in_their_order(world: World, alice: Team) -> None:
+    correct(world, rescore="all")
+    first, second = Submission.objects.order_by("number")
+    third = world.submit(alice, predictions(wrong=[30]))
+    for submission in (third, second):
+        score_submission(submission_id=submission.pk)
+    assert not Release.objects.filter(holdout__version=2).exists()
+    for submission in (first, second, third):
+        score_submission(submission_id=submission.pk)
+    answered = Release.objects.filter(holdout__version=2).order_by("number")
+    assert [each.submission for each in answered] == [first, second, third]
+
+
+def test_the_end_of_one_asks_for_the_next(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correct(world, rescore="all")
+    first, second = Submission.objects.order_by("number")
+    monkeypatch.setattr("leaderboard.queue.enqueue", lambda pk: score_submission(submission_id=pk))
+    score_submission(submission_id=first.pk)
+    second.refresh_from_db()
+    assert said(second).holdout.version == 2
+
+
+def test_one_that_fails_keeps_nobody_waiting(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correct(world, rescore="all")
+    first, second = Submission.objects.order_by("number")
+
+    def broken(*arguments: object) -> None:
+        raise ValueError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "measure", broken)
+        score_submission(submission_id=first.pk)
+    score_submission(submission_id=second.pk)
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert first.status == Status.FAILED
+    assert said(second).holdout.version == 2
+
+
+def test_the_sweeper_sends_the_first_of_each_team_only(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+
+    def ask(submission_id: int) -> bool:
+        sent.append(submission_id)
+        return True
+
+    monkeypatch.setattr(tasks, "enqueue", ask)
+    correct(world, rescore="all")
+    tasks.sweep()
+    assert sent == [Submission.objects.get(number=1).pk]
+
+
+# --- The board ------------------------------------------------------------------------------------
+
+
+def test_a_row_stays_until_the_new_answer_takes_its_place(world: World, alice: Team) -> None:
+    correct(world, mended(range(30, 40)), rescore="best")
+    standing = Standing.objects.get()
+    assert standing.best is not None
+    assert (standing.best.holdout.version, standing.loss) == (1, 0.05)
+    play(world)
+    standing = Standing.objects.get()
+    assert standing.best is not None
+    # Twelve of 32 rows are wrong now: worse than before, and the board says so.
+    assert (standing.best.holdout.version, standing.loss) == (2, 0.4)
+
+
+def test_scoring_again_adds_no_entries(world: World, alice: Team) -> None:
+    correct(world, rescore="all")
+    play(world)
+    assert Standing.objects.get().entries == 2
+
+
+def test_a_crash_while_the_row_is_replaced_leaves_the_old_one(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    correct(world, rescore="best")
+    before = Standing.objects.values().get()
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, "_finish", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            play(world)
+    assert Standing.objects.values().get() == before
+
+
+def _killed(*arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_team_without_a_share_keeps_its_earlier_score(world: World) -> None:
+    checked = make_checked("checked", world.organizer, team_share="1")
+    team = world.join(world.alice, competition=checked)
+    world.score(team, _checked_file(20))
+    correct_solution(
+        checked,
+        mended([99], CHECKED_PUBLIC_ROWS, CHECKED_ROWS),
+        by=None,
+        reason="One label.",
+        rescore="best",
+    )
+    before = Standing.objects.get()
+    play(world)
+    after = Standing.objects.get()
+    assert after.last.kind == Kind.EXHAUSTED
+    assert (after.best, after.loss) == (before.best, before.loss)

@@ -1,0 +1,283 @@
+"""The rewind guard: what was released is known outside the database, and nothing is released that
+a restored database would release a second time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+
+from leaderboard import guard, tasks
+from leaderboard.errors import Refused
+from leaderboard.guard import GuardAway, Head, Rewound
+from leaderboard.models import Halt, HoldoutState, Release, Status, Submission, Team
+from leaderboard.pipeline.release import ledger_name, look_for_rewinds
+from leaderboard.tasks import score_submission
+from tests.cast import World, make_competition, make_user, predictions
+
+A, B, C = "a" * 64, "b" * 64, "c" * 64
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A guard of this test's own."""
+    monkeypatch.setattr(settings, "GUARD_DIR", tmp_path / "guard")
+    return tmp_path / "guard"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The submissions that the sweeper asks for."""
+    asked: list[int] = []
+
+    def ask(submission_id: int) -> bool:
+        asked.append(submission_id)
+        return True
+
+    monkeypatch.setattr(tasks, "enqueue", ask)
+    return asked
+
+
+def _file(world: World) -> Path:
+    row = HoldoutState.objects.get(holdout__competition=world.digits)
+    return guard.file_of(ledger_name(row, row.holdout))
+
+
+def _state(world: World) -> HoldoutState:
+    return HoldoutState.objects.get(holdout__competition=world.digits)
+
+
+def _wrong(count: int) -> bytes:
+    return predictions(wrong=range(10, 10 + count))
+
+
+def _lose_a_release(world: World, team: Team) -> None:
+    """A release that the database forgets, as after a restored backup."""
+    restored = transaction.savepoint()
+    world.score(team, _wrong(4))
+    transaction.savepoint_rollback(restored)
+
+
+# --- The file -------------------------------------------------------------------------------------
+
+
+def test_there_is_nothing_to_read_before_the_first_line() -> None:
+    assert guard.read("ledger") is None
+
+
+def test_the_highest_number_counts_however_lines_are_ordered() -> None:
+    for head in (Head(0, ""), Head(2, B), Head(1, A)):
+        guard.append("ledger", head)
+    assert guard.read("ledger") == Head(2, B)
+
+
+def test_a_line_that_was_cut_short_counts_as_not_written(directory: Path) -> None:
+    guard.append("ledger", Head(1, A))
+    with (directory / "ledger").open("a") as file:
+        file.write("2 bbbb")
+    assert guard.read("ledger") == Head(1, A)
+    guard.append("ledger", Head(2, C))
+    assert guard.read("ledger") == Head(2, C)
+
+
+def test_a_long_file_is_read_from_its_end() -> None:
+    for number in range(1, 600):
+        guard.append("ledger", Head(number, A))
+    assert guard.read("ledger") == Head(599, A)
+
+
+def test_two_hashes_of_one_number_are_a_fork() -> None:
+    guard.append("ledger", Head(1, A))
+    guard.append("ledger", Head(1, B))
+    with pytest.raises(Rewound, match="two entries"):
+        guard.read("ledger")
+
+
+def test_a_file_without_a_line_is_damaged(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "ledger").write_bytes(b"\0" * 4096)
+    with pytest.raises(Rewound, match="damaged"):
+        guard.read("ledger")
+
+
+def test_processes_that_write_at_once_lose_no_line(directory: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from django.conf import settings;"
+        "settings.configure(GUARD_DIR=Path(sys.argv[1]));"
+        "from leaderboard.guard import append, Head;"
+        "[append('ledger', Head(n, 'a' * 64)) for n in range(int(sys.argv[2]), 200, 4)]"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(directory), str(first)])
+        for first in range(4)
+    ]
+    assert [process.wait() for process in running] == [0] * 4
+    lines = (directory / "ledger").read_text().splitlines()
+    assert sorted(int(line.split()[0]) for line in lines) == list(range(200))
+
+
+# --- Releases -------------------------------------------------------------------------------------
+
+
+def test_every_release_leaves_a_line(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    world.score(team, _wrong(1))
+    lines = [f"{each.number} {each.hash}" for each in Release.objects.order_by("number")]
+    assert _file(world).read_text().splitlines() == ["0 -", *lines]
+    assert _state(world).guarded
+
+
+def test_a_crash_between_commit_and_line_is_mended_by_the_next_release(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    with monkeypatch.context() as patch:
+        patch.setattr(guard, "append", _nothing)
+        world.score(team, _wrong(5))
+    assert world.score(team, _wrong(1)).status == Status.RELEASED
+    numbers = [line.split()[0] for line in _file(world).read_text().splitlines()]
+    assert numbers == ["0", "1", "2", "3"]
+
+
+def _nothing(*arguments: object) -> None:
+    """What a process that was killed writes."""
+
+
+def test_a_restored_database_answers_nobody(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    _lose_a_release(world, team)
+    submission = world.score(team, _wrong(1))
+    assert submission.status == Status.QUEUED
+    assert submission.attempts == 0
+    assert _state(world).halted_for == Halt.REWOUND
+    assert Release.objects.count() == 1
+
+
+def test_a_database_of_before_the_first_release_is_rewound_too(world: World) -> None:
+    team = world.join(world.alice)
+    _lose_a_release(world, team)
+    world.score(team, _wrong(1))
+    assert _state(world).halted_for == Halt.REWOUND
+
+
+def test_a_fork_is_found_at_the_same_number(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    HoldoutState.objects.update(head_hash=A)
+    assert world.score(team, _wrong(1)).status == Status.QUEUED
+    assert "entry 1" in _state(world).halted_because
+
+
+def test_a_fork_is_found_behind_the_database_s_head(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    with monkeypatch.context() as patch:
+        patch.setattr(guard, "append", _nothing)
+        world.score(team, _wrong(5))
+    _file(world).write_text(f"1 {A}\n")
+    assert world.score(team, _wrong(1)).status == Status.QUEUED
+    assert _state(world).halted_for == Halt.REWOUND
+
+
+def test_a_guard_that_was_lost_stops_the_ledger(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    _file(world).unlink()
+    assert world.score(team, _wrong(1)).status == Status.QUEUED
+    assert "missing" in _state(world).halted_because
+
+
+def test_a_guard_that_can_not_be_written_lets_nothing_out_and_halts_nothing(
+    world: World, directory: Path, sent: list[int]
+) -> None:
+    directory.write_text("a file where the directory should be")
+    submission = world.score(world.join(world.alice))
+    assert (submission.status, submission.attempts) == (Status.QUEUED, 0)
+    assert not _state(world).halted_at
+    tasks.sweep()
+    assert sent == []
+    directory.unlink()
+    score_submission(submission_id=submission.pk)
+    assert Release.objects.count() == 1
+
+
+def test_a_line_that_can_not_be_written_after_the_commit_takes_nothing_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+
+    def full(*arguments: object) -> None:
+        raise GuardAway("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(guard, "append", full)
+        assert world.score(team, _wrong(5)).status == Status.RELEASED
+        assert world.score(team, _wrong(1)).status == Status.QUEUED
+    waiting = Submission.objects.get(status=Status.QUEUED)
+    score_submission(submission_id=waiting.pk)
+    assert guard.read(_file(world).name) == Head(3, _state(world).head_hash)
+
+
+def test_a_ledger_from_before_the_guard_is_taken_up_where_it_is(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    HoldoutState.objects.update(guarded=False)
+    _file(world).unlink()
+    world.score(team, _wrong(1))
+    assert [line.split()[0] for line in _file(world).read_text().splitlines()] == ["1", "2"]
+
+
+# --- While it is halted ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rewound(world: World) -> Team:
+    """Alice's team, in a competition whose database was restored."""
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    _lose_a_release(world, team)
+    look_for_rewinds()
+    return team
+
+
+def test_workers_that_start_look_for_rewinds(world: World, rewound: Team) -> None:
+    assert _state(world).halted_for == Halt.REWOUND
+
+
+def test_uploads_are_refused_while_it_is_paused(world: World, rewound: Team) -> None:
+    with pytest.raises(Refused) as refused:
+        world.submit(rewound)
+    assert refused.value.code == "paused"
+
+
+def test_what_waits_is_neither_claimed_nor_sent_again(
+    world: World, rewound: Team, sent: list[int]
+) -> None:
+    state = HoldoutState.objects.values().get()
+    HoldoutState.objects.update(halted_at=None, halted_for="")
+    waiting = world.submit(rewound)
+    HoldoutState.objects.filter(pk=state["holdout_id"]).update(
+        halted_at=state["halted_at"], halted_for=state["halted_for"]
+    )
+    score_submission(submission_id=waiting.pk)
+    tasks.sweep()
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.attempts, sent) == (Status.QUEUED, 0, [])
+
+
+def test_other_competitions_go_on(world: World, rewound: Team) -> None:
+    other = make_competition("letters", make_user("another", is_organizer=True))
+    assert world.score(world.join(world.bob, competition=other)).status == Status.RELEASED
+
+
+def test_the_guard_s_files_are_their_owner_s_alone(world: World) -> None:
+    world.score(world.join(world.alice))
+    assert _file(world).stat().st_mode & 0o077 == 0
