@@ -19,7 +19,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from leaderboard import setup
-from leaderboard.admin import budget, files, opening, preview, schema, scoring, solution
+from leaderboard.admin import budget, ending, files, opening, preview, schema, scoring, solution
 from leaderboard.admin.scope import OwnedAdmin, has_role, signed_in
 from leaderboard.admin.settings_form import SettingsForm
 from leaderboard.admin.steps import frame, next_url, url_of
@@ -40,7 +40,15 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("opening/open/", "open", opening.open_now),
     ("opening/draft/", "draft", opening.back_to_draft),
     ("budget/", "budget", budget.page),
+    ("end/", "end", ending.page),
+    ("end/start/", "end_start", ending.start),
+    ("end/reveal/", "end_reveal", ending.reveal),
+    ("end/final.csv", "end_csv", ending.csv),
 )
+
+
+_LIMITS = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
+_FIXED_BY_THE_END = ("opens_at", "closes_at", *_LIMITS)
 
 
 @admin.register(Competition)
@@ -121,13 +129,24 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
             ("Times", {"fields": ("opens_at", "closes_at")}),
             ("Texts", {"fields": ("description", *rules, "data_description")}),
             ("People", {"fields": ("visibility", "invited_names", "organizer_names")}),
-            ("Limits", {"fields": ("daily_limit", "total_limit", "team_size", "max_file_bytes")}),
+            ("Limits", {"fields": _LIMITS}),
         )
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Competition | None:
+        """For a change under a lock, so that it doesn't write over what is done meanwhile."""
+        if request.method == "POST" and str(object_id).isdecimal():
+            Competition.objects.select_for_update().filter(pk=object_id).first()
+        return super().get_object(request, object_id, from_field)
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Competition | None = None
     ) -> tuple[str, ...]:
-        return ("slug",) if obj and obj.opened_by_organizer_at else ()
+        """What participants rely on: the address, and after the end what led to it."""
+        if obj is None or obj.opened_by_organizer_at is None:
+            return ()
+        return ("slug",) if obj.finals_started_at is None else ("slug", *_FIXED_BY_THE_END)
 
     def get_form(
         self,

@@ -69,7 +69,7 @@ class SettingsForm(_Form):
         fields = (
             *("title", "slug", "tagline", "description", "rules", "data_description"),
             *("opens_at", "closes_at", "visibility"),
-            *("daily_limit", "total_limit", "team_size", "max_file_bytes"),
+            *("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit"),
         )
         labels: ClassVar = {
             "slug": "Short name",

@@ -23,6 +23,7 @@ _STEPS = (
     ("files", "Files"),
     ("solution", "Solution"),
     ("opening", "Opening"),
+    ("end", "The end"),
 )
 
 
@@ -52,7 +53,7 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
     """What all pages of a competition show: its name, phase and steps."""
     return {
         "title": competition.title,
-        "step_title": dict(_STEPS).get(current, current.capitalize()),
+        "step_title": dict(_STEPS).get(current, current.replace("_", " ").capitalize()),
         "opts": competition._meta,
         "competition": competition,
         "phase": competition.phase(timezone.now()),
@@ -118,4 +119,5 @@ def _done(competition: Competition) -> tuple[bool, ...]:
         competition.files.filter(role=FileRole.SAMPLE).exists(),
         competition.holdouts.filter(retired_at__isnull=True).exists(),
         not is_draft(competition),
+        competition.revealed_at is not None,
     )

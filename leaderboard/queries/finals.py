@@ -143,6 +143,11 @@ class FinalBoard:
     my_row: FinalRow | None
     my_page: int | None
 
+    @property
+    def together(self) -> bool:
+        """Whether an interval on this page, not the winner's own, overlaps the winner's."""
+        return any(row.with_winner and row.rank > 1 for row in self.rows)
+
 
 def stage(competition: Competition) -> Stage:
     """Where the end stands, from what the organizer did and the clock, nothing else."""

@@ -1,11 +1,10 @@
 """The final board as it is drawn: exact scores with their intervals on one axis, and the moves."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard import queries
 from leaderboard.models import Competition
-from leaderboard.queries import FinalRow, Interval, Scale
+from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
 from leaderboard.templatetags.text import ordinal
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, forest
@@ -27,20 +26,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Board:
-    """Rows on one axis. `ranged` says that there are intervals, `together` that one of them, not
-    the winner's own, overlaps the winner's."""
+    """Rows on one axis. `ranged` says whether they have intervals."""
 
     axis: Axis
     lines: tuple[Line, ...]
     ranged: bool
-    together: bool
 
 
-def draw(competition: Competition, rows: Sequence[FinalRow], winners: Interval | None) -> Board:
-    """The forest plot of some rows; `winners` is the interval of the first."""
-    reads = queries.scale(competition)
-    together = any(row.with_winner and row.rank > 1 for row in rows)
-    estimates = [_estimate(row, winners if together else None) for row in rows]
+def draw(competition: Competition, page: FinalBoard) -> Board:
+    """The forest plot of a page; the winner's interval is the band of those that overlap it."""
+    reads, rows = queries.scale(competition), page.rows
+    band = page.winners_interval if page.together else None
+    estimates = [_estimate(row, band) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     lines = (
         Line(row, mark, _direction(row), _move(row), _alternative(row, reads))
@@ -50,7 +47,6 @@ def draw(competition: Competition, rows: Sequence[FinalRow], winners: Interval |
         axis=plot.axis,
         lines=tuple(lines),
         ranged=any(each.sampling for each in estimates),
-        together=together,
     )
 
 

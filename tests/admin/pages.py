@@ -45,6 +45,7 @@ def settings_form(**change: Any) -> dict[str, Any]:
         "total_limit": "",
         "team_size": "3",
         "max_file_bytes": "10",
+        "finals_limit": "2",
     } | change
 
 

@@ -55,7 +55,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
     context = {
         "page": page,
         "rows": rows,
-        "board": final_board.draw(page.competition, rows.rows, rows.winners_interval),
+        "board": final_board.draw(page.competition, rows),
     }
     return render(request, "pages/final.html", context)
 

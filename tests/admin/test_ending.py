@@ -1,0 +1,124 @@
+"""The step "The end": who starts and reveals, what is shown on the way, what is fixed by it."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from leaderboard.models import Competition, Status, Submission, User
+from tests import ending
+from tests.admin.conftest import SignIn
+from tests.admin.pages import at, settings_of
+from tests.cast import World, make_competition, predictions
+from tests.web.pages import text
+
+
+@pytest.fixture
+def played(world: World) -> World:
+    """Alice and bob have answers; bob's released place is the second."""
+    world.score(world.join(world.alice), predictions(range(8, 10)))
+    world.score(world.join(world.bob), predictions(range(8, 14)))
+    return world
+
+
+def test_an_open_competition_shows_what_is_to_come(played: World, organizer: Client) -> None:
+    shown = text(organizer.get(at("end", played.digits)))
+    assert "It closes in" in shown
+    assert "2 submissions would be entered" in shown
+    organizer.post(at("end_start", played.digits))
+    played.digits.refresh_from_db()
+    assert played.digits.finals_started_at is None
+
+
+def test_a_draft_has_no_end(world: World, organizer: Client) -> None:
+    Competition.objects.update(opened_by_organizer_at=None)
+    assert "The competition has not begun" in text(organizer.get(at("end", world.digits)))
+
+
+def test_the_way_from_closing_to_the_reveal(played: World, organizer: Client) -> None:
+    digits = ending.close(played.digits)
+    shown = text(organizer.post(at("end_start", digits), follow=True))
+    assert "The final scoring has begun" in shown
+    assert "0 of 2" in shown
+    assert organizer.get(at("end_csv", digits)).status_code == 404
+    ending.measure(digits)
+    shown = text(organizer.get(at("end", digits)))
+    assert "What will be revealed" in shown
+    assert "1 team alice 0.94" in shown
+    assert "Reveal the final scores?" in text(organizer.get(at("end_reveal", digits)))
+    digits.refresh_from_db()
+    assert digits.revealed_at is None
+    assert "are revealed" in text(organizer.post(at("end_reveal", digits), follow=True))
+    digits.refresh_from_db()
+    assert digits.revealed_at is not None
+    said = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
+    assert list(said) == ["Finals started.", "Finals revealed."]
+
+
+def test_what_failed_has_to_be_accepted_with_a_tick(played: World, organizer: Client) -> None:
+    failed = played.submit(played.digits.teams.get(name="team bob"))
+    Submission.objects.filter(pk=failed.pk).update(status=Status.FAILED, finished_at=timezone.now())
+    digits = ending.close(played.digits)
+    assert "team bob #2 got no answer" in text(organizer.get(at("end", digits)))
+    assert "failed on our side" in text(organizer.post(at("end_start", digits), follow=True))
+    organizer.post(at("end_start", digits), {"accept_failed": "on"})
+    digits.refresh_from_db()
+    assert digits.finals_started_at is not None
+    requeued = {"action": "requeue", "_selected_action": [failed.pk]}
+    shown = organizer.post("/admin/leaderboard/submission/", requeued, follow=True)
+    assert "The organizer has started the final scoring" in text(shown)
+    failed.refresh_from_db()
+    assert failed.status == Status.FAILED
+
+
+def test_a_final_score_that_fails_is_named_with_its_place(played: World, organizer: Client) -> None:
+    ending.start(played.digits)
+    Submission.objects.filter(team__name="team bob").update(failure="Final score: E at f.py:1")
+    shown = text(organizer.get(at("end", played.digits)))
+    assert "team bob #1 Final score: E at f.py:1" in shown
+    assert "Reveal" not in shown
+    shown = text(organizer.post(at("end_reveal", played.digits), follow=True))
+    assert "Some final scores are missing" in shown
+
+
+def test_the_end_fixes_times_and_limits(played: World, organizer: Client) -> None:
+    digits = ending.score(played.digits)
+    before = Competition.objects.values().get(pk=digits.pk)
+    later = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M}"
+    changed = settings_of(
+        digits, closes_at=later, finals_limit="5", daily_limit="99", title="Renamed"
+    )
+    organizer.post(at("change", digits), changed)
+    assert Competition.objects.values().get(pk=digits.pk) == before | {"title": "Renamed"}
+
+
+def test_the_limit_of_entries_is_a_setting_before(played: World, organizer: Client) -> None:
+    organizer.post(at("change", played.digits), settings_of(played.digits, finals_limit="5"))
+    played.digits.refresh_from_db()
+    assert played.digits.finals_limit == 5
+
+
+@pytest.mark.parametrize("who", ["rival", "participant"])
+def test_nobody_else_starts_reveals_or_looks(
+    played: World, rival: User, sign_in: SignIn, who: str
+) -> None:
+    make_competition("other", rival)
+    digits = ending.score(played.digits)
+    client = sign_in(rival if who == "rival" else played.alice)
+    for name in ("end", "end_reveal", "end_csv"):
+        response = client.get(at(name, digits))
+        assert response.status_code in {302, 404}
+        assert "0.94" not in text(response)
+    for name in ("end_start", "end_reveal"):
+        client.post(at(name, digits))
+    digits.refresh_from_db()
+    assert digits.revealed_at is None
+
+
+def test_the_csv_is_the_organizers_before_the_reveal(played: World, organizer: Client) -> None:
+    digits = ending.score(played.digits)
+    lines = organizer.get(at("end_csv", digits)).content.decode().splitlines()
+    assert lines[1].startswith("1,team alice,0.94,")
+    assert lines[2].startswith("2,team bob,0.81,")
