@@ -149,8 +149,8 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
         raise Refused(
             "submissions_failed",
             "Some submissions failed",
-            f"{_names(found.failed)} failed on our side and got no answer. Queue them again, or "
-            "accept that they can't be entered.",
+            f"{_names(found.failed)} failed on our side. Queue them again, or accept that they "
+            "end without an answer.",
         )
     if not entered(competition).exists():
         raise Refused(

@@ -12,7 +12,6 @@ from leaderboard.models import (
     Membership,
     Selection,
     Standing,
-    Status,
     Submission,
     Team,
     User,
@@ -41,15 +40,14 @@ def withdraw(*, team: Team, user: User, number: int) -> None:
 def entered(competition: Competition) -> QuerySet[Submission]:
     """The submissions that the final scoring counts, with `is_chosen`.
 
-    A team that chose nothing enters its best released score, the earliest where several reached
+    One that waits to be scored again, on a corrected solution, counts by the answer that it has. A
+    team that chose nothing enters its best released score, the earliest where several reached
     it; without one, the last submission that it got an answer to.
     """
     released = Submission.objects.filter(
-        team__competition=competition, status=Status.RELEASED
+        team__competition=competition, release__isnull=False
     ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
-    choices = Selection.objects.filter(
-        team=OuterRef("team"), submission__status=Status.RELEASED
-    ).order_by()
+    choices = Selection.objects.filter(team=OuterRef("team")).order_by()
     stand_in = Standing.objects.filter(team=OuterRef("team")).values(
         which=Coalesce("best__submission", "last__submission")
     )
@@ -90,7 +88,7 @@ def _check_number(numbers: set[int], competition: Competition) -> None:
 
 
 def _released(team: Team, numbers: set[int]) -> list[Submission]:
-    found = team.submissions.filter(number__in=numbers, status=Status.RELEASED).order_by("number")
+    found = team.submissions.filter(number__in=numbers, release__isnull=False).order_by("number")
     chosen = list(found)
     missing = sorted(numbers - {each.number for each in chosen})
     if missing:

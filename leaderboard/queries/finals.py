@@ -14,6 +14,7 @@ from leaderboard.access import Person
 from leaderboard.models import (
     Competition,
     FinalScore,
+    HoldoutState,
     Phase,
     Release,
     Standing,
@@ -29,6 +30,7 @@ from leaderboard.queries.scales import Interval, Scale, finest_step, scale
 from scoring import mechanisms, metrics
 from scoring.guarantees.finals import counted_interval, untouched_interval
 from scoring.guarantees.intervals import bonferroni_width
+from scoring.guarantees.ledger import ledger_width
 
 
 class Stage(Enum):
@@ -281,22 +283,28 @@ class _Reader:
             return None
         if self.on_final_rows:
             ends = untouched_interval(loss, score.rows, self.finalists, self.beta)
-        elif (width := self.widths.get(score.submission_id)) is not None:
-            ends = counted_interval(loss, score.rows, width)
         else:
-            return None
+            ends = counted_interval(loss, score.rows, self.widths[score.submission_id])
         return self.reads.interval(*ends)
 
     def _widths(self, competition: Competition) -> dict[int, float]:
-        """What the ledger of the holdout in force set aside for each entered submission."""
+        """What the ledger sets aside for each entered submission: as it was published with the
+        answer, or, for one that was not asked since a correction, as one more question now."""
         if self.any is None or self.on_final_rows or not self.metric.is_mean:
             return {}
+        entries = FinalScore.objects.filter(team__competition=competition)
+        ids = list(entries.order_by("submission").values_list("submission", flat=True))
         asked = Release.objects.filter(
-            holdout=self.any.holdout,
-            submission__final_score__isnull=False,
-            submission__team__competition=competition,
+            holdout=self.any.holdout, submission__in=entries.values("submission")
         )
-        return dict(asked.values_list("submission", "width"))
+        widths = dict(asked.values_list("submission", "width"))
+        head = HoldoutState.objects.get(holdout=self.any.holdout)
+        for question, pk in enumerate((pk for pk in ids if pk not in widths), start=head.asked + 1):
+            # Half of beta is the ledger's with every mechanism; some keep the rest for their noise.
+            widths[pk] = ledger_width(
+                self.any.rows, question, head.answered, head.log_alphabets, math.log(self.beta / 2)
+            )
+        return widths
 
     def _decimals(self) -> int:
         """Enough to tell a row's worth of loss apart; a finer difference means nothing."""
