@@ -385,6 +385,9 @@ class LedgerEntry(Out):
     """An answer that left the holdout: the shown loss is level / steps."""
 
     number = serializers.IntegerField()
+    version = serializers.IntegerField(
+        help_text="Of the solution; it rises when the organizer corrects it. Not hashed."
+    )
     team = serializers.IntegerField()
     submission = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=Kind.choices)

@@ -296,10 +296,11 @@ class LedgerView(PublicView):
         summary="Read the public ledger",
         description=(
             "Every answer that left the holdout, the newest first. `hash` is the SHA-256 of the "
-            "entry without it, as JSON with sorted keys and no spaces; each entry holds the hash "
-            "of the one before. `?format=jsonl` (or `Accept: application/jsonl`) gives all of it, "
-            "the oldest first, behind a header for each version of the solution: a file to keep "
-            "and to verify."
+            "entry without it and without `version`, as JSON with sorted keys and no spaces; each "
+            "entry holds the hash of the one before, over corrections of the solution too, which "
+            "are entries of their own and only in the whole ledger. `?format=jsonl` (or `Accept: "
+            "application/jsonl`) gives all of it, the oldest first, behind a header for each "
+            "version of the solution: a file to keep and to verify."
         ),
         parameters=[
             PageQuery,

@@ -1,14 +1,21 @@
 """The public ledger of releases."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
+from operator import itemgetter
 from typing import Any
+
+from django.db.models import Count
 
 from leaderboard.models import (
     Competition,
+    Holdout,
     HoldoutState,
+    LedgerNote,
+    NoteKind,
     Release,
 )
 from leaderboard.pipeline.release import ledger_document, parameters_hash, scoring_facts
@@ -22,9 +29,13 @@ _LINES_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class LedgerPage:
-    """A page of the public ledger, newest first."""
+    """A page of the public ledger, newest first, of all versions of the solution.
+
+    `notes` are the entries that are no answers: corrections, and what was written off.
+    """
 
     entries: tuple[dict[str, Any], ...]
+    notes: tuple[dict[str, Any], ...]
     page: int
     pages: int
     total: int
@@ -34,16 +45,19 @@ class LedgerPage:
 
 
 def ledger(competition: Competition, *, page: int = 1, page_rows: int = PAGE_ROWS) -> LedgerPage:
-    """A page of the public ledger of the holdout in force."""
+    """A page of the public ledger."""
     holdout = holdout_in_force(competition)
-    rows = Release.objects.filter(holdout=holdout).select_related("submission")
-    total = rows.count()
+    versions = competition.holdouts.annotate(entries=Count("ledger")).order_by("-version")
+    counted = [(version, version.entries) for version in versions]
+    total = sum(entries for _, entries in counted)
     pages = max(1, math.ceil(total / page_rows))
     page = min(max(1, page), pages)
-    chosen = rows.order_by("-number")[(page - 1) * page_rows : page * page_rows]
+    chosen = _newest(counted, (page - 1) * page_rows, page_rows)
+    notes = LedgerNote.objects.filter(holdout__competition=competition).order_by("-number")
     state = HoldoutState.objects.filter(holdout=holdout).first()
     return LedgerPage(
         entries=tuple(_ledger_entry(entry) for entry in chosen),
+        notes=tuple(_note(note) for note in notes.exclude(kind=NoteKind.REPLAYED)),
         page=page,
         pages=pages,
         total=total,
@@ -53,8 +67,24 @@ def ledger(competition: Competition, *, page: int = 1, page_rows: int = PAGE_ROW
     )
 
 
+def _newest(versions: Sequence[tuple[Holdout, int]], skip: int, wanted: int) -> list[Release]:
+    """A part of the ledger, newest first: each version's own index is read from its end."""
+    found = list[Release]()
+    for version, entries in versions:
+        rows = Release.objects.filter(holdout=version).select_related("submission", "holdout")
+        found += rows.order_by("-number")[skip : skip + wanted - len(found)]
+        skip = max(0, skip - entries)
+        if len(found) >= wanted:
+            break
+    return found
+
+
 def _ledger_entry(entry: Release) -> dict[str, Any]:
-    return ledger_document(entry) | {"hash": entry.hash}
+    return ledger_document(entry) | {"version": entry.holdout.version, "hash": entry.hash}
+
+
+def _note(note: LedgerNote) -> dict[str, Any]:
+    return {**note.document, "hash": note.hash}
 
 
 def ledger_lines(competition: Competition) -> Iterator[bytes]:
@@ -86,13 +116,23 @@ def _lines(competition: Competition, states: list[HoldoutState]) -> Iterator[byt
             head_hash=state.head_hash or head,
         )
         yield header.line()
-        for entry in _entries(state):
-            yield entry_line(ledger_document(entry), entry.hash)
+        for _, document, digest in merge(_entries(state), _notes(state), key=itemgetter(0)):
+            yield entry_line(document, digest)
         number, head = max(number, state.releases), header.head_hash
 
 
-def _entries(state: HoldoutState) -> Iterator[Release]:
+_Line = tuple[int, dict[str, Any], str]
+
+
+def _entries(state: HoldoutState) -> Iterator[_Line]:
     """The releases up to the head that was read, one query for all of them."""
     rows = Release.objects.filter(holdout=state.holdout_id, number__lte=state.releases)
     ordered = rows.select_related("submission").order_by("number")
-    return ordered.iterator(chunk_size=_FETCHED_ROWS)
+    for entry in ordered.iterator(chunk_size=_FETCHED_ROWS):
+        yield entry.number, ledger_document(entry), entry.hash
+
+
+def _notes(state: HoldoutState) -> Iterator[_Line]:
+    rows = LedgerNote.objects.filter(holdout=state.holdout_id, number__lte=state.releases)
+    for note in rows.order_by("number"):
+        yield note.number, note.document, note.hash

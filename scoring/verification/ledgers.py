@@ -1,7 +1,8 @@
 """The ledger as a document: JSON Lines that can be kept, compared and verified anywhere.
 
 One segment for each version of the holdout: a line with a header, then a line for each entry, the
-oldest first. Numbers and hashes go on from one segment to the next.
+oldest first. Numbers and hashes go on from one segment to the next. Entries that are no answers are
+those of `notes`.
 """
 
 import json
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from scoring.chain import canonical, document_hash
+from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 
 FORMAT: Final = "holdfast ledger 1"
@@ -24,7 +26,8 @@ class Header:
 
     scoring: all that fixes what an answer means, `parameters_hash` its hash; the commitments to
     solution and secret are in it. first: the number of the segment's first entry, previous_hash the
-    hash that it names. entries: how many follow. head_hash: of the last one, or `previous_hash`.
+    hash that it names. entries: how many numbers follow. head_hash: of the last one, or
+    `previous_hash`.
     """
 
     competition: str
@@ -92,15 +95,15 @@ def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
             _check_header(item, header, number, head)
             header = item
         else:
-            _check_link(item, number + 1, head)
+            number = _check_link(item, number, head)
             assert header is not None  # noqa: S101  (the first line is a header)
             if item["parameters_hash"] != header.parameters_hash:
                 raise Differs(
-                    number + 1,
+                    number,
                     "parameters_hash",
                     "The entry was made under other parameters than its header says.",
                 )
-            number, head = number + 1, item["hash"]
+            head = item["hash"]
         yield item
     if header is None:
         raise Differs(None, "header", "The ledger has no header.")
@@ -144,13 +147,16 @@ ENTRY_FIELDS: Final = frozenset(
 )
 
 
-def _check_link(entry: dict[str, Any], number: int, head: str) -> None:
-    if entry.keys() != ENTRY_FIELDS:
-        wrong = sorted(entry.keys() ^ ENTRY_FIELDS)
-        raise Differs(number, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
+def _check_link(entry: dict[str, Any], before: int, head: str) -> int:
+    """Checks an entry against the number and hash of the one before it; its own number."""
+    known = notes.FIELDS[entry["kind"]] if notes.is_note(entry) else ENTRY_FIELDS
+    if entry.keys() != known:
+        wrong = sorted(entry.keys() ^ known)
+        raise Differs(before + 1, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
+    number, previous = notes.place(before, head, entry)
     if entry["number"] != number or type(entry["number"]) is not int:
         raise Differs(number, "number", f"Here stands the entry {shown(entry['number'])}.")
-    if entry["previous_hash"] != head:
+    if entry["previous_hash"] != previous:
         raise Differs(number, "previous_hash", "It does not name the hash of the entry before it.")
     body = {name: value for name, value in entry.items() if name != "hash"}
     try:
@@ -159,6 +165,7 @@ def _check_link(entry: dict[str, Any], number: int, head: str) -> None:
         raise Differs(number, "hash", "It holds a number that is not finite.") from None
     if digest != entry["hash"]:
         raise Differs(number, "hash", "The entry's own hash is another: it was changed.")
+    return number
 
 
 def _check_header(header: Header, before: Header | None, number: int, head: str) -> None:

@@ -18,12 +18,13 @@ from scoring.chain import ANSWER_FIELDS, answer_fields
 from scoring.errors import HoldfastError, ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
-from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
+from scoring.mechanisms.base import Mechanism, State, TeamState
 from scoring.mechanisms.thresholdout import takes_claims
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
 from scoring.noise import THRESHOLD, KeyedNoise, Noise
 from scoring.predictions import Solution
+from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
 from scoring.verification.openings import Opened, Recall
@@ -106,20 +107,30 @@ class Replay:
         *,
         opening: Witness | None = None,
         recall: Recall | None = None,
-        head: HoldoutState | None = None,
+        before: "Replay | None" = None,
     ) -> None:
+        """`before` is the segment of the version that this one corrects."""
         self.rules = Rules.of(header)
         self.opening = opening
         self.recall = recall
         self.measured = 0
-        self.head = head or self.rules.mechanism.initial_holdout(self.rules.parameters)
+        self.head = self.rules.mechanism.initial_holdout(self.rules.parameters)
         self.teams: dict[int, TeamState] = {}
+        self._corrects = before is not None
+        if before is not None:
+            self.head, self.teams = before.head, before.teams
         self._answered: dict[bytes, tuple[Any, ...]] = {}
         self._entered: set[tuple[int, int]] = set()
         self._resolutions = self.rules.resolutions
 
     def take(self, entry: Entry) -> None:
         """Computes the entry again. Raises Differs at the first field that is another."""
+        if self._corrects != (entry["kind"] == notes.CORRECTION):
+            raise _differs(entry, "kind", "Each later version begins with a correction, once.")
+        self._corrects = False
+        if notes.is_note(entry):
+            self._take_note(entry)
+            return
         _check_types(entry)
         submission = (entry["team"], entry["submission"])
         if submission in self._entered:
@@ -131,6 +142,13 @@ class Replay:
             raise
         except HoldfastError as error:
             raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
+
+    def _take_note(self, entry: Entry) -> None:
+        alphabet = self.rules.parameters.alphabet
+        self.head, self.teams = notes.after(entry, self.head, self.teams, alphabet)
+        for name in ("asked", *HEAD_FIELDS):
+            _same(entry, name, getattr(self.head, name))
+        self.head = replace(self.head, log_alphabets=float(entry["log_alphabets"]))
 
     def _compare(self, entry: Entry) -> None:
         state = self._state_of(entry["team"])

@@ -6,6 +6,7 @@ from typing import IO
 
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header, check_chain
+from scoring.verification.notes import is_note
 from scoring.verification.openings import OpenedHoldout, Recall
 from scoring.verification.replay import Replay, Witness
 
@@ -70,7 +71,7 @@ class _Run:
             header,
             opening=opening,
             recall=self._recall,
-            head=before.head if before else None,
+            before=before,
         )
         if opening and self._recall and self._replay.rules.metric is None:
             self._note(
@@ -85,7 +86,8 @@ class _Run:
         self.report = replace(
             self.report,
             entries=self.report.entries + 1,
-            recomputed=self.report.recomputed + (self._replay.opening is not None),
+            recomputed=self.report.recomputed
+            + (self._replay.opening is not None and not is_note(entry)),
             measured=self.report.measured + self._replay.measured - measured,
             head_hash=str(entry["hash"]),
         )

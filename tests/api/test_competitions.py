@@ -237,6 +237,7 @@ def test_the_ledger_s_chain_can_be_checked(world: World, anonymous: APIClient) -
     assert [each["number"] for each in entries] == [2, 1]
     assert entries[0]["previous_hash"] == entries[1]["hash"]
     for entry in entries:
+        assert entry.pop("version") == 1
         told = entry.pop("hash")
         text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == told

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from leaderboard import setup, tasks
+from leaderboard import queries, setup, tasks
 from leaderboard.corrections import correct_solution, to_score_again, waiting_again
 from leaderboard.errors import Refused
 from leaderboard.models import (
@@ -34,6 +34,7 @@ from leaderboard.pipeline.release import LostRace, halt, release
 from leaderboard.tasks import score_submission
 from scoring.chain import document_hash
 from scoring.errors import SolutionError
+from scoring.verification import verify
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -186,19 +187,18 @@ def test_shares_stay_spent_and_levels_begin_anew(world: World) -> None:
     checked = make_checked("checked", world.organizer)
     team = world.join(world.alice, competition=checked)
     world.score(team, _checked_file(20))
-    after = correct_solution(
-        checked,
-        mended([99], CHECKED_PUBLIC_ROWS, CHECKED_ROWS),
-        by=None,
-        reason="One label.",
-        rescore="none",
-    )
+    after = correct_checked(checked, rescore="none")
     carried = TeamState.objects.get(holdout=after)
     assert (carried.best, carried.last, carried.share_left) == (None, None, 1)
     world.score(team, _checked_file(21))
     last = world.score(team, _checked_file(22))
     assert said(last).kind == Kind.EXHAUSTED
     assert head(after).budget_left == 1
+
+
+def correct_checked(checked: Competition, **choices: str) -> Holdout:
+    file = mended([99], CHECKED_PUBLIC_ROWS, CHECKED_ROWS)
+    return correct_solution(checked, file, by=None, reason="One label.", **choices)
 
 
 def _checked_file(first_wrong: int) -> bytes:
@@ -432,15 +432,83 @@ def test_a_team_without_a_share_keeps_its_earlier_score(world: World) -> None:
     checked = make_checked("checked", world.organizer, team_share="1")
     team = world.join(world.alice, competition=checked)
     world.score(team, _checked_file(20))
-    correct_solution(
-        checked,
-        mended([99], CHECKED_PUBLIC_ROWS, CHECKED_ROWS),
-        by=None,
-        reason="One label.",
-        rescore="best",
-    )
+    correct_checked(checked, rescore="best")
     before = Standing.objects.get()
     play(world)
     after = Standing.objects.get()
     assert after.last.kind == Kind.EXHAUSTED
     assert (after.best, after.loss) == (before.best, before.loss)
+
+
+# --- The published ledger -------------------------------------------------------------------------
+
+
+def lines(competition: Competition) -> list[bytes]:
+    return b"".join(queries.ledger_lines(competition)).splitlines(keepends=True)
+
+
+def test_a_ledger_with_corrections_is_verified_from_its_file(world: World, alice: Team) -> None:
+    correct(world, rescore="all")
+    correct(world, mended([38]), rescore="all")
+    play(world)
+    report = verify(lines(world.digits))
+    assert report.difference is None
+    assert (report.versions, report.entries) == ((1, 2, 3), 2 + 1 + 1 + 2)
+
+
+def test_shares_are_verified_over_a_correction(world: World) -> None:
+    checked = make_checked("checked", world.organizer)
+    team = world.join(world.alice, competition=checked)
+    world.score(team, _checked_file(20))
+    correct_checked(checked, rescore="all")
+    play(world)
+    for first_wrong in (21, 22):
+        world.score(team, _checked_file(first_wrong))
+    assert verify(lines(checked)).difference is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("asked", 2), ("answered", 1), ("firings", 9), ("reason", "Another."), ("version", 7)],
+)
+def test_a_changed_correction_is_found(world: World, alice: Team, name: str, value: object) -> None:
+    correct(world)
+    note = LedgerNote.objects.get()
+    note.document[name] = value
+    note.hash = document_hash(note.document) if name not in ("reason", "version") else note.hash
+    note.save()
+    HoldoutState.objects.filter(holdout__version=2).update(head_hash=note.hash)
+    difference = verify(lines(world.digits)).difference
+    assert difference is not None
+    assert difference.number == 3
+
+
+def test_a_version_without_its_correction_is_found(world: World, alice: Team) -> None:
+    after = correct(world)
+    entry = said(world.score(alice, predictions(wrong=[30])))
+    LedgerNote.objects.all().delete()
+    Release.objects.filter(pk=entry.pk).update(
+        number=3, previous_hash=Release.objects.get(number=2).hash
+    )
+    entry.refresh_from_db()
+    changed = stage.entry_hash(entry)
+    Release.objects.filter(pk=entry.pk).update(hash=changed)
+    HoldoutState.objects.filter(holdout=after).update(releases=3, head_hash=changed)
+    difference = verify(lines(world.digits)).difference
+    assert difference is not None
+    assert (difference.number, difference.field) == (3, "kind")
+
+
+def test_the_ledger_s_pages_show_all_versions_newest_first(world: World, alice: Team) -> None:
+    correct(world, rescore="all")
+    play(world)
+    numbers = [
+        (entry["number"], entry["version"])
+        for page in (1, 2, 3)
+        for entry in queries.ledger(world.digits, page=page, page_rows=1 + page % 2).entries
+    ]
+    whole = queries.ledger(world.digits)
+    assert [entry["number"] for entry in whole.entries] == [5, 4, 2, 1]
+    assert whole.total == 4
+    assert numbers[:2] == [(5, 2), (4, 2)]
+    assert [note["kind"] for note in whole.notes] == ["correction"]
