@@ -15,8 +15,11 @@ from celery.signals import (
 
 from leaderboard import logs
 
+from leaderboard import broker
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
+broker.install()
 app = Celery("holdfast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["leaderboard"])

@@ -63,6 +63,26 @@ class Refused(Exception):
         )
 
     @classmethod
+    def storage_full(cls) -> Refused:
+        return cls(
+            "storage_full",
+            "The server has no space left",
+            "There is no space left on the server for this, so nothing was changed or counted. "
+            "Please tell whoever runs this site, and try again later.",
+            507,
+        )
+
+    @classmethod
+    def unavailable(cls) -> Refused:
+        return cls(
+            "unavailable",
+            "The site can't work at the moment",
+            "The site can't reach its database or its files. Nothing that was accepted is lost. "
+            "Try again in a minute; if you were uploading, look first whether the file is listed.",
+            503,
+        )
+
+    @classmethod
     def not_open_yet(cls, opens_at: datetime | None) -> Refused:
         when = f" It opens {_moment(opens_at)}." if opens_at else ""
         return cls(

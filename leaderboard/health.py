@@ -6,7 +6,7 @@ from typing import Literal
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import Redis
 from redis.exceptions import RedisError
@@ -42,7 +42,7 @@ def database() -> State:
     """Whether the database answers and has all migrations."""
     try:
         executor = MigrationExecutor(connection)
-    except DatabaseError:
+    except Error:
         return "away"
     return "old" if executor.migration_plan(executor.loader.graph.leaf_nodes()) else "ok"
 

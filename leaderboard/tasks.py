@@ -1,20 +1,24 @@
 """What Celery runs. Only this module knows the order of the stages.
 
 Messages carry an id and nothing comes back. A worker may die at any point: the row says how far the
-submission was, the sweeper puts it back, and releasing twice is impossible.
+submission was, the sweeper puts it back, and releasing twice is impossible. While the database or
+the disk is away, submissions wait: that is no attempt of theirs.
 """
 
-import logging
-from datetime import datetime, timedelta
+from __future__ import annotations
 
-from celery import shared_task
+import logging
+from datetime import timedelta
+from typing import Any
+
+from celery import Task, shared_task
 from celery.signals import worker_ready
 from django.conf import settings
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from leaderboard import health, logs
+from leaderboard import health, logs, outages
 from leaderboard.guard import GuardAway, Rewound
 from leaderboard.models import Competition, Halt, Status, Submission
 from leaderboard.pipeline import finalize
@@ -26,27 +30,35 @@ from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
 
+DATABASE_AWAY = (OperationalError, InterfaceError)
 
-@shared_task
+
+@shared_task(bind=True)
 @logs.discreet
-def score_submission(*, submission_id: int) -> None:
+def score_submission(self: Task[Any, None], *, submission_id: int) -> None:
     """Takes one submission through parse, measure and release."""
-    submission = _claim(submission_id)
-    if submission is None:
-        return
+    delivery = self.request.delivery_info or {}
+    try:
+        submission = _claim(submission_id, again=bool(delivery.get("redelivered")))
+        if submission is not None:
+            _work(submission)
+    except DATABASE_AWAY as error:
+        # Nothing could be written down: the row says how far it was, and the sweeper finds it.
+        logger.warning("Submission %s waits for the sweeper: %s.", submission_id, _type(error))
+
+
+def _work(submission: Submission) -> None:
     try:
         _score(submission)
     except PredictionError as error:
         _reject(submission, error)
-    except (OperationalError, LostRace):
-        logger.warning("Submission %s goes back to the queue.", submission_id)
-        _put_back(submission)
     except (Rewound, RowsMoved, GuardAway) as why:
         _let_wait(submission, why)
     except Exception as error:
-        _fail(submission, error)
-    else:
-        logger.info("Submission %s is released.", submission_id)
+        if outages.is_outage(error) or isinstance(error, LostRace):
+            _put_back(submission, error)
+        else:
+            _fail(submission, error)
     if submission.release_id is not None:
         enqueue_next(submission)
 
@@ -55,7 +67,8 @@ def _score(submission: Submission) -> None:
     predictions = parse(submission)
     Submission.objects.filter(pk=submission.pk).update(read_at=timezone.now())
     holdout, measured = measure(submission, predictions)
-    release(submission.pk, holdout, predictions.digest, measured)
+    if release(submission.pk, holdout, predictions.digest, measured):
+        logger.info("Submission %s is released.", submission.pk)
 
 
 @shared_task
@@ -67,9 +80,10 @@ def score_final(*, submission_id: int) -> None:
         return
     try:
         finalize.measure_final(submission, parse(submission))
-    except OperationalError:
-        logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
     except Exception as error:
+        if outages.is_outage(error):
+            logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
+            return
         failure = logs.place(error)
         logger.error("The final score of submission %s failed: %s", submission_id, failure)
         finalize.note_failure(submission, failure)
@@ -82,6 +96,15 @@ def score_final(*, submission_id: int) -> None:
 def sweep() -> None:
     """Re-queues what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
+    try:
+        _take_back_abandoned()
+        _send_waiting()
+        _sweep_finals()
+    except DATABASE_AWAY as error:
+        logger.warning("The sweeper waits for the database: %s.", _type(error))
+
+
+def _take_back_abandoned() -> None:
     now = timezone.now()
     abandoned = Submission.objects.filter(
         status=Status.SCORING, claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)
@@ -92,21 +115,23 @@ def sweep() -> None:
         failure=f"No worker finished it in {settings.MAX_ATTEMPTS} attempts.",
     )
     abandoned.update(status=Status.QUEUED, enqueued_at=None)
+
+
+def _send_waiting() -> None:
+    too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
     waiting = startable().filter(
-        Q(enqueued_at__isnull=True)
-        | Q(enqueued_at__lt=now - timedelta(seconds=settings.REQUEUE_SECONDS)),
+        Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago)
     )
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
-            break
-    _sweep_finals(now)
+            return
 
 
-def _sweep_finals(now: datetime) -> None:
+def _sweep_finals() -> None:
     """Asks for the final scores that are missing, whatever happened to earlier messages."""
+    too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
     waiting = Competition.objects.filter(
-        Q(finals_enqueued_at__isnull=True)
-        | Q(finals_enqueued_at__lt=now - timedelta(seconds=settings.REQUEUE_SECONDS)),
+        Q(finals_enqueued_at__isnull=True) | Q(finals_enqueued_at__lt=too_long_ago),
         finals_started_at__isnull=False,
         finals_scored_at__isnull=True,
     )
@@ -127,22 +152,33 @@ def look_for_rewinds_at_start() -> None:
     look_for_rewinds()
 
 
-def _claim(submission_id: int) -> Submission | None:
-    """One worker gets it: the others find that it is not queued any more."""
-    claimed = (
-        startable()
-        .filter(pk=submission_id)
-        .update(status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1)
-    )
+def _claim(submission_id: int, *, again: bool) -> Submission | None:
+    """One worker gets it: the others find that it is not queued any more.
+
+    `again`: the broker delivers the message again because who had it died. Then nobody waits for
+    the end of the lease, unless this submission has killed its workers all along.
+    """
+    claimed = _take(startable(), submission_id)
+    if not claimed and again:
+        held = Submission.objects.filter(
+            status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS
+        )
+        claimed = _take(held, submission_id)
     if claimed != 1:
         return None
     return Submission.objects.select_related("team__competition").get(pk=submission_id)
 
 
+def _take(rows: QuerySet[Submission], submission_id: int) -> int:
+    return rows.filter(pk=submission_id).update(
+        status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1
+    )
+
+
 def _held(submission: Submission) -> QuerySet[Submission]:
     """The row, as long as it is this worker's: past its lease another may have taken it over."""
     return Submission.objects.filter(
-        pk=submission.pk, status=Status.SCORING, attempts=submission.attempts
+        pk=submission.pk, status=Status.SCORING, claimed_at=submission.claimed_at
     )
 
 
@@ -156,11 +192,10 @@ def _reject(submission: Submission, error: PredictionError) -> None:
     )
 
 
-def _put_back(submission: Submission) -> None:
-    """Another attempt, unless there were too many: then the sweeper ends it."""
-    mine = _held(submission).filter(attempts__lt=settings.MAX_ATTEMPTS)
-    if mine.update(status=Status.QUEUED, enqueued_at=None):
-        enqueue(submission.pk)
+def _put_back(submission: Submission, error: Exception) -> None:
+    """The sweeper sends it again soon. That was no attempt: an outage ends no submission."""
+    logger.warning("Submission %s goes back to the queue: %s.", submission.pk, _type(error))
+    _held(submission).update(status=Status.QUEUED, enqueued_at=None, attempts=F("attempts") - 1)
 
 
 def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> None:
@@ -180,3 +215,7 @@ def _fail(submission: Submission, error: Exception) -> None:
     failure = logs.place(error)
     logger.error("Submission %s failed: %s", submission.pk, failure)
     _held(submission).update(status=Status.FAILED, failure=failure, finished_at=timezone.now())
+
+
+def _type(error: Exception) -> str:
+    return type(error).__name__

@@ -3,6 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
+handler500 = "leaderboard.outages.server_error"
+
 urlpatterns = [
     path("", include("leaderboard.web.urls")),
     path("account/", include("allauth.account.urls")),

@@ -13,6 +13,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
+from leaderboard import outages
 from leaderboard.errors import Refused
 
 logger = logging.getLogger(__name__)
@@ -101,14 +102,23 @@ CATALOGUE: dict[str, Known] = {
         "The competition is paused",
         "Its ledger is being restored; nothing was counted, and files are taken again afterwards.",
     ),
+    "unavailable": Known(
+        503,
+        "The site can't work at the moment",
+        "Database or files are away; come back after the seconds of the Retry-After header.",
+    ),
+    "storage_full": Known(
+        507, "The server has no space left", "Nothing was changed or counted; try again later."
+    ),
 }
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """DRF's hook: any exception as a problem document. Unexpected ones are logged, not shown."""
     set_rollback()
-    if isinstance(error, Refused):
-        return _respond(error.problem())
+    refused = error if isinstance(error, Refused) else outages.refusal(error)
+    if refused is not None:
+        return _respond(refused.problem(), outages.headers(refused))
     if isinstance(error, exceptions.ValidationError):
         return _respond(_invalid(error))
     if isinstance(error, exceptions.Throttled):

@@ -11,7 +11,7 @@ from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE, problem
 
 Json = dict[str, Any]
 CLI = "x-holdfast-cli"
-ANYWHERE = ("throttled", "internal_error")
+ANYWHERE = ("throttled", "internal_error", "unavailable")
 PROBLEM = inline_serializer(
     name="ProblemDocument",
     fields={

@@ -70,6 +70,7 @@ class SubmissionsView(View):
             "total_limit_reached",
             "too_many_rejected",
             "paused",
+            "storage_full",
         ),
     )
     def post(self, request: Request, slug: str) -> Response:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 from datetime import datetime, timedelta
 from pathlib import PurePath
 
 from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from leaderboard import claims, logs
+from leaderboard import claims, logs, outages
 from leaderboard.errors import Refused
 from leaderboard.models import (
     COUNTED,
@@ -46,14 +47,38 @@ def submit(
     """Accepts a prediction file for scoring.
 
     Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
-    a limit is reached, the file is empty or too large, or a claimed score is missing.
+    a limit is reached, the file is empty or too large, a claimed score is missing, or there is no
+    space left.
     """
     competition = team.competition
     _check_size(upload, competition)
     claims.check(competition, claimed)
     _check_may_submit(team, user, timezone.now())
     sha256 = _digest(upload)
-    stored = _store(upload, sha256)
+    known = _stored_before(team, sha256, upload.size)
+    stored = known or _store(upload, sha256)
+    try:
+        return _accept(team, user, upload, stored, sha256, message, claimed)
+    except (Refused, OperationalError) as error:
+        full = outages.is_full(error)
+        # Any other error of the database may have come after the commit: the row needs its file.
+        if not known and (full or isinstance(error, Refused)):
+            _discard(stored)
+        if full:
+            raise Refused.storage_full() from error
+        raise
+
+
+def _accept(
+    team: Team,
+    user: User,
+    upload: File[bytes],
+    stored: str,
+    sha256: str,
+    message: str,
+    claimed: float | None,
+) -> Submission:
+    """Inserts the row, and has its id sent once that is committed."""
     with transaction.atomic(durable=True):
         # Read again, because deadline and limits may have changed while the file was stored.
         # The competition in a query of its own: behind a lock that was waited for, a join would
@@ -136,12 +161,34 @@ def _digest(upload: File[bytes]) -> str:
     return digest.hexdigest()
 
 
+def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:
+    """The stored file of an earlier submission of the same bytes, if it is whole. What a crash cut
+    short while it was being stored has no row."""
+    names = team.submissions.filter(sha256=sha256).order_by("file").values_list("file", flat=True)
+    return next((name for name in names.distinct() if _is_whole(name, size)), None)
+
+
+def _is_whole(name: str, size: int | None) -> bool:
+    return default_storage.exists(name) and default_storage.size(name) == size
+
+
 def _store(upload: File[bytes], sha256: str) -> str:
-    """Content-addressed. A file cut short by a crash has another size and is not reused."""
-    name = f"submissions/{sha256[:2]}/{sha256}"
-    if default_storage.exists(name) and default_storage.size(name) == upload.size:
-        return name
-    return default_storage.save(name, upload)
+    """Stores the file under its hash and a name of its own, so that nobody else writes there."""
+    name = f"submissions/{sha256[:2]}/{sha256}-{secrets.token_hex(8)}"
+    try:
+        return default_storage.save(name, upload)
+    except OSError as error:
+        logger.exception("A file could not be stored.")
+        _discard(name)
+        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
+
+
+def _discard(name: str) -> None:
+    """Deletes a file that no row refers to. Where that fails, it stays and does no harm."""
+    try:
+        default_storage.delete(name)
+    except OSError:
+        logger.warning("A file that nobody needs could not be deleted.")
 
 
 def _next_number(team: Team) -> int:

@@ -1,6 +1,7 @@
 """Every error is a problem document (RFC 9457): each known code is provoked here once."""
 
 import ast
+import errno
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
+from django.core.files.storage import default_storage
+from django.db import OperationalError
 from django.test import override_settings
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -16,7 +19,7 @@ from rest_framework.test import APIClient
 from leaderboard import queries
 from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.throttles import LoginThrottle
-from leaderboard.models import Halt, Invitation, User
+from leaderboard.models import Halt, Invitation, Submission, User
 from leaderboard.pipeline import intake, membership
 from leaderboard.pipeline.release import halt
 from tests.api.conftest import API, DIGITS, As, send
@@ -130,6 +133,23 @@ def _internal_error(stage: Stage) -> Any:
     return stage.anonymous.get(f"{DIGITS}leaderboard/")
 
 
+def _raises(error: Exception) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def _storage_full(stage: Stage) -> Any:
+    stage.patch.setattr(default_storage, "save", _raises(OSError(errno.ENOSPC, "full")))
+    return send(stage.alice)
+
+
+def _unavailable(stage: Stage) -> Any:
+    stage.patch.setattr(queries, "board", _raises(OperationalError("no route to 10.0.0.7")))
+    return stage.anonymous.get(f"{DIGITS}leaderboard/")
+
+
 def _train_csv(stage: Stage, **headers: Any) -> Any:
     return stage.alice.get(f"{DIGITS}files/train.csv/", **headers)
 
@@ -199,6 +219,8 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "throttled": _throttled,
     "internal_error": _internal_error,
     "paused": _paused,
+    "unavailable": _unavailable,
+    "storage_full": _storage_full,
 }
 
 
@@ -259,6 +281,17 @@ def test_a_401_says_how_to_sign_in(stage: Stage) -> None:
 def test_a_throttled_request_says_when_to_come_back(stage: Stage) -> None:
     response = _throttled(stage)
     assert 1 <= int(response.headers["Retry-After"]) <= 60
+
+
+def test_an_outage_says_when_to_come_back_and_nothing_of_the_server(stage: Stage) -> None:
+    response = _unavailable(stage)
+    assert int(response.headers["Retry-After"]) > 0
+    assert "10.0.0.7" not in response.content.decode()
+
+
+def test_a_full_disk_counts_and_keeps_nothing(stage: Stage) -> None:
+    _storage_full(stage)
+    assert not Submission.objects.exists()
 
 
 def test_a_wrong_method_says_which_are_right(stage: Stage) -> None:

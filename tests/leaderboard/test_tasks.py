@@ -1,12 +1,13 @@
 """Tasks: every submission ends, whatever happens to queue and workers."""
 
+import errno
 import gzip
 import logging
 from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from leaderboard import queries, queue, tasks
@@ -121,7 +122,72 @@ def test_a_busy_database_puts_the_submission_back(
     tasks.score_submission(submission_id=submission.pk)
     submission.refresh_from_db()
     assert submission.status == Status.QUEUED
+    tasks.sweep()
     assert sent == [submission.pk]
+
+
+@pytest.mark.parametrize(
+    "outage", [OperationalError("gone"), InterfaceError("closed"), OSError(errno.ENOSPC, "full")]
+)
+def test_an_outage_is_no_attempt(
+    world: World, sent: list[int], monkeypatch: pytest.MonkeyPatch, outage: Exception
+) -> None:
+    submission = world.submit(world.join(world.alice))
+
+    def fail(submission: Submission) -> None:
+        raise outage
+
+    monkeypatch.setattr(tasks, "_score", fail)
+    for _ in range(settings.MAX_ATTEMPTS + 1):
+        tasks.score_submission(submission_id=submission.pk)
+    monkeypatch.undo()
+    tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert (submission.status, submission.attempts) == (Status.RELEASED, 1)
+
+
+def test_a_worker_without_database_leaves_its_submission_to_the_sweeper(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("no route to host")
+
+    monkeypatch.setattr(tasks, "_claim", away)
+    tasks.score_submission(submission_id=1)
+    assert "waits for the sweeper: OperationalError" in caplog.text
+
+
+def deliver_again(submission: Submission) -> None:
+    """Delivers the message as the broker does after the death of a worker."""
+    task = tasks.score_submission
+    task.push_request(delivery_info={"redelivered": True})  # type: ignore[call-arg]
+    try:
+        task.run(submission_id=submission.pk)
+    finally:
+        task.pop_request()
+    submission.refresh_from_db()
+
+
+def test_what_a_dead_child_held_is_taken_up_at_once(world: World) -> None:
+    submission = world.submit(world.join(world.alice))
+    _age(status=Status.SCORING, claimed_at=timezone.now(), attempts=1)
+    deliver_again(submission)
+    assert submission.status == Status.RELEASED
+
+
+def test_what_kills_every_child_is_left_to_its_lease(world: World) -> None:
+    submission = world.submit(world.join(world.alice))
+    _age(status=Status.SCORING, claimed_at=timezone.now(), attempts=settings.MAX_ATTEMPTS)
+    deliver_again(submission)
+    assert submission.status == Status.SCORING
+
+
+def test_a_second_delivery_leaves_work_in_progress_alone(world: World) -> None:
+    submission = world.submit(world.join(world.alice))
+    _age(status=Status.SCORING, claimed_at=timezone.now(), attempts=1)
+    tasks.score_submission(submission_id=submission.pk)
+    submission.refresh_from_db()
+    assert (submission.status, submission.attempts) == (Status.SCORING, 1)
 
 
 def test_a_failure_names_place_and_type_but_no_value(
@@ -144,7 +210,7 @@ def test_a_worker_past_its_lease_does_not_end_its_successor_s_attempt(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def overtaken(submission: Submission) -> None:
-        _age(attempts=submission.attempts + 1)
+        _age(claimed_at=timezone.now())
         raise ValueError
 
     submission = world.submit(world.join(world.alice))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from leaderboard.embedded import processes, redis
+from tests.servers.doom import Orders
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 60
@@ -26,6 +27,7 @@ class Deployment:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._stage: subprocess.Popen[str] | None = None
         self._redis = redis.configure(directory / "redis")
+        self.orders = Orders(directory)
         self.environment = {
             **without_our_own(os.environ),
             "VAR_DIR": str(directory),
@@ -59,8 +61,16 @@ class Deployment:
 
     def start_worker(self, name: str = "worker") -> None:
         """A worker: the only process that is told where the vault's private key is."""
-        vault = {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
-        self.start(name, (*processes.worker(), "--hostname", f"{name}@%h"), vault)
+        self.start(name, (*processes.worker(), "--hostname", f"{name}@%h"), self._vault)
+
+    def start_doomed(self, name: str = "doomed") -> None:
+        """A worker that obeys orders at its boundaries, and is started again when it dies."""
+        arguments = (*processes.WORKER[3:], "--hostname", f"{name}@%h")
+        self.start(name, (sys.executable, "-m", "tests.servers.doomed", *arguments), self._vault)
+
+    @property
+    def _vault(self) -> dict[str, str]:
+        return {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
 
     def start_beat(self) -> None:
         self.start("beat", processes.beat())
@@ -80,6 +90,10 @@ class Deployment:
                 start_new_session=True,
             )
 
+    def send(self, name: str, number: int) -> None:
+        """Sends a signal to a process and its children."""
+        os.killpg(self._running[name].pid, number)
+
     def stop(self, name: str, number: int = signal.SIGTERM) -> None:
         """Sends a signal to a process and its children, and waits for the process to end."""
         process = self._running.pop(name)
@@ -97,7 +111,9 @@ class Deployment:
         _pipe(stage.stdin).write(json.dumps({"do": do, **request}) + "\n")
         _pipe(stage.stdin).flush()
         answer = _pipe(stage.stdout).readline()
-        assert answer, self.logs("stage")
+        if not answer:
+            self._stage = None
+            raise AssertionError(self.logs("stage"))
         return json.loads(answer)
 
     def wait_for(self, submission: int, status: str) -> dict[str, Any]:
@@ -107,6 +123,16 @@ class Deployment:
             lambda seen: bool(seen["status"] == status),
         )
         return seen
+
+    def wait_until_obeyed(self) -> None:
+        """Waits until a process has done what was ordered."""
+        self.eventually(self.orders.is_obeyed, bool)
+
+    def violations(self) -> list[str]:
+        """Waits until no work is left, and says which invariants don't hold."""
+        self.eventually(lambda: self.ask("unfinished"), lambda left: left == 0)
+        found: list[str] = self.ask("violations")
+        return found
 
     def eventually(self, look: Callable[[], Any], is_it: Callable[[Any], bool]) -> Any:
         """Looks until it is so, and returns what was seen then. Fails with the logs otherwise."""

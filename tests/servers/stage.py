@@ -1,4 +1,4 @@
-"""A process with the server's real settings that plays a participant, and says what it sees.
+"""A process with the server's real settings that plays participants, and says what it sees.
 
 Reads one JSON request a line, `{"do": NAME, ...}`, and answers each with one JSON line.
 """
@@ -7,8 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import django
 
@@ -16,13 +18,30 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 django.setup()
 
 # Django has to be set up before models can be imported.
+import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.db import connections  # noqa: E402
 from knox.models import AuthToken  # noqa: E402
 
-from leaderboard.models import Release, Standing, Submission, Team  # noqa: E402
+from leaderboard import tasks  # noqa: E402
+from leaderboard.errors import Refused  # noqa: E402
+from leaderboard.models import (  # noqa: E402
+    FINAL,
+    Competition,
+    Release,
+    Standing,
+    Submission,
+    Team,
+    User,
+)
 from leaderboard.pipeline import intake, membership  # noqa: E402
+from leaderboard.pipeline.release import release as release_stage  # noqa: E402
 from leaderboard.queue import enqueue  # noqa: E402
 from tests import cast  # noqa: E402
+from tests.servers import doom, invariants  # noqa: E402
+from tests.servers.crowd import alone, crowd  # noqa: E402
+
+PRIVATE_KEY = Path(settings.VAR_DIR) / "vault" / "private.key"
 
 
 def set_up() -> str:
@@ -34,11 +53,73 @@ def set_up() -> str:
     return str(token)
 
 
-def submit(content: str) -> int:
-    """Uploads a file for alice. Returns the submission's key."""
-    team = Team.objects.get(name="Alice")
+def set_up_checked(slug: str, team: str, daily_limit: int = 100_000, **parameters: str) -> None:
+    """Makes a competition with Thresholdout, and a team of alice's in it."""
+    competition = cast.make_checked(slug, User.objects.get(username="organizer"), **parameters)
+    competition.daily_limit = daily_limit
+    competition.save()
+    alice = User.objects.get(username="alice")
+    membership.join(competition=competition, user=alice, accept_rules=True, team_name=team)
+
+
+def submit(content: str, team: str = "Alice", *, silent: bool = False) -> int:
+    """Uploads a file for a team. Returns the submission's key. `silent`: without a message."""
+    with ExitStack() as entered:
+        if silent:
+            entered.enter_context(patch.object(intake, "enqueue_quietly"))
+        return _submit(content, team)
+
+
+def _submit(content: str, team: str) -> int:
+    row = Team.objects.get(name=team)
     file = cast.upload(content.encode())
-    return intake.submit(team=team, user=team.captain, upload=file).pk
+    return intake.submit(team=row, user=row.captain, upload=file).pk
+
+
+def die_submitting(boundary: str, content: str, team: str) -> bool:
+    """Uploads a file in a process that is killed at a boundary of intake. Whether it was."""
+    orders = doom.Orders(Path(settings.VAR_DIR))
+    orders.give(boundary, "die")
+
+    def upload() -> None:
+        with ExitStack() as entered:
+            for each in doom.arm_intake():
+                entered.enter_context(each)
+            _submit(content, team)
+
+    alone(upload)
+    return not orders.withdraw()
+
+
+def race_for_quota(contents: list[str], team: str) -> list[str]:
+    """Uploads all files at once, each from a process of its own. What became of each."""
+
+    def upload(number: int) -> str:
+        try:
+            _submit(contents[number], team)
+        except Refused as refused:
+            return refused.code
+        return "accepted"
+
+    return crowd(len(contents), upload)
+
+
+def race_for_share(submissions: list[int]) -> list[str]:
+    """Scores all at once, each in a process of its own, all of which measure before any releases.
+    What became of each."""
+    settings.VAULT_PRIVATE_KEY_FILE = str(PRIVATE_KEY)
+    release = release_stage
+
+    def score(number: int, wait_for_all: Callable[[], object]) -> str:
+        def late(*args: Any) -> bool:
+            wait_for_all()
+            return release(*args)
+
+        with patch.object(tasks, "release", late):
+            tasks.score_submission(submission_id=submissions[number])
+        return ""
+
+    return crowd(len(submissions), score)
 
 
 def seen(submission: int) -> dict[str, Any]:
@@ -55,17 +136,63 @@ def seen(submission: int) -> dict[str, Any]:
     }
 
 
+def sent(team: str) -> int:
+    """How many submissions a team has."""
+    return Submission.objects.filter(team__name=team).count()
+
+
+def kinds(team: str) -> list[str]:
+    """What the mechanism said to a team, in order."""
+    return list(Release.objects.filter(team__name=team).values_list("kind", flat=True))
+
+
+def unfinished() -> int:
+    """How many submissions haven't ended."""
+    return Submission.objects.exclude(status__in=FINAL).count()
+
+
+def violations(*, settled: bool = True) -> list[str]:
+    """What is wrong with the database; see `tests/servers/invariants.py`."""
+    return invariants.violations(settled=settled)
+
+
 def deliver(submission: int, times: int) -> None:
     """Puts the submission's message on the queue, as often as asked."""
     for _ in range(times):
         enqueue(submission)
 
 
+def flush_redis() -> None:
+    """Empties Redis."""
+    redis.Redis.from_url(settings.REDIS_URL).flushall()
+
+
+def push(queue: str, message: str) -> None:
+    """Puts any bytes on a queue."""
+    redis.Redis.from_url(settings.REDIS_URL).lpush(queue, message)
+
+
+def limit(competition: str, daily_limit: int) -> None:
+    """Changes a competition's daily quota."""
+    Competition.objects.filter(slug=competition).update(daily_limit=daily_limit)
+
+
 ACTIONS: dict[str, Callable[..., Any]] = {
     "set_up": set_up,
+    "set_up_checked": set_up_checked,
     "submit": submit,
+    "die_submitting": die_submitting,
+    "race_for_quota": race_for_quota,
+    "race_for_share": race_for_share,
     "seen": seen,
+    "sent": sent,
+    "kinds": kinds,
+    "unfinished": unfinished,
+    "violations": violations,
     "deliver": deliver,
+    "flush_redis": flush_redis,
+    "push": push,
+    "limit": limit,
 }
 
 
@@ -74,6 +201,7 @@ def main() -> None:
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         answer = ACTIONS[request.pop("do")](**request)
+        connections.close_all()  # the database may be another one, or away, by the next request
         print(json.dumps(answer), flush=True)  # noqa: T201  (the answer)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cast import predictions
-from tests.servers.conftest import Deploy, make_database
+from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
+from tests.servers.postgres import make_database
 
 DATABASES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"servers on {name}"))

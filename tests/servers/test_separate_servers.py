@@ -15,9 +15,10 @@ import pytest
 import yaml
 
 from tests.cast import predictions
-from tests.servers.conftest import Deploy, make_database
+from tests.servers.conftest import Deploy
 from tests.servers.deployment import ROOT, Deployment
 from tests.servers.embedded import free_port
+from tests.servers.postgres import make_database
 
 pytestmark = pytest.mark.xdist_group("servers on postgres")
 

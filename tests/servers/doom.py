@@ -1,0 +1,231 @@
+"""Boundaries of the pipeline, and what happens to a process that reaches one.
+
+Product code has no hooks for this: `arm_worker` and `arm_intake` wrap its functions, in processes
+that are started by tests only. What is to happen where is said by a file, `order` in VAR_DIR; the
+first process that reaches the boundary takes the order, renames it to `obeyed`, and does it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import wraps
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Release row, holdout's state, team's state, board row, submission.
+RELEASE_WRITES = 5
+INTAKE = (
+    "intake: before the file is stored",
+    "intake: while the file is stored",
+    "intake: file stored, before the transaction",
+    "intake: row inserted, before the commit",
+    "intake: committed, before the message",
+    "intake: message sent, not yet noted",
+    "intake: message noted",
+)
+WORKER = (
+    "claim: before",
+    "claim: after",
+    "parse: before",
+    "parse: inside",
+    "parse: after",
+    "measure: before",
+    "measure: inside",
+    "measure: after",
+    "release: before the transaction",
+    *(f"release: after write {number}" for number in range(1, RELEASE_WRITES + 1)),
+    "release: before the commit",
+    "release: after the commit",
+    "task: done, before it is acknowledged",
+)
+SWEEP = ("sweep: before a message", "sweep: after a message")
+
+
+class Orders:
+    """The orders given to processes that share a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._order = directory / "order"
+        self._obeyed = directory / "obeyed"
+        self._go_on = directory / "go-on"
+
+    def give(self, boundary: str, deed: str) -> None:
+        """The first process at the boundary does the deed: `die`, `die with group` or `wait`."""
+        for old in (self._obeyed, self._go_on):
+            old.unlink(missing_ok=True)
+        draft = self._order.with_suffix(".draft")
+        draft.write_text(json.dumps({"boundary": boundary, "deed": deed}))
+        draft.rename(self._order)
+
+    def withdraw(self) -> bool:
+        """Takes an order back; False where it has been taken already."""
+        try:
+            self._order.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def is_obeyed(self) -> bool:
+        return self._obeyed.exists()
+
+    def go_on(self) -> None:
+        """Lets the process that waits at its boundary continue."""
+        self._go_on.touch()
+
+    def reached(self, boundary: str) -> None:
+        """Called by a process at a boundary."""
+        try:
+            order = json.loads(self._order.read_text())
+            if order["boundary"] == boundary:
+                self._order.rename(self._obeyed)
+                self._obey(order["deed"])
+        except FileNotFoundError:
+            return  # no order, or another process took it
+
+    def _obey(self, deed: str) -> None:
+        if deed == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif deed == "die with group":
+            os.killpg(0, signal.SIGKILL)
+        while not self._go_on.exists():
+            time.sleep(0.01)
+
+
+def _orders() -> Orders:
+    return Orders(Path(os.environ["VAR_DIR"]))
+
+
+def reached(boundary: str) -> None:
+    """This process is at a boundary: it may end here."""
+    _orders().reached(boundary)
+
+
+def around(function: Callable[P, T], before: str = "", after: str = "") -> Callable[P, T]:
+    """The function with a boundary before and after it."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        if before:
+            reached(before)
+        result = function(*args, **kwargs)
+        if after:
+            reached(after)
+        return result
+
+    return wrapped
+
+
+def _wrap(module: ModuleType, name: str, before: str = "", after: str = "") -> None:
+    setattr(module, name, around(getattr(module, name), before, after))
+
+
+def arm_worker() -> None:
+    """Makes this process, and those that it forks, obey orders at the worker's boundaries."""
+    from celery.signals import task_postrun
+
+    import leaderboard.pipeline.parse as parse_stage
+    from leaderboard import tasks, vault
+
+    _wrap(tasks, "_claim", "claim: before", "claim: after")
+    _wrap(tasks, "parse", "parse: before", "parse: after")
+    _wrap(parse_stage, "read_predictions", "parse: inside")
+    _wrap(tasks, "measure", "measure: before", "measure: after")
+    _wrap(vault, "measure", after="measure: inside")
+    _wrap(tasks, "enqueue", "sweep: before a message", "sweep: after a message")
+    setattr(tasks, "release", _armed_release(getattr(tasks, "release")))  # noqa: B009, B010
+    task_postrun.connect(_task_done, weak=False)
+
+
+def arm_intake() -> list[AbstractContextManager[Any]]:
+    """What to enter so that an upload in this process obeys orders at intake's boundaries."""
+    from celery.app import app_or_default
+    from django.core.files.base import File
+
+    from leaderboard.models import Submission
+    from leaderboard.pipeline import intake
+
+    def half(file: File[bytes], chunk_size: int | None = None) -> Any:
+        content = file.read()
+        yield content[: len(content) // 2]
+        reached(INTAKE[1])
+        yield content[len(content) // 2 :]
+
+    manager, app = Submission.objects, app_or_default()
+    return [
+        patch.object(intake, "_store", around(_storing(half), INTAKE[0], INTAKE[2])),
+        patch.object(manager, "create", around(manager.create, after=INTAKE[3])),
+        patch.object(
+            intake, "enqueue_quietly", around(intake.enqueue_quietly, INTAKE[4], INTAKE[6])
+        ),
+        patch.object(app, "send_task", around(app.send_task, after=INTAKE[5])),
+    ]
+
+
+def _storing(chunks: Callable[..., Any]) -> Callable[..., str]:
+    """The function that stores an upload, which is read by `chunks`."""
+    from django.core.files.base import ContentFile
+
+    from leaderboard.pipeline import intake
+
+    store = intake._store
+
+    def stored(*args: Any) -> str:
+        with patch.object(ContentFile, "chunks", chunks):
+            return store(*args)
+
+    return stored
+
+
+def _armed_release(release: Callable[P, T]) -> Callable[P, T]:
+    """`release` with a boundary after each write, and on both sides of the commit."""
+    from django.db import connections
+
+    @wraps(release)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        reached("release: before the transaction")
+        connection = connections["default"]
+        commit = around(
+            connection.commit, "release: before the commit", "release: after the commit"
+        )
+        with (
+            connection.execute_wrapper(_count_writes()),
+            patch.object(connection, "commit", commit),
+        ):
+            return release(*args, **kwargs)
+
+    return wrapped
+
+
+def _count_writes() -> Callable[..., Any]:
+    numbers = count(1)
+
+    def counting(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            number = next(numbers)
+            _note_writes(number)
+            reached(f"release: after write {number}")
+        return result
+
+    return counting
+
+
+def _note_writes(number: int) -> None:
+    """Keeps the names of all boundaries of this kind that were ever met."""
+    (Path(os.environ["VAR_DIR"]) / f"write-{number}").touch()
+
+
+def _task_done(sender: Any = None, **_: Any) -> None:
+    if sender is not None and sender.name.endswith("score_submission"):
+        reached("task: done, before it is acknowledged")

@@ -1,0 +1,46 @@
+"""A PostgreSQL server of our own."""
+
+import tempfile
+import uuid
+import warnings
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+
+class PostgresServer:
+    """Started when it is made; its socket and its data are in `directory`."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where XDG_RUNTIME_DIR isn't set, a dependency says so
+            from pgserver.postgres_server import get_server
+
+        self.directory = Path(tempfile.mkdtemp(prefix="holdfast-pg-"))
+        self._server = get_server(self.directory, cleanup_mode="delete")
+
+    def stop_at_once(self) -> None:
+        """As if its machine had lost power: no checkpoint, open transactions end nowhere."""
+        from pgserver import _commands as commands
+
+        commands.pg_ctl(  # type: ignore[attr-defined]  # made while it is imported
+            ["-m", "immediate", "-w", "stop"],
+            pgdata=self.directory,
+            user=self._server.system_user,
+        )
+
+    def start_again(self) -> None:
+        """Starts it, which recovers from its log."""
+        self._server.ensure_postgres_running()
+
+    def close(self) -> None:
+        self._server.cleanup()
+
+
+def make_database(socket: Path) -> str:
+    """The address of a new database."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(host=str(socket), user="postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return f"postgres://postgres@{quote(str(socket), safe='')}/{name}"
