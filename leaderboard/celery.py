@@ -13,9 +13,7 @@ from celery.signals import (
     worker_ready,
 )
 
-from leaderboard import logs
-
-from leaderboard import broker
+from leaderboard import broker, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
