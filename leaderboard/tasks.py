@@ -119,9 +119,7 @@ def _take_back_abandoned() -> None:
 
 def _send_waiting() -> None:
     too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
-    waiting = startable().filter(
-        Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago)
-    )
+    waiting = startable().filter(Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago))
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
             return
@@ -160,9 +158,7 @@ def _claim(submission_id: int, *, again: bool) -> Submission | None:
     """
     claimed = _take(startable(), submission_id)
     if not claimed and again:
-        held = Submission.objects.filter(
-            status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS
-        )
+        held = Submission.objects.filter(status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS)
         claimed = _take(held, submission_id)
     if claimed != 1:
         return None
@@ -195,7 +191,11 @@ def _reject(submission: Submission, error: PredictionError) -> None:
 def _put_back(submission: Submission, error: Exception) -> None:
     """The sweeper sends it again soon. That was no attempt: an outage ends no submission."""
     logger.warning("Submission %s goes back to the queue: %s.", submission.pk, _type(error))
-    _held(submission).update(status=Status.QUEUED, enqueued_at=None, attempts=F("attempts") - 1)
+    back = _held(submission).update(
+        status=Status.QUEUED, enqueued_at=None, attempts=F("attempts") - 1
+    )
+    if back and isinstance(error, LostRace):
+        enqueue(submission.pk)
 
 
 def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> None:

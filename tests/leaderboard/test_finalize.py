@@ -218,7 +218,7 @@ def test_an_upload_that_was_being_stored_when_the_finals_started_is_refused(
 
     monkeypatch.setattr(intake, "_store", slowly)
     with pytest.raises(Refused) as refused:
-        world.submit(team)
+        world.submit(team, predictions([3]))
     assert refused.value.code == "deadline_passed"
     assert team.submissions.count() == 1
 

@@ -47,6 +47,8 @@ WORKER = (
     *(f"release: after write {number}" for number in range(1, RELEASE_WRITES + 1)),
     "release: before the commit",
     "release: after the commit",
+    "guard: before its line",
+    "guard: after its line",
     "task: done, before it is acknowledged",
 )
 SWEEP = ("sweep: before a message", "sweep: after a message")
@@ -135,7 +137,7 @@ def arm_worker() -> None:
     from celery.signals import task_postrun
 
     import leaderboard.pipeline.parse as parse_stage
-    from leaderboard import tasks, vault
+    from leaderboard import guard, tasks, vault
 
     _wrap(tasks, "_claim", "claim: before", "claim: after")
     _wrap(tasks, "parse", "parse: before", "parse: after")
@@ -143,6 +145,7 @@ def arm_worker() -> None:
     _wrap(tasks, "measure", "measure: before", "measure: after")
     _wrap(vault, "measure", after="measure: inside")
     _wrap(tasks, "enqueue", "sweep: before a message", "sweep: after a message")
+    _wrap(guard, "append", "guard: before its line", "guard: after its line")
     setattr(tasks, "release", _armed_release(getattr(tasks, "release")))  # noqa: B009, B010
     task_postrun.connect(_task_done, weak=False)
 
