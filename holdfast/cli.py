@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from holdfast import __version__, account, check, competitions, output, submissions
+from holdfast import __version__, account, check, competitions, finals, output, submissions
 from holdfast.errors import Failure
 from holdfast.options import fill_wait
 
@@ -59,6 +59,7 @@ def _register(to: typer.Typer, panel: str | None) -> None:
     to.command("submissions", rich_help_panel=panel)(submissions.submissions)
     to.command("submission", cls=WaitingCommand, rich_help_panel=panel)(submissions.submission)
     to.command("leaderboard", rich_help_panel=panel)(competitions.leaderboard)
+    to.command("finals", rich_help_panel=panel)(finals.finals)
     to.command("team", rich_help_panel=panel)(competitions.team)
 
 

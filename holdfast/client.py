@@ -58,6 +58,10 @@ class Client:
         """Change what the body names; the answer."""
         return self._json("PATCH", path, json=dict(body))
 
+    def put(self, path: str, body: Mapping[str, object]) -> Json:
+        """Put this in the place of what is there; the answer."""
+        return self._json("PUT", path, json=dict(body))
+
     def upload(self, path: str, file: IO[bytes], name: str, fields: Mapping[str, str]) -> Json:
         """Send a form with one file, streamed as it is read."""
         files = {"file": (PurePath(name).name, file, "text/csv")}

@@ -67,6 +67,13 @@ BOARD_COLUMNS = [
     Column("last_answer", "Answer"),
     Column("mark", "Mark"),
 ]
+FINAL_COLUMNS = [
+    *BOARD_COLUMNS[:5],
+    Column("released_score_text", "Released", numeric=True),
+    Column("released_rank", "Rank there", numeric=True),
+    Column("move", "Move", lambda move: f"{move:+d}" if move else "0", numeric=True),
+    Column("mark", "Mark"),
+]
 
 
 def list_(
@@ -138,6 +145,9 @@ def leaderboard(
     save: Annotated[
         bool, typer.Option("-d", "--download", help="Save the whole board as a CSV file.")
     ] = False,
+    final: Annotated[
+        bool, typer.Option("--final", help="The final board, once it is revealed.")
+    ] = False,
     path: Folder = None,
     search: Annotated[
         str, typer.Option("--search", help="Only teams with this in the name.", show_default=False)
@@ -151,15 +161,17 @@ def leaderboard(
 ) -> None:
     """Show the leaderboard: what the mechanism released, and where you stand.
 
-    Low and High are the ends of the 95 % sampling interval; JSON has the certificate as well.
+    Low and High are the ends of the 95 % sampling interval; JSON has the certificate as well. With
+    --final they are those of intervals that are right for all entries at once.
     """
     slug = competition_of(competition, option)
+    board = "final" if final else "leaderboard"
     with connect() as client:
         if save:
-            _save_board(client, slug, path or Path(), quiet=quiet)
+            _save_board(client, slug, board, path or Path(), quiet=quiet)
         if show or not save:
             chosen = format_of(style, csv)
-            _show_board(client, slug, search, page, page_size, everything, chosen)
+            _show_board(client, slug, board, search, page, page_size, everything, chosen)
 
 
 def join(
@@ -272,10 +284,10 @@ def _download_one(
         output.say(f"{folder / name}: {'saved' if done else 'unchanged, skipped'}")
 
 
-def _save_board(client: Client, slug: str, folder: Path, *, quiet: bool) -> None:
-    target = folder / f"{slug}-leaderboard.csv"
+def _save_board(client: Client, slug: str, board: str, folder: Path, *, quiet: bool) -> None:
+    target = folder / f"{slug}-{board}.csv"
     folder.mkdir(parents=True, exist_ok=True)
-    path = competition_path(slug, "leaderboard")
+    path = competition_path(slug, board)
     part = folder / f".{target.name}.part"
     with client.stream(path, format="csv") as response, part.open("wb") as file:
         for chunk in response.iter_bytes():
@@ -288,22 +300,24 @@ def _save_board(client: Client, slug: str, folder: Path, *, quiet: bool) -> None
 def _show_board(
     client: Client,
     slug: str,
+    board: str,
     search: str,
     page: int,
     page_size: int,
     everything: bool,
     style: Format,
 ) -> None:
-    path = competition_path(slug, "leaderboard")
+    path = competition_path(slug, board)
     params = {"search": search} if search else {}
     rows, count = some_rows(
         client, path, page=page, size=page_size, everything=everything, **params
     )
     if style is not Format.json:
-        rows = [{**row, **(row["sampling"] or {}), "mark": _mark(row)} for row in rows]
+        rows = [_flat(row) for row in rows]
     if style is Format.table:
         rows = [with_digits(row) for row in rows]
-    output.show(rows, BOARD_COLUMNS, style, empty="No team is on the board yet.")
+    columns = FINAL_COLUMNS if board == "final" else BOARD_COLUMNS
+    output.show(rows, columns, style, empty="No team is on the board yet.")
     note_the_rest(len(rows), count, page, style)
     _note_my_place(client, path, rows)
 
@@ -318,6 +332,13 @@ def with_digits(row: Json) -> Json:
     return row | {end: f"{value:.{digits}f}" for end, value in known.items()}
 
 
+def _flat(row: Json) -> Json:
+    """The row with its interval and, on the final board, its best entry beside its own fields."""
+    entry = row.get("best") or row
+    interval = entry.get("interval") or row.get("sampling") or {}
+    return {**row, **interval, "score_text": entry["score_text"], "mark": _mark(row)}
+
+
 def _mark(row: Json) -> str:
     marks = (("is_mine", "you"), ("is_baseline", "baseline"), ("is_verified", "verified"))
     return ", ".join(word for key, word in marks if row.get(key))
@@ -329,7 +350,8 @@ def _note_my_place(client: Client, path: str, rows: list[Json]) -> None:
         return
     mine = client.get(path, page_size=1).get("me")
     if mine:
-        score = "no score yet" if mine["score"] is None else f"with {mine['score_text']}"
+        text = (mine.get("best") or mine)["score_text"]
+        score = "no score yet" if text is None else f"with {text}"
         output.note(f"You: rank {mine['rank']}, {mine['team']}, {score}.")
 
 

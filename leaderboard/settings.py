@@ -257,6 +257,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "competitions", "description": "What there is to see, mostly without account."},
         {"name": "teams", "description": "Joining, and your team."},
         {"name": "submissions", "description": "Sending predictions and what became of them."},
+        {"name": "finals", "description": "The end: what teams enter, and the final scores."},
     ],
 }
 

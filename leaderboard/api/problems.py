@@ -72,6 +72,12 @@ CATALOGUE: dict[str, Known] = {
         "No such format",
         "Ask for application/json, or for text/csv or application/jsonl where there is one.",
     ),
+    "finals_not_revealed": Known(
+        404, "There are no final scores yet", "The organizer has not revealed them."
+    ),
+    "finals_started": Known(
+        409, "The finals have started", "What is entered, and what was submitted, stays as it is."
+    ),
     "already_joined": Known(409, "You have joined already", "One person is in one team."),
     "team_name_taken": Known(409, "The team name is taken", "Choose another name."),
     "team_full": Known(409, "The team is full", "Teams have a largest size."),
@@ -84,6 +90,14 @@ CATALOGUE: dict[str, Known] = {
     ),
     "range_not_satisfiable": Known(416, "No such part of the file", "Ask for bytes it has."),
     "file_empty": Known(422, "The file is empty", "Nothing was counted."),
+    "too_many_finals": Known(
+        422, "Too many final entries", "Enter as many as the competition allows, or fewer."
+    ),
+    "not_released": Known(
+        422,
+        "Only released submissions can be entered",
+        "Your team has no submission of that number with a released answer.",
+    ),
     "daily_limit_reached": Known(
         429, "Today's submissions are used up", "New ones are free when the day (UTC) begins."
     ),

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from leaderboard import words
 from leaderboard.models import Kind, Phase, Status
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
-from leaderboard.queries import BoardRow, Quota, Released, SubmissionRow
+from leaderboard.queries import BoardRow, Choice, Quota, Released, SubmissionRow
 from scoring.predictions.schema import KINDS
 
 INTERVAL_DIGITS = 6  # the ends of an interval need no more
@@ -69,6 +69,16 @@ class TeamBody(Body):
     """What of a team can be written."""
 
     name = serializers.CharField(max_length=200, help_text="The team's new name.")
+
+
+class FinalsBody(Body):
+    """What a team enters."""
+
+    numbers = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=10**9),
+        max_length=1000,
+        help_text="Numbers of released submissions; an empty list takes the choice back.",
+    )
 
 
 class SubmissionBody(Body):
@@ -144,6 +154,9 @@ class CompetitionItem(Out):
     teams = serializers.IntegerField()
     submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
     joined = serializers.BooleanField()
+    revealed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the final scores were revealed."
+    )
 
 
 class PredictionColumn(Out):
@@ -212,6 +225,13 @@ class CompetitionDetail(Out):
     total_limit = serializers.IntegerField(allow_null=True, help_text="Submissions in all.")
     team_size = serializers.IntegerField()
     max_file_bytes = serializers.IntegerField()
+    finals_limit = serializers.IntegerField(help_text="Final entries of a team.")
+    finals_started_at = serializers.DateTimeField(
+        allow_null=True, help_text="When submitting and choosing ended for good."
+    )
+    revealed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the final scores were revealed."
+    )
     schema = PredictionSchema(allow_null=True)
     metric = serializers.CharField()
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
@@ -266,6 +286,69 @@ class BoardItem(Out):
 
     def get_score(self, row: BoardRow) -> float | None:
         return _number(row.score)
+
+
+class FinalEntry(Out):
+    """An entered submission with its exact score."""
+
+    number = serializers.IntegerField(help_text="The submission's number within its team.")
+    is_chosen = serializers.BooleanField(
+        help_text="False: nothing was chosen, the best released score stands in."
+    )
+    score = serializers.FloatField(source="value")
+    score_text = serializers.CharField(source="score")
+    loss_numerator = serializers.IntegerField(
+        source="loss.numerator", help_text="The exact loss from 0 to 1, as a fraction."
+    )
+    loss_denominator = serializers.IntegerField(source="loss.denominator")
+    interval = Interval(
+        allow_null=True, help_text="Right for all entries at once; null: the metric allows none."
+    )
+
+
+class FinalItem(Out):
+    """A row of the final board."""
+
+    rank = serializers.IntegerField(help_text="By exact score; equal scores share a rank.")
+    team = serializers.CharField()
+    best = FinalEntry(help_text="The entry that puts the team here.")
+    others = FinalEntry(many=True, help_text="Its other entries.")
+    released_rank = serializers.IntegerField(help_text="Its rank during the competition.")
+    released_score_text = serializers.CharField(source="released_score", allow_null=True)
+    move = serializers.IntegerField(help_text="Places won since then; negative: lost.")
+    with_winner = serializers.BooleanField(
+        allow_null=True, help_text="Its interval overlaps the winner's: not told apart."
+    )
+    is_baseline = serializers.BooleanField()
+    is_verified = serializers.BooleanField()
+    is_mine = serializers.BooleanField(source="mine")
+
+
+class FinalFacts(Out):
+    """What was measured, and what the intervals cover."""
+
+    rows = serializers.CharField(help_text="final: kept for the end; private: the board's own.")
+    count = serializers.IntegerField(help_text="How many rows.")
+    effective = serializers.IntegerField(help_text="How many plain rows they count as.")
+    finalists = serializers.IntegerField(help_text="Entered submissions.")
+    confidence = serializers.FloatField(help_text="That all intervals are right at once.")
+    reason = serializers.CharField(help_text="Why there are no intervals; empty where there are.")
+
+
+class Finals(Out):
+    """What your team enters for the final scores."""
+
+    limit = serializers.IntegerField()
+    numbers = serializers.ListField(child=serializers.IntegerField(), help_text="What was chosen.")
+    stand_in = serializers.IntegerField(
+        allow_null=True, help_text="What is entered as long as nothing is chosen."
+    )
+    entered = serializers.ListField(child=serializers.IntegerField(), help_text="What counts.")
+    may_change = serializers.BooleanField(help_text="False: the finals have started.")
+    summary = serializers.SerializerMethodField(help_text="The same in words.")
+
+    def get_summary(self, choice: Choice) -> str:
+        return words.entered(choice)
 
 
 class TeamItem(Out):

@@ -2,7 +2,13 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import views_account, views_competitions, views_docs, views_submissions
+from leaderboard.api import (
+    views_account,
+    views_competitions,
+    views_docs,
+    views_finals,
+    views_submissions,
+)
 
 urlpatterns = [
     path("", views_docs.index, name="api"),
@@ -38,6 +44,10 @@ urlpatterns = [
         views_competitions.LedgerView.as_view(),
         name="api-ledger",
     ),
+    path(
+        "competitions/<slug:slug>/final/", views_finals.FinalBoardView.as_view(), name="api-final"
+    ),
+    path("competitions/<slug:slug>/finals/", views_finals.FinalsView.as_view(), name="api-finals"),
     path("competitions/<slug:slug>/join/", views_competitions.JoinView.as_view(), name="api-join"),
     path("competitions/<slug:slug>/team/", views_competitions.TeamView.as_view(), name="api-team"),
     path(

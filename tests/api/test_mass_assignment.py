@@ -15,6 +15,7 @@ OWN = {
     "rename": {"name"},
     "submit": {"file", "message", "claimed_score"},
     "login": {"username", "password"},
+    "choose finals": {"numbers"},
 }
 
 
@@ -37,6 +38,7 @@ def _operations(world: World, as_: As) -> dict[str, Any]:
         "submit": lambda more: alice.post(
             f"{DIGITS}submissions/", {"file": file()} | more, "multipart"
         ),
+        "choose finals": lambda more: alice.put(f"{DIGITS}finals/", {"numbers": []} | more, "json"),
         "login": lambda more: alice.post(
             f"{API}auth/login/", {"username": "alice", "password": "alice-password"} | more, "json"
         ),
@@ -72,6 +74,7 @@ def test_a_field_that_is_not_theirs_is_refused_by_name(
         "competitions/digits/files/train.csv/",
         "competitions/digits/leaderboard/",
         "competitions/digits/ledger/",
+        "competitions/digits/final/",
         "competitions/digits/teams/",
         "competitions/digits/submissions/1/",
     ],

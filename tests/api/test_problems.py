@@ -22,6 +22,7 @@ from leaderboard.api.throttles import LoginThrottle
 from leaderboard.models import Halt, Invitation, Submission, User
 from leaderboard.pipeline import intake, membership
 from leaderboard.pipeline.release import halt
+from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
 from tests.cast import World
 
@@ -117,6 +118,16 @@ def _too_many_rejected(stage: Stage) -> Any:
 def _paused(stage: Stage) -> Any:
     halt(stage.world.digits, Halt.REWOUND, "The guard knows more.")
     return send(stage.alice)
+
+
+def _choose(stage: Stage, *numbers: int) -> Any:
+    return stage.alice.put(f"{DIGITS}finals/", {"numbers": numbers}, format="json")
+
+
+def _finals_started(stage: Stage) -> Any:
+    stage.world.score(stage.team)
+    ending.start(stage.world.digits)
+    return _choose(stage, 1)
 
 
 def _throttled(stage: Stage) -> Any:
@@ -221,6 +232,10 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "paused": _paused,
     "unavailable": _unavailable,
     "storage_full": _storage_full,
+    "finals_not_revealed": lambda stage: stage.anonymous.get(f"{DIGITS}final/"),
+    "finals_started": _finals_started,
+    "too_many_finals": lambda stage: _choose(stage, 1, 2, 3),
+    "not_released": lambda stage: _choose(stage, 1),
 }
 
 
@@ -248,7 +263,9 @@ def test_every_known_code_is_provoked() -> None:
 
 def test_every_refusal_that_the_api_can_meet_is_known() -> None:
     root = Path(settings.BASE_DIR) / "leaderboard"
-    sources = [root / "errors.py", *(root / "pipeline").glob("*.py"), *(root / "api").glob("*.py")]
+    # What ends a competition is asked for in the admin pages only.
+    stages = [path for path in (root / "pipeline").glob("*.py") if path.name != "finalize.py"]
+    sources = [root / "errors.py", *stages, *(root / "api").glob("*.py")]
     codes = {
         call.args[0].value
         for source in sources

@@ -26,6 +26,9 @@ OPERATIONS: dict[str, tuple[str, str, Any]] = {
     "submissions": ("get", "submissions/", None),
     "submit": ("post", "submissions/", "file"),
     "submission": ("get", "submissions/1/", None),
+    "finals": ("get", "finals/", None),
+    "choose finals": ("put", "finals/", {"numbers": []}),
+    "final board": ("get", "final/", None),
 }
 
 # One status for each role, in the order of ROLES.
@@ -44,9 +47,15 @@ PUBLIC = {
     "submissions": (401, 403, 403, 200, 403, 403),
     "submit": (401, 403, 403, 201, 403, 403),
     "submission": (401, 404, 404, 200, 404, 404),
+    "finals": (401, 403, 403, 200, 403, 403),
+    "choose finals": (401, 403, 403, 200, 403, 403),
+    "final board": (404, 404, 404, 404, 404, 404),
 }
 # What is not open to a person is not there; signing in is asked for first where it is needed.
-NEEDS_ACCOUNT = ("join", "team", "rename", "submissions", "submit", "submission")
+NEEDS_ACCOUNT = (
+    *("join", "team", "rename", "submissions", "submit", "submission"),
+    *("finals", "choose finals"),
+)
 
 
 def _client(role: str, world: World, as_: As) -> APIClient:

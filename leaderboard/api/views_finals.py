@@ -1,0 +1,134 @@
+"""The end: what a team enters, and the final board."""
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard import queries
+from leaderboard.api.base import PublicView, View, own_team, person, running
+from leaderboard.api.paging import Page, SearchQuery
+from leaderboard.api.schema import cli, pages_of, responses
+from leaderboard.api.serializers import FinalFacts, FinalItem, Finals, FinalsBody
+from leaderboard.api.views_competitions import CsvRenderer
+from leaderboard.board_csv import final_csv
+from leaderboard.errors import Refused
+from leaderboard.models import Competition
+from leaderboard.pipeline import selection
+
+
+class FinalsView(View):
+    @extend_schema(
+        operation_id="finals",
+        extensions=cli("holdfast finals digits"),
+        tags=["finals"],
+        summary="See what your team enters for the final scores",
+        description=(
+            "Where nothing is chosen, the best released score stands in; where fewer are chosen "
+            "than allowed, only these count."
+        ),
+        responses=responses(
+            {200: Finals},
+            "not_authenticated",
+            "not_a_member",
+            "competition_not_open",
+            "not_found",
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(Finals(queries.choice(own_team(request, slug))).data)
+
+    @extend_schema(
+        operation_id="choose_finals",
+        extensions=cli("holdfast finals digits 3 7"),
+        tags=["finals"],
+        summary="Choose what your team enters",
+        description=(
+            "Replaces the whole choice, or changes nothing. Any member may, from the first "
+            "release until the organizer starts the finals, also after closing."
+        ),
+        request=FinalsBody,
+        responses=responses(
+            {200: Finals},
+            "invalid",
+            "malformed",
+            "not_authenticated",
+            "csrf_failed",
+            "not_a_member",
+            "competition_not_open",
+            "not_found",
+            "finals_started",
+            "too_many_finals",
+            "not_released",
+        ),
+    )
+    def put(self, request: Request, slug: str) -> Response:
+        team = own_team(request, slug)
+        body = FinalsBody(data=request.data)
+        body.is_valid(raise_exception=True)
+        numbers = body.validated_data["numbers"]
+        selection.select(team=team, user=person(request), numbers=numbers)
+        return Response(Finals(queries.choice(team)).data)
+
+
+class FinalBoardView(PublicView):
+    renderer_classes = (JSONRenderer, CsvRenderer)
+
+    @extend_schema(
+        operation_id="final",
+        extensions=cli("holdfast leaderboard digits --final"),
+        tags=["finals"],
+        summary="See the final board",
+        description=(
+            "Exact scores, once the organizer has revealed them, with both ranks and intervals "
+            "that are right for all entries at once. `me` is your team's row wherever it stands. "
+            "`?format=csv` (or `Accept: text/csv`) gives all rows."
+        ),
+        parameters=[
+            SearchQuery,
+            OpenApiParameter("format", enum=["json", "csv"], description="json if left out."),
+        ],
+        responses=responses(
+            {
+                (200, "application/json"): pages_of(
+                    FinalItem, "Final", me=FinalItem(allow_null=True), facts=FinalFacts()
+                ),
+                (200, "text/csv"): OpenApiTypes.STR,
+            },
+            "invalid",
+            "competition_not_open",
+            "not_found",
+            "finals_not_revealed",
+            "not_acceptable",
+        ),
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        competition = running(request, slug)
+        if competition.revealed_at is None:
+            raise Refused.finals_not_revealed()
+        if request.accepted_renderer.format == CsvRenderer.format:
+            return _csv(competition, request)
+        page = Page.of(request, SearchQuery)
+        board = queries.final_board(
+            competition,
+            request.user,
+            page=page.number,
+            page_rows=page.size,
+            search=page.search,
+        )
+        mine = FinalItem(board.my_row).data if board.my_row else None
+        rows = FinalItem(board.rows, many=True).data
+        facts = FinalFacts(board.facts).data
+        return Response(page.answer(rows, board.total, me=mine, facts=facts))
+
+
+def _csv(competition: Competition, request: Request) -> HttpResponse:
+    name = f"{competition.slug}-final.csv"
+    return HttpResponse(
+        final_csv(queries.whole_final_board(competition, request.user)),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
