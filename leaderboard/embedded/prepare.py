@@ -2,18 +2,21 @@
 
 import hashlib
 import io
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from leaderboard.apps import HoldfastStaticFilesConfig
 from leaderboard.embedded.home import ensure_secret_key, write_private
 from leaderboard.queue import take_back
+
+logger = logging.getLogger(__name__)
 
 
 def prepare(private_key: Path, say: Callable[[str], object]) -> None:
@@ -24,10 +27,19 @@ def prepare(private_key: Path, say: Callable[[str], object]) -> None:
         call_command("vault_keys", private=private_key, stdout=io.StringIO())
     _migrate(say)
     _collect_static(say)
-    if connection.vendor == "sqlite":
-        # No other machine works on this database: what was being scored at the last stop waits.
-        take_back()
-    connections.close_all()
+    take_back_alone()
+
+
+def take_back_alone() -> None:
+    """Queues what a worker that is gone held, without waiting for its lease: no other machine works
+    on a database in a file. Where the database is away, the sweeper does it later."""
+    try:
+        if connection.vendor == "sqlite":
+            take_back()
+    except OperationalError:
+        logger.warning("What the worker held waits for its lease to end.")
+    finally:
+        connections.close_all()
 
 
 def _migrate(say: Callable[[str], object]) -> None:

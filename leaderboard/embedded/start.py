@@ -10,6 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from leaderboard.embedded import processes, redis
+from leaderboard.embedded.prepare import take_back_alone
 from leaderboard.embedded.supervisor import Supervisor, start_child
 
 LOOPBACK = {"127.0.0.1", "localhost"}
@@ -51,7 +52,10 @@ class Start:
         if own:
             supervisor.add("redis", own.command, environment, store=True)
         supervisor.add(
-            "worker", processes.worker(), processes.with_vault(environment, self.private_key)
+            "worker",
+            processes.worker(),
+            processes.with_vault(environment, self.private_key),
+            before_restart=take_back_alone,
         )
         supervisor.add("beat", processes.beat(), environment)
         supervisor.add("web", processes.web(self.host, self.port), environment)

@@ -1,6 +1,7 @@
-"""Starts processes, prefixes what they print, and stops all of them when one ends."""
+"""Starts processes, prefixes what they print, and starts again what ends by itself."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty
 from threading import Thread
 from typing import Any
 
@@ -21,20 +23,55 @@ PROJECT = Path(__file__).parents[2]
 # Together less than the 5 seconds within which everything is gone after Ctrl-C.
 GRACE_SECONDS = 2.5
 STORE_GRACE_SECONDS = 1.0
+POLL_SECONDS = 0.1
+
+# The waits double: 0.5, 1, 2 and 4 seconds. What ran for a minute begins anew.
+FIRST_WAIT_SECONDS = 0.5
+STEADY_SECONDS = 60.0
+TRIES = 5
+
+
+class Lives:
+    """When a process is started again: later each time, and not at all where that never helps."""
+
+    def __init__(self, before_restart: Callable[[], object]) -> None:
+        self.before_restart = before_restart
+        self._began = 0.0
+        self._due: float | None = None
+        self._short = 0
+
+    def begin(self, now: float) -> None:
+        """The process is started."""
+        self._began, self._due = now, None
+
+    def end(self, now: float) -> float | None:
+        """The process has ended. Returns the seconds until its next start, None for no more."""
+        self._short = 1 if now - self._began >= STEADY_SECONDS else self._short + 1
+        if self._short >= TRIES:
+            return None
+        wait: float = FIRST_WAIT_SECONDS * 2 ** (self._short - 1)
+        self._due = now + wait
+        return wait
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is to be started now."""
+        return self._due is not None and now >= self._due
 
 
 class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
-    """Honcho's manager, with an order of stopping and no orphans.
+    """Honcho's manager, which starts again what ends by itself, stops in order, leaves no orphans.
 
-    What others depend on (`store=True`) is stopped after them. A child that ends by itself stops
-    the rest. If this process is killed, the system stops the children (Linux).
+    What others depend on (`store=True`) is stopped after them. A process that keeps ending soon
+    after its start stops the rest. If this process is killed, Linux stops the children.
     """
 
     def __init__(self, *, when_started: Callable[[], None]) -> None:
         super().__init__(HeededPrinter(sys.stdout))
         self._process_ctor = BoundProcess
         self._terminating = False
+        self.returncode: int | None = None
         self._stores: set[str] = set()
+        self._lives: dict[str, Lives] = {}
         self._when_started = when_started
 
     def add(
@@ -44,9 +81,12 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
         environment: Mapping[str, str],
         *,
         store: bool = False,
+        before_restart: Callable[[], object] = lambda: None,
     ) -> None:
-        """Adds a process; `command` is a list of arguments, no shell reads it."""
+        """Adds a process; `command` is a list of arguments, no shell reads it. `before_restart` is
+        called when the process and its children are gone and it is about to be started again."""
         self.add_process(name, list(command), env=dict(environment), cwd=str(PROJECT))
+        self._lives[name] = Lives(before_restart)
         if store:
             self._stores.add(name)
 
@@ -55,25 +95,80 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
         self._system_print(text + "\n")
 
     def run(self) -> int:
-        """Runs until told to stop (0) or until a process ended by itself (1)."""
-        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        self.loop()
+        """Runs until told to stop (0) or until a process can't be kept running (1)."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._asked_to_stop)
+        self._start()
+        while not self._is_over():
+            self._take_message()
+            self._start_again()
         self._kill_groups()
         return 0 if self.returncode in _ASKED_TO_STOP else 1
 
     def terminate(self) -> None:
-        """Stops everything in order; honcho calls it on a signal and when a process has ended."""
-        if self._terminating:
-            return
-        self._terminating = True
-        if self.returncode not in _ASKED_TO_STOP:
-            ended = " and ".join(name for name in self._processes if not self._runs(name))
-            self.say(f"{ended} ended by itself, so everything is being stopped. Its log is above.")
-        Thread(target=self._stop_in_order, daemon=True).start()
+        """Stops everything in order."""
+        if not self._terminating:
+            self._terminating = True
+            Thread(target=self._stop_in_order, daemon=True).start()
+
+    def _asked_to_stop(self, number: int, frame: object) -> None:
+        self.say(f"{signal.Signals(number).name} received")
+        self.returncode = self.returncode or 128 + number
+        self.terminate()
 
     def _start(self) -> None:
         super()._start()
+        for lives in self._lives.values():
+            lives.begin(time.monotonic())
         Thread(target=self._when_started, daemon=True).start()
+
+    def _is_over(self) -> bool:
+        return self._terminating and not any(map(self._runs, self._processes))
+
+    def _take_message(self) -> None:
+        """Prints a line, or notes that a process has started or ended."""
+        try:
+            message = self.events.get(timeout=POLL_SECONDS)
+        except Empty:
+            return
+        if message.type == "line":
+            self._printer.write(message)
+        elif message.type == "start":
+            self._processes[message.name]["pid"] = message.data["pid"]
+            self.say(f"{message.name} started (pid={message.data['pid']})")
+        elif message.type == "stop":
+            self.say(f"{message.name} stopped (rc={message.data['returncode']})")
+            self._ended(message.name, message.data["returncode"])
+
+    def _ended(self, name: str, code: int) -> None:
+        self._processes[name]["returncode"] = code
+        if self._terminating:
+            return
+        wait = self._lives[name].end(time.monotonic())
+        if wait is None:
+            self.returncode = code or 1
+            self.say(
+                f"{name} ended by itself {TRIES} times in a row, so everything is being stopped. "
+                "Its log is above."
+            )
+            self.terminate()
+        else:
+            self.say(f"{name} ended by itself and is started again in {wait:g} s.")
+
+    def _start_again(self) -> None:
+        now = time.monotonic()
+        for name, lives in self._lives.items():
+            if self._terminating or not lives.is_due(now):
+                continue
+            self._signal(name, signal.SIGKILL, os.killpg)
+            lives.before_restart()
+            process = self._processes[name]
+            del process["returncode"], process["pid"]
+            process["process"] = multiprocessing.Process(
+                name=name, target=process["obj"].run, args=(self.events, True)
+            )
+            process["process"].start()
+            lives.begin(now)
 
     def _stop_in_order(self) -> None:
         others = set(self._processes) - self._stores
@@ -110,7 +205,7 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho ships no types
         return "returncode" not in self._processes[name]
 
 
-_ASKED_TO_STOP = {130, 143}
+_ASKED_TO_STOP = {128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
 
 class HeededPrinter(Printer):  # type: ignore[misc]  # honcho ships no types

@@ -65,10 +65,10 @@ class Embedded:
         return code
 
     def pid(self, name: str) -> int:
-        """The process id of a child."""
-        found = re.search(rf"{name} started \(pid=(\d+)\)", self.output)
+        """The process id of a child, in its latest life."""
+        found = re.findall(rf"{name} started \(pid=(\d+)\)", self.output)
         assert found, self.output
-        return int(found[1])
+        return int(found[-1])
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
