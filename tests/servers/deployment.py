@@ -9,7 +9,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import IO, Any
+
+import psutil
 
 from leaderboard.embedded import processes, redis
 from tests.servers.doom import Orders
@@ -93,6 +96,14 @@ class Deployment:
     def send(self, name: str, number: int) -> None:
         """Sends a signal to a process and its children."""
         os.killpg(self._running[name].pid, number)
+
+    def kill_any_worker(self, chance: Random) -> None:
+        """Kills a process of the doomed worker: the child that works, or the parent."""
+        launcher = psutil.Process(self._running["doomed"].pid)
+        living = launcher.children(recursive=True)
+        if living:
+            with suppress(psutil.NoSuchProcess):
+                chance.choice(living).kill()
 
     def stop(self, name: str, number: int = signal.SIGTERM) -> None:
         """Sends a signal to a process and its children, and waits for the process to end."""
