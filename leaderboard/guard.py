@@ -64,9 +64,12 @@ def read(ledger: str) -> Head | None:
     return last
 
 
-def knows(ledger: str, head: Head) -> bool:
-    """Whether this entry is among the newest lines."""
-    return head in _heads(_tail(ledger) or b"")
+def history(ledger: str) -> list[Head]:
+    """What all lines say, the highest number first."""
+    with _refusals():
+        path = file_of(ledger)
+        content = path.read_bytes() if path.exists() else b""
+    return sorted(_heads(content), key=lambda head: head.number, reverse=True)
 
 
 def check(ledger: str, known: Head, *, guarded: bool, follows: Callable[[Head], bool]) -> None:

@@ -201,6 +201,7 @@ class JoinView(View):
             "deadline_passed",
             "not_found",
             "already_joined",
+            "paused",
             "team_name_taken",
             "team_full",
             "invitation_expired",

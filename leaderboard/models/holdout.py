@@ -121,11 +121,10 @@ class HoldoutState(models.Model):
 class NoteKind(models.TextChoices):
     CORRECTION = "correction", "The solution was corrected"
     WRITE_OFF = "write_off", "Lost answers were written off"
-    REPLAYED = "replayed", "An answer that the database had lost"
 
 
 class LedgerNote(models.Model):
-    """An entry of the public ledger that is no answer in this database, never changed.
+    """An entry of the public ledger that is no answer, never changed.
 
     `document` is what is published and hashed; numbers and hashes are of one chain with the
     releases'. A correction is the first entry of its version.

@@ -27,7 +27,8 @@ class Release(models.Model):
     lies between the shown loss and the rows' mean, `certificate` their sum, or null for "no
     certificate". `repeat_of` marks a question asked before, whose stored answer this is.
     `answered`, `log_alphabets`, `firings` and `budget_left` are the ledger's head after it.
-    `predictions_tag` stands for the predictions in public; their digest stays here.
+    `predictions_tag` stands for the predictions in public; their digest stays here, and is empty
+    for an answer that was replayed from the published ledger.
     """
 
     submission = models.ForeignKey(Submission, models.PROTECT, related_name="releases")
@@ -48,7 +49,7 @@ class Release(models.Model):
     firings = models.PositiveBigIntegerField()
     budget_left = models.PositiveIntegerField(null=True)
     predictions_tag = models.CharField(max_length=64)
-    predictions_digest = models.CharField(max_length=64)
+    predictions_digest = models.CharField(max_length=64, blank=True)
     question = models.CharField(max_length=200)
     repeat_of = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="repeats"
@@ -66,7 +67,7 @@ class Release(models.Model):
                 fields=["submission", "holdout"], name="one_release_per_submission"
             ),
             models.UniqueConstraint(
-                fields=["holdout", "team", "predictions_digest", "question"],
+                fields=["holdout", "team", "predictions_tag", "question"],
                 condition=Q(repeat_of__isnull=True),
                 name="question_answered_once",
             ),

@@ -137,7 +137,7 @@ def _answer(
     now = timezone.now()
     written = _append(row, asked, fields, state, competition, now)
     _save(row, state, submission.team, written)
-    _stand(written, submission, state)
+    stand(written, submission, state)
     _finish(submission, written, now)
     return written
 
@@ -167,7 +167,7 @@ def _stored_answer(asked: _Asked) -> Release | None:
     return Release.objects.filter(
         holdout=asked.holdout,
         team=asked.submission.team,
-        predictions_digest=asked.digest,
+        predictions_tag=asked.tag,
         question=asked.question,
         repeat_of__isnull=True,
     ).first()
@@ -224,7 +224,7 @@ def _save(row: HoldoutState, state: State, team: Team, entry: Release) -> None:
     )
 
 
-def _stand(entry: Release, submission: Submission, state: State) -> None:
+def stand(entry: Release, submission: Submission, state: State) -> None:
     """The team's row of the board: its best released loss, and when the file that reached it was
     accepted, so that a retry does not decide who was first."""
     standing = Standing.objects.select_related("best", "last").filter(

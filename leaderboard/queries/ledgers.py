@@ -15,7 +15,6 @@ from leaderboard.models import (
     Holdout,
     HoldoutState,
     LedgerNote,
-    NoteKind,
     Release,
 )
 from leaderboard.pipeline.release import ledger_document, parameters_hash, scoring_facts
@@ -57,7 +56,7 @@ def ledger(competition: Competition, *, page: int = 1, page_rows: int = PAGE_ROW
     state = HoldoutState.objects.filter(holdout=holdout).first()
     return LedgerPage(
         entries=tuple(_ledger_entry(entry) for entry in chosen),
-        notes=tuple(_note(note) for note in notes.exclude(kind=NoteKind.REPLAYED)),
+        notes=tuple(_note(note) for note in notes),
         page=page,
         pages=pages,
         total=total,

@@ -1,0 +1,84 @@
+"""Mends a ledger whose database was restored from a backup."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leaderboard import rewinds
+from leaderboard.errors import Refused
+from leaderboard.guard import GuardAway
+from leaderboard.models import Competition
+from scoring.verification import Differs
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare a competition's ledger with the rewind guard. After a restored backup, replay a "
+        "saved copy of the published ledger, or give the lost answers up."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the competition's short name")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument(
+            "--replay",
+            type=Path,
+            metavar="LEDGER.jsonl",
+            help="take the lost answers from a saved copy of the published ledger",
+        )
+        how.add_argument(
+            "--give-up",
+            action="store_true",
+            help="write the lost answers off: each is counted as if it had said the most it could",
+        )
+        parser.add_argument(
+            "--lost",
+            type=int,
+            metavar="N",
+            help="with --give-up, where the guard can't tell: how many answers are lost at most",
+        )
+
+    def handle(self, *args: Any, slug: str, **options: Any) -> None:
+        if options["lost"] is not None and (options["lost"] < 0 or not options["give_up"]):
+            raise CommandError("--lost is a count, and goes with --give-up.")
+        competition = Competition.objects.filter(slug=slug).first()
+        if competition is None:
+            raise CommandError(f"There is no competition {slug!r}.")
+        try:
+            self._mend(competition, options)
+        except (Refused, Differs, GuardAway) as error:
+            raise CommandError(str(error)) from None
+
+    def _mend(self, competition: Competition, options: dict[str, Any]) -> None:
+        if options["replay"]:
+            with _opened(options["replay"]) as lines:
+                entries = rewinds.replay(competition, lines)
+            self.stdout.write(f"Replayed {entries} entries.")
+        elif options["give_up"]:
+            note = rewinds.give_up(competition, lost=options["lost"])
+            if note is not None:
+                self.stdout.write(
+                    f"Wrote {note.document['lost']} answers off: entry {note.number}."
+                )
+        self._show(rewinds.look(competition))
+
+    def _show(self, situation: rewinds.Situation) -> None:
+        self.stdout.write(f"The database is at entry {situation.known}.")
+        if situation.written is not None:
+            self.stdout.write(f"The guard is at entry {situation.written}.")
+        if not situation.problem:
+            self.stdout.write("They agree: the holdout answers.")
+            return
+        self.stdout.write(situation.problem)
+        self.stdout.write(
+            "Nothing is released until this is mended: replay a saved copy of the published "
+            "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
+        )
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise CommandError(f"{path} can't be read: {error.strerror}.") from None

@@ -1,0 +1,451 @@
+"""After a restored backup: the published ledger is replayed, or what is lost is written off."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from leaderboard import guard, queries, rewinds
+from leaderboard.corrections import correct_solution
+from leaderboard.errors import Refused
+from leaderboard.guard import Head
+from leaderboard.models import (
+    Competition,
+    Holdout,
+    HoldoutState,
+    Kind,
+    LedgerNote,
+    Release,
+    Standing,
+    Status,
+    Submission,
+    Team,
+    TeamState,
+    User,
+)
+from leaderboard.pipeline.release import ledger_name
+from leaderboard.tasks import score_submission, sweep
+from scoring.verification import Differs, verify
+from tests.cast import CHECKED_ROWS, World, make_checked, make_user, predictions, said, solution
+from tests.cast import upload as uploaded
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A guard of this test's own."""
+    monkeypatch.setattr(settings, "GUARD_DIR", tmp_path / "guard")
+    return tmp_path / "guard"
+
+
+@pytest.fixture
+def checked(world: World) -> Competition:
+    """A competition with Thresholdout: three corrections, two for a team."""
+    return make_checked("checked", world.organizer)
+
+
+@pytest.fixture
+def alice(world: World, checked: Competition) -> Team:
+    """Alice's team, which has spent one of its corrections."""
+    team = world.join(world.alice, competition=checked)
+    world.score(team, wrong_from(20))
+    return team
+
+
+def wrong_from(row: int) -> bytes:
+    return predictions(wrong=range(row, CHECKED_ROWS), rows=CHECKED_ROWS)
+
+
+def lines(competition: Competition) -> list[bytes]:
+    return b"".join(queries.ledger_lines(competition)).splitlines(keepends=True)
+
+
+def lose(competition: Competition, play: Callable[[], object]) -> list[bytes]:
+    """Plays on, publishes the ledger, and restores the database from before."""
+    backup = transaction.savepoint()
+    play()
+    published = lines(competition)
+    transaction.savepoint_rollback(backup)
+    return published
+
+
+def state(competition: Competition) -> HoldoutState:
+    return HoldoutState.objects.get(
+        holdout__competition=competition, holdout__retired_at__isnull=True
+    )
+
+
+def rewind(*arguments: object) -> str:
+    said = io.StringIO()
+    call_command("rewind", *map(str, arguments), stdout=said)
+    return said.getvalue()
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Callable[[list[bytes]], Path]:
+    """Saves a published ledger, as anybody may."""
+
+    def keep(published: list[bytes]) -> Path:
+        path = tmp_path / "ledger.jsonl"
+        path.write_bytes(b"".join(published))
+        return path
+
+    return keep
+
+
+# --- Looking --------------------------------------------------------------------------------------
+
+
+def test_a_whole_ledger_is_said_to_be_one(alice: Team) -> None:
+    assert "They agree" in rewind("checked")
+
+
+def test_it_says_how_far_each_is_and_what_can_be_done(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: world.score(alice, wrong_from(21)))
+    told = rewind("checked")
+    assert "The database is at entry 1 " in told
+    assert "The guard is at entry 2 " in told
+    assert "--replay" in told
+    assert "--give-up" in told
+
+
+def test_a_halt_without_a_reason_ends_when_one_looks(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    HoldoutState.objects.filter(holdout__competition=checked).update(
+        halted_at=alice.created_at, halted_for="rewound"
+    )
+    rewind("checked")
+    assert world.score(alice, wrong_from(21)).status == Status.RELEASED
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nothing",), ("checked", "--lost", 3), ("checked", "--give-up", "--lost", -1)]
+)
+def test_arguments_that_make_no_sense_are_refused(
+    alice: Team, arguments: tuple[object, ...]
+) -> None:
+    with pytest.raises(CommandError):
+        rewind(*arguments)
+
+
+# --- Replaying ------------------------------------------------------------------------------------
+
+
+def test_a_replay_brings_back_every_entry_and_every_state(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    def play() -> None:
+        for first in (CHECKED_ROWS, 21, 21, 22):
+            world.score(alice, wrong_from(first))
+        remembered.update(_everything(checked))
+
+    remembered: dict[str, object] = {}
+    published = lose(checked, play)
+    assert "Replayed 4 entries." in rewind("checked", "--replay", kept(published))
+    assert _everything(checked) == remembered
+    assert lines(checked) == published
+
+
+def _everything(competition: Competition) -> dict[str, object]:
+    """All that the mechanism and the board know, but for keys and digests."""
+    head = HoldoutState.objects.filter(holdout__competition=competition)
+    columns = ("loss", "entries", "best__number", "last__number")
+    return {
+        "head": head.values_list(
+            "asked", "answered", "log_alphabets", "firings", "budget_left", "releases", "head_hash"
+        ).get(),
+        "teams": list(TeamState.objects.values_list("team_id", "best", "last", "share_left")),
+        "board": list(Standing.objects.values_list(*columns)),
+        "hashes": list(Release.objects.values_list("hash", flat=True)),
+    }
+
+
+def test_after_a_replay_the_ledger_goes_on_and_is_verified(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    published = lose(checked, lambda: world.score(alice, wrong_from(21)))
+    rewind("checked", "--replay", kept(published))
+    last = world.score(alice, wrong_from(22))
+    assert (said(last).kind, said(last).number) == (Kind.EXHAUSTED, 3)
+    assert verify(lines(checked)).difference is None
+
+
+def test_what_was_asked_in_the_lost_part_is_not_asked_again(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    published = lose(checked, lambda: world.score(alice, wrong_from(CHECKED_ROWS)))
+    rewind("checked", "--replay", kept(published))
+    again = said(world.score(alice, wrong_from(CHECKED_ROWS)))
+    assert again.repeat_of == Release.objects.get(number=2)
+    assert verify(lines(checked)).difference is None
+
+
+def test_a_submission_that_the_backup_has_gets_its_lost_answer(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    waiting = world.submit(alice, wrong_from(21))
+    published = lose(checked, lambda: score_submission(submission_id=waiting.pk))
+    rewind("checked", "--replay", kept(published))
+    waiting.refresh_from_db()
+    assert (waiting.status, said(waiting).number) == (Status.RELEASED, 2)
+    assert waiting.file
+
+
+def test_a_submission_that_came_in_after_the_restore_makes_room(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    published = lose(checked, lambda: world.score(alice, wrong_from(21)))
+    later = world.score(alice, wrong_from(22))
+    Submission.objects.filter(pk=later.pk).update(created_at=later.created_at + timedelta(hours=1))
+    rewind("checked", "--replay", kept(published))
+    later.refresh_from_db()
+    assert (later.number, later.status) == (3, Status.QUEUED)
+    assert Submission.objects.get(number=2, team=alice).file == ""
+
+
+def test_a_team_that_is_lost_gets_a_stand_in_and_keeps_its_share(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    def play() -> None:
+        bob = world.join(world.bob, competition=checked)
+        world.score(bob, wrong_from(20))
+        keys.append(bob.pk)
+
+    keys: list[int] = []
+    published = lose(checked, play)
+    rewind("checked", "--replay", kept(published))
+    restored = Team.objects.get(pk=keys[0])
+    assert restored.name == f"Team {keys[0]} (restored)"
+    assert not restored.captain.is_active
+    assert TeamState.objects.get(team=restored).share_left == 0
+    assert world.join(world.bob, competition=checked).pk > keys[0]
+
+
+def test_a_team_that_took_a_lost_team_s_number_stops_the_replay(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    def play() -> None:
+        bob = world.join(world.bob, competition=checked)
+        keys.append(bob.pk)
+        world.score(bob, wrong_from(20))
+
+    keys: list[int] = []
+    published = lose(checked, play)
+    carol = world.join(make_user("carol"), competition=checked)
+    Team.objects.filter(pk=carol.pk).update(created_at=carol.created_at + timedelta(hours=1))
+    assert carol.pk == keys[0]
+    with pytest.raises(CommandError, match="number of a lost team"):
+        rewind("checked", "--replay", kept(published))
+    assert Release.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", ["forged", "short", "foreign", "no ledger"])
+def test_a_file_that_does_not_lead_to_the_guard_changes_nothing(
+    world: World, checked: Competition, alice: Team, change: str
+) -> None:
+    published = lose(checked, lambda: world.score(alice, wrong_from(21)))
+    other = {
+        "forged": [line.replace(b'"share_left":0', b'"share_left":1') for line in published],
+        "short": lines(checked),
+        "foreign": _of_another(world),
+        "no ledger": [b"id,label\n"],
+    }[change]
+    before = _everything(checked)
+    with pytest.raises((Refused, Differs)):
+        rewinds.replay(checked, other)
+    assert _everything(checked) == before
+
+
+def _of_another(world: World) -> list[bytes]:
+    other = make_checked("other", world.organizer)
+    team = world.join(world.bob, competition=other)
+    for first in (20, 21):
+        world.score(team, wrong_from(first))
+    return lines(other)
+
+
+def test_a_second_replay_does_nothing(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    published = kept(lose(checked, lambda: world.score(alice, wrong_from(21))))
+    rewind("checked", "--replay", published)
+    assert "Replayed 0 entries." in rewind("checked", "--replay", published)
+
+
+def test_a_lost_correction_can_not_be_replayed(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    def play() -> None:
+        correct(checked)
+        world.score(alice, wrong_from(21))
+
+    published = lose(checked, play)
+    with pytest.raises(CommandError, match="holds a correction"):
+        rewind("checked", "--replay", kept(published))
+
+
+def correct(checked: Competition) -> Holdout:
+    file = uploaded(solution(CHECKED_ROWS, 20).replace(b"r99,3", b"r99,0"))
+    return correct_solution(checked, file, by=None, reason="One label.", rescore="none")
+
+
+# --- Writing off ----------------------------------------------------------------------------------
+
+
+def test_each_lost_answer_is_counted_as_the_most_it_could_have_said(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: [world.score(alice, wrong_from(each)) for each in (21, 22)])
+    before = state(checked)
+    assert "Wrote 2 answers off: entry 4." in rewind("checked", "--give-up")
+    after = state(checked)
+    assert (after.asked, after.answered) == (before.asked + 2, before.answered + 2)
+    assert after.log_alphabets > before.log_alphabets
+    assert after.budget_left == 0
+    assert TeamState.objects.get(team=alice).share_left == 0
+
+
+def test_after_a_write_off_the_ledger_goes_on_and_is_verified(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: world.score(alice, wrong_from(21)))
+    rewind("checked", "--give-up")
+    entry = said(world.score(alice, wrong_from(22)))
+    note = LedgerNote.objects.get()
+    assert (note.number, entry.number, entry.previous_hash) == (3, 4, note.hash)
+    assert verify(lines(checked)).difference is None
+
+
+def test_certificates_after_a_write_off_are_no_narrower_than_the_lost_ledger_s(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    def play() -> None:
+        for first in (21, 22, CHECKED_ROWS):
+            world.score(alice, wrong_from(first))
+        widths.append(said(world.score(alice, wrong_from(98))).width)
+
+    widths: list[float] = []
+    lose(checked, play)
+    rewind("checked", "--give-up")
+    assert said(world.score(alice, wrong_from(97))).width > widths[0]
+
+
+def test_what_waited_is_scored_after_the_write_off(
+    world: World, checked: Competition, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(checked, lambda: world.score(alice, wrong_from(21)))
+    waiting = world.score(alice, wrong_from(22))
+    assert waiting.status == Status.QUEUED
+    rewind("checked", "--give-up")
+
+    def ask(submission_id: int) -> bool:
+        score_submission(submission_id=submission_id)
+        return True
+
+    monkeypatch.setattr("leaderboard.tasks.enqueue", ask)
+    sweep()
+    waiting.refresh_from_db()
+    assert waiting.status == Status.RELEASED
+
+
+def test_giving_up_twice_writes_off_once(world: World, checked: Competition, alice: Team) -> None:
+    lose(checked, lambda: world.score(alice, wrong_from(21)))
+    rewind("checked", "--give-up")
+    rewind("checked", "--give-up")
+    assert LedgerNote.objects.count() == 1
+
+
+@pytest.mark.parametrize("broken", ["missing", "damaged", "forked"])
+def test_without_a_readable_guard_the_operator_says_how_many(
+    world: World, checked: Competition, alice: Team, broken: str
+) -> None:
+    file = guard.file_of(ledger_name(state(checked), state(checked).holdout))
+    if broken == "missing":
+        file.unlink()
+    elif broken == "damaged":
+        file.write_bytes(b"\0" * 100)
+    else:
+        file.write_text(f"5 {'a' * 64}\n5 {'b' * 64}\n")
+    with pytest.raises(CommandError, match="--lost"):
+        rewind("checked", "--give-up")
+    rewind("checked", "--give-up", "--lost", 3)
+    # Where numbers can be read, no fewer are written off than they skip.
+    assert state(checked).asked == 1 + (4 if broken == "forked" else 3)
+    assert world.score(alice, wrong_from(22)).status == Status.RELEASED
+    assert verify(lines(checked)).difference is None
+
+
+@pytest.mark.parametrize("broken", ["missing", "behind"])
+def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
+    world: World,
+    checked: Competition,
+    alice: Team,
+    broken: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if broken == "missing":
+        guard.file_of(ledger_name(state(checked), state(checked).holdout)).unlink()
+    else:
+        lose(checked, lambda: world.score(alice, wrong_from(21)))
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(guard, "append", killed)
+        with pytest.raises(KeyboardInterrupt):
+            rewinds.give_up(checked, lost=1)
+    asked = state(checked).asked
+    rewind("checked", "--give-up", "--lost", 1)
+    assert state(checked).asked == asked
+    assert LedgerNote.objects.count() == 1
+    assert world.score(alice, wrong_from(22)).status == Status.RELEASED
+
+
+def test_a_fork_is_written_off_from_where_both_agree(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    row = state(checked)
+    ledger = ledger_name(row, row.holdout)
+    for number, digest in ((2, "b" * 64), (3, "c" * 64)):
+        guard.append(ledger, Head(number, digest))
+    Release.objects.filter(number=1).update(number=4)
+    HoldoutState.objects.filter(pk=row.pk).update(releases=4)
+    note = rewinds.give_up(checked)
+    assert note is not None
+    assert (note.number, note.document["lost"]) == (5, 3)
+    assert note.previous_hash == row.head_hash
+
+
+def test_a_lost_correction_is_written_off_and_made_again(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    def play() -> None:
+        correct(checked)
+        world.score(alice, wrong_from(21))
+
+    lose(checked, play)
+    rewind("checked", "--give-up")
+    correct(checked)
+    assert said(world.score(alice, wrong_from(21))).number == 6
+    assert verify(lines(checked)).difference is None
+
+
+def test_nobody_is_told_anything_by_the_stand_ins(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    def play() -> None:
+        world.score(world.join(world.bob, competition=checked), wrong_from(20))
+
+    rewind("checked", "--replay", kept(lose(checked, play)))
+    stand_in = User.objects.get(username__startswith="lost-team-")
+    assert not stand_in.has_usable_password()
