@@ -10,6 +10,7 @@ from django.http import Http404
 from leaderboard.models import (
     Competition,
     CompetitionFile,
+    Holdout,
     Invitation,
     Membership,
     Submission,
@@ -56,6 +57,14 @@ def file_or_404(competition: Competition, name: str) -> CompetitionFile:
         return competition.files.get(name=name)
     except CompetitionFile.DoesNotExist:
         raise Http404("There is no such file.") from None
+
+
+def opened_holdout_or_404(competition: Competition, version: int) -> Holdout:
+    """A version of the holdout whose solution and secret have been published."""
+    try:
+        return competition.holdouts.get(version=version, opened_at__isnull=False)
+    except Holdout.DoesNotExist:
+        raise Http404("There is no such opening.") from None
 
 
 def submission_or_404(user: Person, competition: Competition, number: int) -> Submission:

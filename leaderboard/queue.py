@@ -87,9 +87,20 @@ def enqueue_next(done: Submission) -> None:
         enqueue(following.pk)
 
 
+def enqueue_opening(holdout_id: int) -> None:
+    """Asks a worker to go on opening a holdout; the sweeper asks again where this is lost."""
+    try:
+        current_app.send_task(
+            "leaderboard.tasks.open_holdout", kwargs={"holdout_id": holdout_id}, retry=False
+        )
+    except (OperationalError, OSError):
+        logger.warning("Broker away: the opening of holdout %s waits for the sweeper.", holdout_id)
+
+
 def take_back() -> int:
     """Queues what workers held when they ended; how many. Only right where no worker runs."""
     Competition.objects.filter(finals_enqueued_at__isnull=False).update(finals_enqueued_at=None)
+    Holdout.objects.filter(opened_at__isnull=True).update(opening_claimed_at=None)
     held = Submission.objects.filter(status=Status.SCORING)
     return held.update(status=Status.QUEUED, enqueued_at=None)
 

@@ -168,6 +168,8 @@ MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512 * 2**20, validate=valida
 # --- Vault: the web process needs the public key, only workers the private one --------------------
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")
 VAULT_PRIVATE_KEY_FILE: str = env.str("VAULT_PRIVATE_KEY_FILE", "")
+# Of open solutions that a worker process keeps in memory; a larger one is opened for each file.
+VAULT_CACHE_BYTES: int = env.int("VAULT_CACHE_BYTES", 512 * 2**20, validate=validate.Range(min=0))
 
 # --- Rewind guard: what a restored database must not forget; keep it out of database backups ------
 GUARD_DIR: Path = env.path("GUARD_DIR", VAR_DIR / "guard")

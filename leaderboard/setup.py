@@ -156,6 +156,8 @@ def return_to_draft(competition: Competition) -> None:
                 "This is frozen",
                 "Somebody has submitted: what the competition asks must not change any more.",
             )
+        if locked.unsealed_at is not None:
+            raise Refused("frozen", "This is frozen", "Its true labels are public by now.")
         locked.opened_by_organizer_at = None
         locked.save(update_fields=["opened_by_organizer_at"])
     competition.refresh_from_db()
@@ -178,6 +180,7 @@ def delete_competition(competition: Competition) -> None:
         HoldoutState.objects.filter(holdout__competition=locked).delete()
         for holdout in locked.holdouts.all():
             _delete_stored(holdout.sealed_solution)
+            _delete_stored(holdout.opening)
             holdout.delete()
         for entry in locked.files.all():
             _delete_stored(entry.file)

@@ -21,11 +21,12 @@ from django.utils import timezone
 from leaderboard import health, logs, outages
 from leaderboard.guard import GuardAway, Rewound
 from leaderboard.models import Competition, Halt, Status, Submission
-from leaderboard.pipeline import finalize
+from leaderboard.pipeline import finalize, opening
 from leaderboard.pipeline.measure import RowsMoved, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import LostRace, halt, look_for_rewinds, release
-from leaderboard.queue import enqueue, enqueue_next, startable
+from leaderboard.queue import enqueue, enqueue_next, enqueue_opening, startable
+from leaderboard.remeasuring import remeasure
 from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
@@ -93,6 +94,19 @@ def score_final(*, submission_id: int) -> None:
 
 @shared_task
 @logs.discreet
+def open_holdout(*, holdout_id: int) -> None:
+    """Goes on with the opening of a holdout after the end, until it is published."""
+    try:
+        done = opening.open_holdout(holdout_id, remeasure)
+    except Exception as error:
+        logger.error("The opening of holdout %s failed: %s", holdout_id, logs.place(error))
+    else:
+        if not done:
+            enqueue_opening(holdout_id)
+
+
+@shared_task
+@logs.discreet
 def sweep() -> None:
     """Re-queues what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
@@ -100,6 +114,7 @@ def sweep() -> None:
         _take_back_abandoned()
         _send_waiting()
         _sweep_finals()
+        _sweep_openings()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", _type(error))
 
@@ -123,6 +138,12 @@ def _send_waiting() -> None:
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
             return
+
+
+def _sweep_openings() -> None:
+    """Asks for openings that nobody writes."""
+    for holdout in opening.unclaimed(opening.to_open()):
+        enqueue_opening(holdout.pk)
 
 
 def _sweep_finals() -> None:

@@ -16,11 +16,10 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from leaderboard import setup
+from leaderboard import keys, setup
 from leaderboard.models import Competition, FileRole, Release, Submission, Team, User
 from leaderboard.pipeline import intake, membership
 from leaderboard.tasks import score_submission
-from leaderboard.vault import generate_keys
 
 ROWS = 40
 PUBLIC_ROWS = 8
@@ -162,7 +161,7 @@ def vault_keys() -> None:
     """A key pair of this test run."""
     private = settings.VAR_DIR / "vault" / "private.key"
     if not private.exists():
-        generate_keys(settings.VAULT_PUBLIC_KEY_FILE, private)
+        keys.generate(settings.VAULT_PUBLIC_KEY_FILE, private)
     settings.VAULT_PRIVATE_KEY_FILE = str(private)
 
 

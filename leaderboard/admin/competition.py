@@ -19,7 +19,17 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from leaderboard import setup
-from leaderboard.admin import budget, ending, files, opening, preview, schema, scoring, solution
+from leaderboard.admin import (
+    budget,
+    ending,
+    files,
+    opening,
+    preview,
+    schema,
+    scoring,
+    solution,
+    unsealing,
+)
 from leaderboard.admin.scope import OwnedAdmin, has_role, signed_in
 from leaderboard.admin.settings_form import SettingsForm
 from leaderboard.admin.steps import frame, next_url, url_of
@@ -44,6 +54,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("end/start/", "end_start", ending.start),
     ("end/reveal/", "end_reveal", ending.reveal),
     ("end/final.csv", "end_csv", ending.csv),
+    ("unsealing/", "unsealing", unsealing.page),
 )
 
 

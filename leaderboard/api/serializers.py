@@ -464,6 +464,15 @@ class NewSubmission(Submission):
     limits = Limits()
 
 
+class OpeningItem(Out):
+    """Solution and secret of one version of the holdout, opened."""
+
+    version = serializers.IntegerField()
+    opened_at = serializers.DateTimeField()
+    size = serializers.IntegerField(help_text="In bytes.")
+    sha256 = serializers.CharField()
+
+
 class LedgerEntry(Out):
     """An answer that left the holdout: the shown loss is level / steps."""
 

@@ -48,6 +48,16 @@ urlpatterns = [
         "competitions/<slug:slug>/final/", views_finals.FinalBoardView.as_view(), name="api-final"
     ),
     path("competitions/<slug:slug>/finals/", views_finals.FinalsView.as_view(), name="api-finals"),
+    path(
+        "competitions/<slug:slug>/openings/",
+        views_competitions.OpeningsView.as_view(),
+        name="api-openings",
+    ),
+    path(
+        "competitions/<slug:slug>/openings/<int:version>/",
+        views_competitions.OpeningView.as_view(),
+        name="api-opening",
+    ),
     path("competitions/<slug:slug>/join/", views_competitions.JoinView.as_view(), name="api-join"),
     path("competitions/<slug:slug>/team/", views_competitions.TeamView.as_view(), name="api-team"),
     path(

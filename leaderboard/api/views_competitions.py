@@ -22,6 +22,7 @@ from leaderboard.api.serializers import (
     FileItem,
     JoinBody,
     LedgerEntry,
+    OpeningItem,
     TeamBody,
     TeamDetail,
     TeamItem,
@@ -327,6 +328,62 @@ class LedgerView(PublicView):
         found = queries.ledger(competition, page=page.number, page_rows=page.size)
         rows = LedgerEntry(found.entries, many=True).data
         return Response(page.answer(rows, found.total))
+
+
+class OpeningsView(PublicView):
+    @extend_schema(
+        operation_id="openings",
+        tags=["competitions"],
+        summary="List what was opened after the end",
+        description=(
+            "For each version of the solution one file, once the organizer has published them: "
+            "labels, noise secret, their salts, and what each answer was drawn from."
+        ),
+        parameters=[PageQuery],
+        responses=responses(
+            {200: pages_of(OpeningItem, "Opening")}, "invalid", "competition_not_open", "not_found"
+        ),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        page = Page.of(request)
+        found = queries.openings(running(request, slug))
+        return Response(page.answer(OpeningItem(found[page.part], many=True).data, len(found)))
+
+
+class OpeningView(PublicView):
+    @extend_schema(
+        operation_id="opening",
+        extensions=cli("holdfast verify digits"),
+        tags=["competitions"],
+        summary="Download an opening",
+        description=(
+            "A zip archive; docs/verification.md describes it. The ETag is the SHA-256 of the "
+            "content; a Range header with If-Range resumes a broken download."
+        ),
+        parameters=[
+            OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="bytes=FIRST-"),
+        ],
+        responses=responses(
+            {
+                (200, "application/octet-stream"): OpenApiTypes.BINARY,
+                (206, "application/octet-stream"): OpenApiTypes.BINARY,
+            },
+            "competition_not_open",
+            "not_found",
+            "range_not_satisfiable",
+        ),
+    )
+    def get(self, request: Request, slug: str, version: int) -> HttpResponseBase:
+        competition = running(request, slug)
+        holdout = access.opened_holdout_or_404(competition, version)
+        found = queries.opening(holdout)
+        return file_response(
+            dict(request.headers),
+            holdout.opening.open("rb"),
+            name=f"{competition.slug}-opening-{version}.zip",
+            size=found.size,
+            sha256=found.sha256,
+        )
 
 
 def _detail(request: Request, competition: Competition) -> dict[str, object]:

@@ -30,8 +30,9 @@ class Competition(models.Model):
     `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
     that nobody but its organizers sees. Metric, mechanism and schema freeze at the first release.
     After it closed come the finals: `finals_started_at` ends all submitting and choosing,
-    `finals_scored_at` says that every final score is there, `revealed_at` shows them to everyone.
-    `finals_enqueued_at` is when workers were last asked for those that are missing.
+    `finals_scored_at` says that every final score is there, `revealed_at` shows them to everyone,
+    and `unsealed_at` is the organizer's word to publish solution and secret. `finals_enqueued_at`
+    is when workers were last asked for final scores that are missing.
     """
 
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
@@ -91,6 +92,7 @@ class Competition(models.Model):
     finals_enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
     finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
     revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    unsealed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     schema = models.JSONField("prediction schema", default=dict)
     metric = models.CharField(max_length=40)

@@ -28,7 +28,7 @@ class Holdout(models.Model):
     The file holds the labels and which row is in which set; both are secret. The counts are public:
     every certificate is a function of them. Weighted rows count as fewer plain ones (`effective`).
     The commitments are hidden by salts inside the seals; `opening` is what opens them, published
-    after the end at the organizer's word.
+    after the end at the organizer's word; `opening_claimed_at` is when a worker took to writing it.
 
     A version that mends another after releases is a correction: `reason` says why in public,
     `rescore` what is scored again. `fits_at` is when a worker found that no Private row of it was
@@ -58,6 +58,7 @@ class Holdout(models.Model):
     fits_at = models.DateTimeField(null=True, blank=True)
     opening = models.FileField(upload_to="openings/", blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
+    opening_claimed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["competition", "-version"]

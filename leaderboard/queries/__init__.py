@@ -41,6 +41,7 @@ from leaderboard.queries.finals import (
     whole_final_board,
 )
 from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines
+from leaderboard.queries.openings import Opening, opening, openings
 from leaderboard.queries.scales import (
     Interval,
     Scale,
@@ -79,6 +80,7 @@ __all__ = [
     "LedgerPage",
     "MechanismFacts",
     "Member",
+    "Opening",
     "Progress",
     "Quota",
     "Released",
@@ -108,6 +110,8 @@ __all__ = [
     "metric_facts",
     "my_team",
     "my_teams",
+    "opening",
+    "openings",
     "progress",
     "public_files",
     "quota",

@@ -53,4 +53,5 @@ urlpatterns = [
     path("c/<slug:slug>/team/withdraw/", teams.withdraw_invitations, name="team-withdraw"),
     path("c/<slug:slug>/ledger/", board.ledger, name="ledger"),
     path("c/<slug:slug>/ledger.jsonl", board.ledger_lines, name="ledger-lines"),
+    path("c/<slug:slug>/openings/<int:version>.zip", board.opening, name="opening"),
 ]

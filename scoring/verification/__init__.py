@@ -9,7 +9,14 @@ docs/verification.md says what each check shows and what none can show.
 
 from scoring.verification.differences import Difference, Differs, Report
 from scoring.verification.ledgers import Header, check_chain, check_since, entry_line
-from scoring.verification.openings import Known, Opened, OpenedHoldout, Salted, write_opening
+from scoring.verification.openings import (
+    Known,
+    Lost,
+    Opened,
+    OpenedHoldout,
+    Salted,
+    write_opening,
+)
 from scoring.verification.replay import Replay, Witness
 from scoring.verification.verify import verify, verify_with
 
@@ -18,6 +25,7 @@ __all__ = [
     "Differs",
     "Header",
     "Known",
+    "Lost",
     "Opened",
     "OpenedHoldout",
     "Replay",

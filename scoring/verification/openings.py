@@ -4,8 +4,8 @@ A zip archive with three members:
 
     opening.json     which holdout, the salts, the noise secret
     solution.npz     the labels and the usage of each row, as they were sealed
-    releases.jsonl   for each entry of the ledger, in order: the digest of its predictions and the
-                     exact means that its answer was drawn from
+    releases.jsonl   for each answer of the ledger, in order: the digest of its predictions and the
+                     exact means that it was drawn from, or why these are lost
 
 The commitments are SHA-256 of salt and content; they stood in the ledger from the beginning.
 """
@@ -70,6 +70,18 @@ class Opened:
             "reference": None if reference is None else _mean_document(reference),
         }
         return canonical(document) + b"\n"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An entry whose predictions could not be read or measured any more, and why."""
+
+    number: int
+    reason: str
+
+    def line(self) -> bytes:
+        """As it stands in the opening."""
+        return canonical({"number": self.number, "lost": self.reason}) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -138,8 +150,8 @@ class OpenedHoldout:
         self.noise = _noise(secret.content, header)
         self._lines = self._releases()
 
-    def opened(self, entry: Mapping[str, Any]) -> Opened:
-        """What this entry was drawn from, its digest checked against the tag. Raises Differs."""
+    def opened(self, entry: Mapping[str, Any]) -> Opened | Lost:
+        """What this entry was drawn from. Raises Differs."""
         number = entry["number"]
         try:
             found = next(self._lines, None)
@@ -174,10 +186,10 @@ class OpenedHoldout:
             raise ValueError("not written here")
         return self._archive.read(name)
 
-    def _releases(self) -> Iterator[Opened]:
+    def _releases(self) -> Iterator[Opened | Lost]:
         with self._archive.open(RELEASES) as lines:
             while line := lines.readline(_LONGEST_LINE):
-                yield _opened(json.loads(line))
+                yield _release(json.loads(line))
 
 
 _UNREADABLE: Final = (
@@ -252,8 +264,10 @@ def _mean_document(mean: Mean) -> dict[str, Any]:
     }
 
 
-def _opened(document: dict[str, Any]) -> Opened:
+def _release(document: dict[str, Any]) -> Opened | Lost:
     """Raises one of `_UNREADABLE`."""
+    if "lost" in document:
+        return Lost(int(document["number"]), str(document["lost"]))
     number, digest = document["number"], document["predictions_digest"]
     if type(number) is not int or type(digest) is not str:
         raise TypeError("not written here")

@@ -27,7 +27,7 @@ from scoring.predictions import Solution
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
-from scoring.verification.openings import Opened, Recall
+from scoring.verification.openings import Lost, Opened, Recall
 
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
 # Widths come out of logarithms, which differ by a last digit between machines.
@@ -89,7 +89,7 @@ class Witness(Protocol):
     @property
     def solution(self) -> Solution | None: ...
 
-    def opened(self, entry: Entry) -> Opened:
+    def opened(self, entry: Entry) -> Opened | Lost:
         """What an entry was drawn from; asked in the ledger's order. Raises Differs."""
         ...
 
@@ -113,7 +113,7 @@ class Replay:
         self.rules = Rules.of(header)
         self.opening = opening
         self.recall = recall
-        self.measured = 0
+        self.recomputed = self.lost = self.measured = 0
         self.head = self.rules.mechanism.initial_holdout(self.rules.parameters)
         self.teams: dict[int, TeamState] = {}
         self._corrects = before is not None
@@ -128,20 +128,23 @@ class Replay:
         if self._corrects != (entry["kind"] == notes.CORRECTION):
             raise _differs(entry, "kind", "Each later version begins with a correction, once.")
         self._corrects = False
-        if notes.is_note(entry):
-            self._take_note(entry)
-            return
+        try:
+            if notes.is_note(entry):
+                self._take_note(entry)
+            else:
+                self._take_answer(entry)
+        except Differs:
+            raise
+        except HoldfastError as error:
+            raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
+
+    def _take_answer(self, entry: Entry) -> None:
         _check_types(entry)
         submission = (entry["team"], entry["submission"])
         if submission in self._entered:
             raise _differs(entry, "submission", "This submission has an entry already.")
         self._entered.add(submission)
-        try:
-            self._compare(entry)
-        except Differs:
-            raise
-        except HoldfastError as error:
-            raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
+        self._compare(entry)
 
     def _take_note(self, entry: Entry) -> None:
         alphabet = self.rules.parameters.alphabet
@@ -156,6 +159,10 @@ class Replay:
             self._check_as_said(entry, state)
             return
         opened = self.opening.opened(entry)
+        if isinstance(opened, Lost):
+            self.lost += 1
+            self._check_as_said(entry, state)
+            return
         if self.opening.noise.tag(opened.digest, entry["team"]) != entry["predictions_tag"]:
             raise _differs(entry, "predictions_tag", "It is not of the opened predictions.")
         self._check_rows(entry, opened.measurement)
@@ -163,6 +170,7 @@ class Replay:
         question = self._question(entry, state, opened.measurement)
         noise = self.opening.noise.for_question(opened.digest, entry["team"], question)
         self._check(entry, state, opened.measurement, noise)
+        self.recomputed += 1
 
     def _state_of(self, team: int) -> State:
         known = self.teams.get(team)

@@ -6,7 +6,6 @@ from typing import IO
 
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header, check_chain
-from scoring.verification.notes import is_note
 from scoring.verification.openings import OpenedHoldout, Recall
 from scoring.verification.replay import Replay, Witness
 
@@ -51,7 +50,7 @@ def verify_with(lines: Iterable[bytes], call: Call, recall: Recall | None = None
 
 class _Run:
     def __init__(self, call: Call, recall: Recall | None) -> None:
-        self.report = Report()
+        self.report = self._before = Report()
         self._call = call
         self._recall = recall
         self._replay: Replay | None = None
@@ -60,19 +59,14 @@ class _Run:
         """A segment: another version of the holdout, whose ledger carries on."""
         self.end()
         before, self._replay = self._replay, None
-        self.report = replace(
+        self._before = self.report = replace(
             self.report,
             competition=header.competition,
             versions=(*self.report.versions, header.version),
             head_hash=header.previous_hash,
         )
         opening = self._call(header)
-        self._replay = Replay(
-            header,
-            opening=opening,
-            recall=self._recall,
-            before=before,
-        )
+        self._replay = Replay(header, opening=opening, recall=self._recall, before=before)
         if opening and self._recall and self._replay.rules.metric is None:
             self._note(
                 f"The metric {header.scoring['metric']!r} is this server's own: what it measured "
@@ -81,14 +75,13 @@ class _Run:
 
     def take(self, entry: dict[str, object]) -> None:
         assert self._replay is not None  # noqa: S101  (a ledger begins with a header)
-        measured = self._replay.measured
         self._replay.take(entry)
         self.report = replace(
             self.report,
             entries=self.report.entries + 1,
-            recomputed=self.report.recomputed
-            + (self._replay.opening is not None and not is_note(entry)),
-            measured=self.report.measured + self._replay.measured - measured,
+            recomputed=self._before.recomputed + self._replay.recomputed,
+            lost=self._before.lost + self._replay.lost,
+            measured=self._before.measured + self._replay.measured,
             head_hash=str(entry["hash"]),
         )
 

@@ -22,9 +22,10 @@ from leaderboard import health
 from leaderboard.doctor import broker, database, files, report, submissions, vault, workers
 from leaderboard.doctor.report import Finding, ok, wrong
 from leaderboard.doctor.site import site as site_check
+from leaderboard.keys import generate
 from leaderboard.management.commands import doctor
 from leaderboard.models import Status, Submission
-from leaderboard.vault import generate_keys, public_fingerprint
+from leaderboard.vault import public_fingerprint
 from leaderboard.version import code_version
 from tests.cast import World
 
@@ -277,7 +278,7 @@ def test_a_private_key_that_can_t_be_read_is_told_without_its_content(
 def other_key(settings: Settings, tmp_path: Path) -> Path:
     """This process has a private key that belongs to another pair."""
     path = tmp_path / "private.key"
-    generate_keys(tmp_path / "public.key", path)
+    generate(tmp_path / "public.key", path)
     settings.VAULT_PRIVATE_KEY_FILE = str(path)
     return path
 

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import default_storage
 
-from leaderboard import vault
+from leaderboard import keys, vault
 from leaderboard.models import Holdout, Status
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
-from tests.cast import World, predictions, solution, upload
+from tests.cast import World, make_competition, predictions, solution, upload
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,8 @@ def test_the_sealed_file_does_not_contain_the_labels(world: World) -> None:
 
 
 def test_two_seals_of_the_same_labels_have_nothing_in_common(world: World) -> None:
-    first = vault._seal(b"the same labels")
-    second = vault._seal(b"the same labels")
+    first = vault._sealed(b"the same labels")
+    second = vault._sealed(b"the same labels")
     assert first.commitment != second.commitment
     assert first.box != second.box
 
@@ -46,7 +46,7 @@ def test_without_the_private_key_nothing_is_measured(
 def test_another_private_key_does_not_open_it(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    vault.generate_keys(tmp_path / "public.key", tmp_path / "private.key")
+    keys.generate(tmp_path / "public.key", tmp_path / "private.key")
     monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", str(tmp_path / "private.key"))
     assert world.score(world.join(world.alice)).failure.startswith("VaultClosed")
 
@@ -55,7 +55,7 @@ def test_a_solution_that_was_exchanged_is_noticed(world: World) -> None:
     holdout = Holdout.objects.get()
     name = holdout.sealed_solution.name or ""
     default_storage.delete(name)
-    default_storage.save(name, upload(vault._seal(b"other labels").box))
+    default_storage.save(name, upload(vault._sealed(b"other labels").box))
     assert world.score(world.join(world.alice)).failure.startswith("VaultClosed")
 
 
@@ -71,13 +71,49 @@ def test_a_measurement_can_be_neither_printed_nor_pickled(world: World) -> None:
 
 def test_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     public, private = tmp_path / "vault" / "public.key", tmp_path / "vault" / "private.key"
-    vault.generate_keys(public, private)
+    keys.generate(public, private)
     assert private.stat().st_mode & 0o077 == 0
     with pytest.raises(FileExistsError):
-        vault.generate_keys(public, private)
+        keys.generate(public, private)
 
 
 def test_a_missing_public_key_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(settings, "VAULT_PUBLIC_KEY_FILE", tmp_path / "none.key")
     with pytest.raises(ImproperlyConfigured, match="vault_keys"):
         vault.seal_new_secret()
+
+
+def opened(world: World) -> list[str]:
+    """Commitments of the solutions that are kept open."""
+    world.score(world.join(world.alice))
+    return list(vault._opened)
+
+
+def test_a_solution_larger_than_the_cache_is_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "VAULT_CACHE_BYTES", 100)
+    assert opened(world) == []
+    assert Holdout.objects.get().ledger.count() == 1
+
+
+def test_what_was_used_longest_ago_is_forgotten_first(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = opened(world)
+    size = vault._opened[first].size
+    monkeypatch.setattr(settings, "VAULT_CACHE_BYTES", 2 * size)
+    names = ["second", "third"]
+    others = [make_competition(name, world.organizer) for name in names]
+    for competition in others:
+        world.score(world.join(world.alice, competition=competition))
+    last = [Holdout.objects.get(competition=each).solution_commitment for each in others]
+    assert list(vault._opened) == last
+
+
+def test_an_earlier_version_is_forgotten_once_another_is_in_force(world: World) -> None:
+    (first,) = opened(world)
+    kept = vault._opened[first]
+    vault._opened["earlier version"] = kept
+    vault._open(Holdout.objects.get())
+    assert list(vault._opened) == [first]

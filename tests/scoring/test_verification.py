@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.verification import Difference, Differs, Salted, check_since, verify
+from scoring.verification import Difference, Differs, Lost, Salted, check_since, verify
 from scoring.verification.ledgers import ENTRY_FIELDS
 from tests.scoring.ledgers import (
     BOARDS,
@@ -290,6 +290,15 @@ def test_other_predictions_than_the_tagged_ones_are_found() -> None:
     assert found(board, opening=board.opening(releases=releases)) == Difference(
         3, "predictions_tag", "It is not of the opened predictions."
     )
+
+
+def test_an_entry_whose_predictions_are_lost_is_taken_as_said_and_counted() -> None:
+    board = played("ladder")
+    releases = [each.line() for each in board.opened]
+    releases[2] = Lost(3, "The stored file is gone.").line()
+    report = verify(board.lines(), {1: board.opening(releases=releases)}, recall=board.recall)
+    assert (report.difference, report.lost) == (None, 1)
+    assert report.recomputed == report.measured == len(board.entries) - 1
 
 
 def test_an_opening_that_lacks_an_entry_is_found() -> None:

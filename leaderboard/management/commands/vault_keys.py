@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.vault import generate_keys
+from leaderboard import keys
 
 
 class Command(BaseCommand):
@@ -28,5 +28,5 @@ class Command(BaseCommand):
                     f"There is a key at {path} already. Nothing was written: "
                     "a new key could not open what was sealed to the old one."
                 )
-        generate_keys(public, private)
+        keys.generate(public, private)
         self.stdout.write(f"Public key: {public}\nPrivate key: {private}")

@@ -1,10 +1,12 @@
 """The leaderboards, released and final, their CSV files, and the public ledger behind them."""
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
+from leaderboard.access import competition_or_404, opened_holdout_or_404
 from leaderboard.board_csv import board_csv, final_csv
 from leaderboard.downloads import jsonl_response
 from leaderboard.errors import Refused
@@ -100,6 +102,7 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "ledger": queries.ledger(page.competition, page=page_number(request)),
         "facts": queries.mechanism_facts(page.competition),
+        "openings": queries.openings(page.competition),
     }
     return render(request, "pages/ledger.html", context)
 
@@ -112,4 +115,16 @@ def ledger_lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
         raise Http404("A draft has no ledger.")
     return jsonl_response(
         queries.ledger_lines(page.competition), f"{page.competition.slug}-ledger.jsonl"
+    )
+
+
+@require_safe
+def opening(request: HttpRequest, slug: str, version: int) -> FileResponse:
+    """Solution, secret and measurements, once they have been published."""
+    competition = competition_or_404(request.user, slug)
+    found = queries.opening(opened_holdout_or_404(competition, version))
+    return FileResponse(
+        default_storage.open(found.name, "rb"),
+        as_attachment=True,
+        filename=f"{competition.slug}-opening-{version}.zip",
     )

@@ -1,0 +1,40 @@
+"""Replaces the vault's key pair."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leaderboard import rotation
+
+
+class Command(BaseCommand):
+    help = (
+        "Draw a new key pair for the vault and seal everything again. The site goes on meanwhile; "
+        "a run that was stopped goes on when this is run again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--private",
+            type=Path,
+            default=settings.VAULT_PRIVATE_KEY_FILE or settings.VAR_DIR / "vault" / "private.key",
+            help="the workers' private key (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--keep-old",
+            action="store_true",
+            help="keep the old private key, until the web process has the new public one",
+        )
+
+    def handle(self, *args: Any, private: Path, keep_old: bool, **options: Any) -> None:
+        settings.VAULT_PRIVATE_KEY_FILE = str(private)
+        try:
+            rotation.rotate(private, keep_old=keep_old, say=self.stdout.write)
+        except rotation.CannotRotate as error:
+            raise CommandError(str(error)) from None
+        except PermissionError as error:
+            raise CommandError(
+                f"{error.filename} can't be written here: run this where the keys are kept."
+            ) from None
