@@ -240,7 +240,7 @@ def _curl(
     path: str, method: str, needs_token: bool, body: tuple[Field, ...], body_type: str
 ) -> str:
     """The operation as a person tries it in a shell."""
-    address = path.replace("{slug}", "digits").replace("{number}", "1").replace("{version}", "1")
+    address = path.replace("{slug}", "digits").replace("{number}", "1")
     parts = ["curl"] + ([f"-X {method.upper()}"] if method != "get" and not body else [])
     parts += ['-H "Authorization: Token $HOLDFAST_TOKEN"'] if needs_token else []
     if body_type.startswith("multipart"):

@@ -54,7 +54,7 @@ urlpatterns = [
         name="api-openings",
     ),
     path(
-        "competitions/<slug:slug>/openings/<int:version>/",
+        "competitions/<slug:slug>/openings/<int:number>/",
         views_competitions.OpeningView.as_view(),
         name="api-opening",
     ),

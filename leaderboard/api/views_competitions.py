@@ -357,7 +357,8 @@ class OpeningView(PublicView):
         tags=["competitions"],
         summary="Download an opening",
         description=(
-            "A zip archive; docs/verification.md describes it. The ETag is the SHA-256 of the "
+            "A zip archive; docs/verification.md describes it. `number` is the version of the "
+            "solution. The ETag is the SHA-256 of the "
             "content; a Range header with If-Range resumes a broken download."
         ),
         parameters=[
@@ -373,14 +374,14 @@ class OpeningView(PublicView):
             "range_not_satisfiable",
         ),
     )
-    def get(self, request: Request, slug: str, version: int) -> HttpResponseBase:
+    def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
         competition = running(request, slug)
-        holdout = access.opened_holdout_or_404(competition, version)
+        holdout = access.opened_holdout_or_404(competition, number)
         found = queries.opening(holdout)
         return file_response(
             dict(request.headers),
             holdout.opening.open("rb"),
-            name=f"{competition.slug}-opening-{version}.zip",
+            name=f"{competition.slug}-opening-{number}.zip",
             size=found.size,
             sha256=found.sha256,
         )
