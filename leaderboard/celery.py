@@ -1,21 +1,26 @@
 """The Celery application. Its messages carry the id of the request that caused them."""
 
 import os
+import time
 from typing import Any
 
 from celery import Celery
 from celery.signals import (
     after_task_publish,
     before_task_publish,
+    heartbeat_sent,
     setup_logging,
     task_postrun,
     task_prerun,
     worker_ready,
+    worker_shutdown,
 )
 
 from leaderboard import broker, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
+
+_noted: dict[str, float] = {}
 
 broker.install()
 app = Celery("holdfast")
@@ -54,6 +59,24 @@ def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
     from leaderboard import health
 
     health.note_sweep_sent()
+
+
+@heartbeat_sent.connect
+def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
+    """Celery's heart beats every two seconds, and faster for those who ask: that is too often."""
+    from leaderboard import health
+
+    now = time.monotonic()
+    if now - _noted.get("at", -health.WORKER_SECONDS) >= health.WORKER_SECONDS:
+        _noted["at"] = now
+        health.note_worker(sender.eventer.hostname)
+
+
+@worker_shutdown.connect
+def _note_that_it_ends(sender: Any, **kwargs: Any) -> None:
+    from leaderboard import health
+
+    health.note_worker_gone(sender.hostname)
 
 
 @worker_ready.connect

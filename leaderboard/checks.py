@@ -6,6 +6,8 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 
+TOKEN_LENGTH = 16
+
 
 @register(Tags.security)
 def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -20,6 +22,20 @@ def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             )
         )
     return found
+
+
+@register(Tags.security)
+def metrics_token(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Nobody may guess it."""
+    if not settings.METRICS_TOKEN or len(settings.METRICS_TOKEN) >= TOKEN_LENGTH:
+        return []
+    return [
+        Error(
+            f"METRICS_TOKEN has fewer than {TOKEN_LENGTH} characters.",
+            hint="Draw a longer one, for example with `openssl rand -hex 32`.",
+            id="holdfast.E002",
+        )
+    ]
 
 
 @register(Tags.security, deploy=True)

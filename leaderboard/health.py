@@ -1,6 +1,7 @@
 """Whether this process can serve: for load balancers, containers and whoever is on call."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,8 @@ from redis.exceptions import RedisError
 
 State = Literal["ok", "away", "old"]
 
+WORKERS = "holdfast-workers"
+WORKER_SECONDS = 10.0
 SWEEP_SENT = "sweep-sent"
 SWEEP_RUN = "sweep-run"
 SWEEPS = "sweeps"
@@ -45,6 +48,25 @@ def database() -> State:
     except Error:
         return "away"
     return "old" if executor.migration_plan(executor.loader.graph.leaf_nodes()) else "ok"
+
+
+def note_worker(name: str) -> None:
+    """A worker runs; it says so every WORKER_SECONDS. Nothing happens while Redis is away."""
+    now = time.time()
+    with suppress(RedisError, OSError), redis_client() as client:
+        client.zadd(WORKERS, {name: now})
+        client.zremrangebyscore(WORKERS, 0, now - 6 * WORKER_SECONDS)
+
+
+def note_worker_gone(name: str) -> None:
+    """A worker ends."""
+    with suppress(RedisError, OSError), redis_client() as client:
+        client.zrem(WORKERS, name)
+
+
+def workers_seen(client: Redis) -> int:
+    """How many workers said that they run, not long ago."""
+    return int(client.zcount(WORKERS, time.time() - 3 * WORKER_SECONDS, "+inf"))
 
 
 def note_sweep_sent() -> None:

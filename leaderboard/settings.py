@@ -298,7 +298,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = SECURE
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
 if BEHIND_PROXY:
@@ -316,6 +316,10 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+
+# --- Operators ------------------------------------------------------------------------------------
+# Who reads /metrics. Without one, only this machine may where no proxy stands in front.
+METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
 
 # --- Language, time, logs -------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

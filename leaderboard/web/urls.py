@@ -8,6 +8,7 @@ from leaderboard.web.views import (
     competitions,
     finals,
     health,
+    metrics,
     submissions,
     teams,
 )
@@ -16,6 +17,7 @@ urlpatterns = [
     path("", competitions.home, name="home"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("how-it-works/", competitions.how_it_works, name="how-it-works"),
     path("account/", account.account, name="account"),
     path("account/tokens/", account.create_token, name="account-tokens"),

@@ -1,4 +1,4 @@
-"""What operators see of a running installation: its log, and what the doctor says."""
+"""What operators see of a running installation: its log, its metrics, what the doctor says."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ def port() -> int:
 def site(deploy: Deploy, port: int) -> Deployment:
     """Redis, a worker, beat and the web server, with the logs of servers."""
     # No sweep comes in between: what it sends has no request's id.
-    site = deploy(LOG_FORMAT="json", SWEEP_SECONDS="60")
+    site = deploy(LOG_FORMAT="json", SWEEP_SECONDS="60", METRICS_TOKEN="")
     (site.directory / "static").mkdir()
     (site.directory / "static" / "staticfiles.json").write_text('{"paths": {}, "version": "1.1"}')
     site.start_redis()
@@ -102,6 +102,18 @@ def test_no_line_holds_a_score_or_a_token(
     said = site.logs("web", "worker", "beat")
     assert released is not None
     assert not any(text in said for text in (str(released), f"{31 / 32}", token, "alice"))
+
+
+def metric(client: httpx.Client, sample: str) -> float:
+    """The value of a sample, named with its labels; NaN where there is none."""
+    lines = dict(line.rsplit(" ", 1) for line in client.get("/metrics").text.splitlines())
+    return float(lines.get(sample, "nan"))
+
+
+def test_prometheus_is_told_of_worker_and_release(alice: httpx.Client, scored: int) -> None:
+    assert metric(alice, "holdfast_workers") == 1
+    assert metric(alice, 'holdfast_releases_total{competition="digits"}') == 1
+    assert metric(alice, 'holdfast_up{part="redis"}') == 1
 
 
 def doctor(site: Deployment, **more: str) -> tuple[int, dict[str, list[dict[str, str]]]]:

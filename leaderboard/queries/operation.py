@@ -1,0 +1,125 @@
+"""What operators measure: the queue, outcomes, times and budgets, by aggregates of whole tables.
+
+Nothing here is for participants. Times and counts may depend on the holdout through releases alone.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F, FloatField, Func, Min, Q, Sum
+
+from leaderboard.models import FINAL, HoldoutState, Status, Submission
+
+EDGES = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
+NO_LIMIT = 2**40
+# What a submission goes through, by the moments at which each part begins and ends.
+SPANS = {
+    "all": ("created_at", "finished_at"),
+    "wait": ("created_at", "claimed_at"),
+    "read": ("claimed_at", "read_at"),
+    "measure_and_release": ("read_at", "finished_at"),
+}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What isn't finished: how many by competition and status, and since when the oldest of each
+    status is there (accepted, or taken by a worker)."""
+
+    lengths: dict[tuple[str, str], int]
+    queued_since: datetime | None
+    scoring_since: datetime | None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The head of the ledger in force of a competition.
+
+    `unassigned` is the budget that is in no team's share yet, `shares` what is left in all shares;
+    None where the mechanism has no budget.
+    """
+
+    competition: str
+    releases: int
+    unassigned: int | None
+    shares: int | None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many took at most each of EDGES seconds, how many there were, and all their seconds."""
+
+    at_most: tuple[int, ...]
+    count: int
+    seconds: float
+
+
+class _Seconds(Func):
+    """Seconds from one moment to a later one."""
+
+    arity = 2
+    output_field = FloatField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "((julianday(%(expressions)s)) * 86400.0)"
+        return self.as_sql(
+            compiler, connection, template=template, arg_joiner=") - julianday(", **context
+        )
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "date_part('epoch', %(expressions)s)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=" - ", **context)
+
+
+def queue() -> Queue:
+    """The queue now; reads unfinished submissions only."""
+    unfinished = Submission.objects.exclude(status__in=FINAL)
+    counted = unfinished.values_list("team__competition__slug", "status").annotate(n=Count("pk"))
+    oldest = unfinished.aggregate(
+        queued=Min("created_at", filter=Q(status=Status.QUEUED)),
+        scoring=Min("claimed_at", filter=Q(status=Status.SCORING)),
+    )
+    return Queue(
+        {(slug, status): n for slug, status, n in counted.order_by()},
+        oldest["queued"],
+        oldest["scoring"],
+    )
+
+
+def ledgers() -> list[Ledger]:
+    """The ledgers in force."""
+    heads = HoldoutState.objects.filter(holdout__retired_at__isnull=True)
+    rows = heads.annotate(shares=Sum("holdout__team_states__share_left")).values_list(
+        "holdout__competition__slug", "releases", "budget_left", "shares"
+    )
+    return [Ledger(*row) for row in rows.order_by("holdout__competition__slug")]
+
+
+def outcomes() -> dict[tuple[str, str], int]:
+    """How many submissions of each competition were released, rejected, failed."""
+    finished = Submission.objects.filter(status__in=FINAL)
+    counted = finished.values_list("team__competition__slug", "status").annotate(n=Count("pk"))
+    return {(slug, status): n for slug, status, n in counted.order_by()}
+
+
+def times() -> dict[str, Histogram]:
+    """How long released submissions took, in all and by part, as cumulative histograms."""
+    released = Submission.objects.filter(
+        status=Status.RELEASED, claimed_at__isnull=False, read_at__isnull=False
+    ).annotate(**{name: _Seconds(F(end), F(start)) for name, (start, end) in SPANS.items()})
+    sums: dict[str, Any] = {"count": Count("pk")}
+    for name in SPANS:
+        sums[f"{name}_seconds"] = Sum(name)
+        for number, edge in enumerate(EDGES):
+            sums[f"{name}_{number}"] = Count("pk", filter=Q(**{f"{name}__lte": edge}))
+    # The limit, which none reaches, keeps the times a subquery: each is computed once.
+    found = released[:NO_LIMIT].aggregate(**sums)
+    return {
+        name: Histogram(
+            tuple(found[f"{name}_{number}"] for number in range(len(EDGES))),
+            found["count"],
+            float(found[f"{name}_seconds"] or 0),
+        )
+        for name in SPANS
+    }

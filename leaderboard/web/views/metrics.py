@@ -1,0 +1,40 @@
+"""/metrics: for the operators' Prometheus, and for nobody else there is no such page."""
+
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    if not _may_scrape(request):
+        raise Http404
+    # Only the process that is asked loads what writes the format.
+    from leaderboard.metrics import exposition
+
+    content, content_type = exposition(request.headers.get("Accept", ""))
+    return HttpResponse(content, content_type=content_type)
+
+
+def _may_scrape(request: HttpRequest) -> bool:
+    """Who has the token; without one set, who asks on this machine and not through a proxy."""
+    if settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        return constant_time_compare(given, f"Bearer {settings.METRICS_TOKEN}")
+    if settings.BEHIND_PROXY or any(name in request.headers for name in FORWARDED):
+        return False
+    return _is_loopback(request.META.get("REMOTE_ADDR", ""))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
