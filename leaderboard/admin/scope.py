@@ -95,7 +95,14 @@ class ReadOnlyAdmin(OwnedAdmin[M]):
 
 
 class OperatorOnly:
-    """A mix-in: operators and nobody else, whatever permissions were given."""
+    """A mix-in: operators and nobody else, whatever permissions were given.
+
+    To others the objects don't exist, so that no answer tells which ones there are.
+    """
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # of ModelAdmin
+        return rows if _is_operator(request) else rows.none()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return _is_operator(request)

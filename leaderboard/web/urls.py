@@ -20,6 +20,7 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("how-it-works/", competitions.how_it_works, name="how-it-works"),
     path("account/", account.account, name="account"),
+    path("account/email/", account.AddressesView.as_view(), name="account_email"),
     path("account/tokens/", account.create_token, name="account-tokens"),
     path("account/tokens/<slug:key>/revoke/", account.revoke_token, name="token-revoke"),
     path("c/<slug:slug>/", competitions.overview, name="competition"),

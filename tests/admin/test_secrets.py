@@ -16,8 +16,9 @@ from leaderboard import setup
 from leaderboard.models import Competition, Holdout, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, send_solution, text
-from tests.admin.test_permissions import ALL, _address
-from tests.cast import ROWS, World, make_competition, make_user, predictions, upload
+from tests.cast import ROWS, World, make_competition, upload
+from tests.routes import all_routes
+from tests.walking import Stage, make_stage
 
 # A label that occurs nowhere else, to search for.
 MARK = "73.19264815"
@@ -45,6 +46,11 @@ def draft(world: World) -> Competition:
     return made
 
 
+def _addresses(stage: Stage) -> list[str]:
+    """Every address of the admin."""
+    return [stage.path(route) for route in all_routes() if route.area == "admin"]
+
+
 def _stored() -> str:
     """All that the database holds."""
     rows = [list(model._default_manager.values()) for model in apps.get_models()]
@@ -57,13 +63,10 @@ def test_labels_are_in_no_page_row_file_or_log_entry(
     assert send_solution(organizer, draft, _solution()).status_code == 302
     world.digits = draft
     setup.open_competition(draft)
-    world.score(
-        world.join(world.alice), b"id,label\n" + b"".join(b"r%d,1\n" % r for r in range(40))
-    )
-    operator = make_user("operator", is_superuser=True)
-    for user in (world.organizer, operator):
-        client = sign_in(user)
-        pages = [client.get(_address(pattern, world)) for pattern in ALL]
+    stage = make_stage(world)
+    for role in ("organizer", "operator"):
+        client = sign_in(stage.people[role])
+        pages = [client.get(address) for address in _addresses(stage)]
         assert not any(MARK in text(page) for page in pages)
     assert MARK not in _stored()
     for name in default_storage.listdir("vault")[1]:
@@ -73,16 +76,15 @@ def test_labels_are_in_no_page_row_file_or_log_entry(
 def test_the_sealed_file_is_neither_shown_nor_linked(
     world: World, organizer: Client, sign_in: SignIn
 ) -> None:
-    world.score(world.join(world.alice))
-    holdout = Holdout.objects.get()
+    stage = make_stage(world)
+    holdout = Holdout.objects.get(competition=world.digits)
     sealed = str(holdout.sealed_solution.name)
     secret = base64.b64encode(bytes(holdout.sealed_secret)).decode()
-    operator = make_user("operator", is_superuser=True)
-    for client in (organizer, sign_in(operator)):
-        for pattern in ALL:
-            page = text(client.get(_address(pattern, world)))
+    for client in (organizer, sign_in(stage.people["operator"])):
+        for address in _addresses(stage):
+            page = text(client.get(address))
             links = re.findall(r'(?:href|src|action)="([^"]*)"', page)
-            assert not any("vault" in link or sealed in link for link in links), pattern
+            assert not any("vault" in link or sealed in link for link in links), address
             assert sealed not in page
             assert secret not in page
 
@@ -168,7 +170,7 @@ def test_success_shows_counts_only(draft: Competition, organizer: Client) -> Non
 
 def test_no_raw_score_is_shown(world: World, organizer: Client) -> None:
     """Three errors on 32 private rows are a loss of 0.09375, which the grid rounds to 0.10."""
-    world.score(world.join(world.alice), predictions(wrong=[10, 11, 12]))
-    shown = "".join(text(organizer.get(_address(pattern, world))) for pattern in ALL)
+    addresses = _addresses(make_stage(world))
+    shown = "".join(text(organizer.get(address)) for address in addresses)
     assert "0.90" in shown
     assert not re.search(r"0\.?0937|0\.906|90\.6|9\.37", shown)

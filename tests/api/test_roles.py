@@ -1,4 +1,4 @@
-"""Who may do what: every operation, every role, every visibility."""
+"""Drafts, invitations and sessions; `tests/test_permissions.py` has who gets what everywhere."""
 
 from typing import Any
 
@@ -8,9 +8,8 @@ from rest_framework.test import APIClient
 
 from leaderboard.models import Competition, Visibility
 from tests.api.conftest import API, As, file
-from tests.cast import World, make_user
+from tests.cast import World
 
-ROLES = ("anonymous", "stranger", "invited", "member", "organizer", "operator")
 OPERATIONS: dict[str, tuple[str, str, Any]] = {
     "see": ("get", "", None),
     "files": ("get", "files/", None),
@@ -33,46 +32,6 @@ OPERATIONS: dict[str, tuple[str, str, Any]] = {
     "final board": ("get", "final/", None),
 }
 
-# One status for each role, in the order of ROLES.
-PUBLIC = {
-    "see": (200, 200, 200, 200, 200, 200),
-    "files": (200, 200, 200, 200, 200, 200),
-    "download": (401, 403, 403, 200, 200, 200),
-    "board": (200, 200, 200, 200, 200, 200),
-    "board as csv": (200, 200, 200, 200, 200, 200),
-    "ledger": (200, 200, 200, 200, 200, 200),
-    "ledger as a file": (200, 200, 200, 200, 200, 200),
-    "openings": (200, 200, 200, 200, 200, 200),
-    "an opening": (404, 404, 404, 404, 404, 404),
-    "teams": (200, 200, 200, 200, 200, 200),
-    "join": (401, 201, 201, 409, 201, 201),
-    "team": (401, 403, 403, 200, 403, 403),
-    "rename": (401, 403, 403, 200, 403, 403),
-    "submissions": (401, 403, 403, 200, 403, 403),
-    "submit": (401, 403, 403, 201, 403, 403),
-    "submission": (401, 404, 404, 200, 404, 404),
-    "finals": (401, 403, 403, 200, 403, 403),
-    "choose finals": (401, 403, 403, 200, 403, 403),
-    "final board": (404, 404, 404, 404, 404, 404),
-}
-# What is not open to a person is not there; signing in is asked for first where it is needed.
-NEEDS_ACCOUNT = (
-    *("join", "team", "rename", "submissions", "submit", "submission"),
-    *("finals", "choose finals"),
-)
-
-
-def _client(role: str, world: World, as_: As) -> APIClient:
-    people = {"member": world.alice, "organizer": world.organizer}
-    if role == "anonymous":
-        return APIClient()
-    if role == "operator":
-        return as_(make_user("operator", is_superuser=True))
-    person = people.get(role) or make_user(role)
-    if role == "invited":
-        world.digits.invited.add(person)
-    return as_(person)
-
 
 def _ask(client: APIClient, operation: str) -> Any:
     method, path, body = OPERATIONS[operation]
@@ -80,51 +39,6 @@ def _ask(client: APIClient, operation: str) -> Any:
     if body == "file":
         return client.post(url, {"file": file()}, format="multipart")
     return getattr(client, method)(url, body, **({"format": "json"} if body else {}))
-
-
-def _stage(world: World, visibility: Visibility) -> None:
-    world.submit(world.join(world.alice))
-    Competition.objects.update(visibility=visibility)
-
-
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_public_competition(operation: str, role: str, world: World, as_: As) -> None:
-    _stage(world, Visibility.PUBLIC)
-    expected = PUBLIC[operation][ROLES.index(role)]
-    assert _ask(_client(role, world, as_), operation).status_code == expected
-
-
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_competition_for_invited_people(operation: str, role: str, world: World, as_: As) -> None:
-    _stage(world, Visibility.INVITED)
-    expected = PUBLIC[operation][ROLES.index(role)]
-    if role == "stranger" or (role == "anonymous" and operation not in NEEDS_ACCOUNT):
-        expected = 404
-    assert _ask(_client(role, world, as_), operation).status_code == expected
-
-
-@pytest.mark.parametrize("role", ["anonymous", "stranger", "invited", "member"])
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_hidden_competition_does_not_exist(
-    operation: str, role: str, world: World, as_: As
-) -> None:
-    _stage(world, Visibility.HIDDEN)
-    needs_account = role == "anonymous" and operation in NEEDS_ACCOUNT
-    status = _ask(_client(role, world, as_), operation).status_code
-    assert status == (401 if needs_account else 404)
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_hidden_and_missing_have_the_same_answer(operation: str, world: World, as_: As) -> None:
-    Competition.objects.update(visibility=Visibility.HIDDEN)
-    client = as_(world.bob)
-    hidden = _ask(client, operation)
-    Competition.objects.update(slug="elsewhere")
-    missing = _ask(client, operation)
-    assert hidden.content == missing.content
-    assert hidden.status_code == missing.status_code == 404
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -1,10 +1,14 @@
 """A person's account: competitions joined, API tokens."""
 
+from typing import Any
+
+from allauth.account.views import EmailView
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard import queries
@@ -18,6 +22,20 @@ from leaderboard.web.page import signed_in
 def account(request: HttpRequest) -> HttpResponse:
     """What belongs to this person."""
     return _account_page(request)
+
+
+@method_decorator(login_required, name="dispatch")
+class AddressesView(EmailView):  # type: ignore[misc]  # allauth ships no types
+    """The account's e-mail addresses; looking at them changes nothing.
+
+    allauth notes the address of an account that an operator made when the page is opened; here that
+    is done when something is sent.
+    """
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        skipped = AddressesView if request.method == "POST" else EmailView
+        response: HttpResponseBase = super(skipped, self).dispatch(request, *args, **kwargs)  # type: ignore[arg-type]
+        return response
 
 
 @login_required

@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.files.storage import default_storage
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard import queries
 from leaderboard.access import (
@@ -73,7 +73,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "pages/data.html", context)
 
 
-@require_GET
+@require_safe
 @shows_refusals
 def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """A public file, for those who accepted the rules."""

@@ -1,0 +1,549 @@
+"""Who gets what from every address of the site, by every HTTP method: one table, read from above.
+
+`tests/walking.py` has the cast, the competitions, and what is sent. A cell is the status; `+` says
+that something was changed, and `in` that one is led to where one signs in. HEAD is answered as GET.
+A method that a route does not list is refused, or shows what GET shows, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from leaderboard.models import Competition, Visibility
+from tests.cast import World
+from tests.routes import Route, all_routes
+from tests.walking import METHODS, ROLES, SIGN_IN, Seen, Stage, everything, make_stage
+
+MATRIX = """
+                 anonymous
+                      participant
+                           rival
+                                invited
+                                     organizer
+                                          other organizer
+                                               operator
+/
+  GET            200  200  200  200  200  200  200
+/healthz
+  GET            200  200  200  200  200  200  200
+/readyz
+  GET            200  200  200  200  200  200  200
+/how-it-works/
+  GET            200  200  200  200  200  200  200
+/account/
+  GET            in   200  200  200  200  200  200
+/account/email/
+  GET            in   200  200  200  200  200  200
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
+  PUT            in   302  302  302  302  302  302
+/account/tokens/
+  GET            in   302  302  302  302  302  302
+  POST           in   201+ 201+ 201+ 201+ 201+ 201+
+/account/tokens/<key>/revoke/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
+/c/<slug>/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/data/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/data/<name>
+  GET            403  200  200  403  200  403  200
+/c/<slug>/rules/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/rules/accept/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/join/
+  GET            in   302  302  302  302  302  302
+  POST           in   409  409  302+ 302+ 302+ 302+
+/c/<slug>/join/<token>/
+  GET            in   200  200  200  200  200  200
+  POST           in   409  409  302+ 302+ 302+ 302+
+/c/<slug>/leaderboard/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/leaderboard.csv
+  GET            200  200  200  200  200  200  200
+/c/<slug>/submit/
+  GET            200  200  200  200  200  200  200
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/submissions/
+  GET            in   200  200  403  403  403  403
+/c/<slug>/submissions/<number>/
+  GET            in   200  404  404  404  404  404
+/c/<slug>/submissions/<number>/status/
+  GET            in   200  404  404  404  404  404
+/c/<slug>/team/
+  GET            in   200  200  403  403  403  403
+/c/<slug>/team/name/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/team/invite/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/team/withdraw/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/ledger/
+  GET            200  200  200  200  200  200  200
+/account/login/
+  GET            200  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
+  PATCH          405  200  200  200  200  200  200
+  DELETE         405  302  302  302  302  302  302
+/account/logout/
+  GET            302  200  200  200  200  200  200
+  POST           302  302  302  302  302  302  302
+/account/inactive/
+  GET            200  200  200  200  200  200  200
+/account/signup/
+  GET            200  302  302  302  302  302  302
+  POST           302+ 302  302  302  302  302  302
+  PATCH          405  200  200  200  200  200  200
+  DELETE         405  302  302  302  302  302  302
+/account/reauthenticate/
+  GET            in   200  200  200  200  200  200
+  POST           in   302  200  200  200  200  200
+/account/confirm-email/
+  GET            200  200  200  200  200  200  200
+/account/password/change/
+  GET            in   200  200  200  200  200  200
+  POST           in   302+ 200  200  200  200  200
+/account/password/set/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/password/reset/
+  GET            200  200  200  200  200  200  200
+  POST           302  302  302  302  302  302  302
+/account/login/code/confirm/
+  GET            302  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
+/account/confirm-email/<key>/
+  GET            200  200  200  200  200  200  200
+  POST           302+ 302+ 302+ 302+ 302+ 302+ 302+
+/account/password/reset/key/done/
+  GET            200  200  200  200  200  200  200
+/account/password/reset/key/<uidb36>-<key>/
+  GET            302  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
+/account/password/reset/done/
+  GET            200  200  200  200  200  200  200
+/api/v1/
+  GET            200  200  200  200  200  200  200
+/api/v1/schema/
+  GET            200  200  200  200  200  200  200
+/api/v1/docs/
+  GET            200  200  200  200  200  200  200
+/api/v1/problems/
+  GET            200  200  200  200  200  200  200
+/api/v1/auth/login/
+  GET            405  405  405  405  405  405  405
+  POST           200+ 200+ 200+ 200+ 200+ 200+ 200+
+/api/v1/auth/logout/
+  GET            401  405  405  405  405  405  405
+  POST           401  409  409  409  409  409  409
+/api/v1/me/
+  GET            401  200  200  200  200  200  200
+/api/v1/competitions/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/files/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/files/<name>/
+  GET            401  200  200  403  200  403  200
+/api/v1/competitions/<slug>/leaderboard/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/ledger/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/join/
+  GET            401  405  405  405  405  405  405
+  POST           401  409  409  201+ 201+ 201+ 201+
+/api/v1/competitions/<slug>/team/
+  GET            401  200  200  403  403  403  403
+  PATCH          401  200+ 200+ 403  403  403  403
+/api/v1/competitions/<slug>/teams/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/submissions/
+  GET            401  200  200  403  403  403  403
+  POST           401  201+ 201+ 403  403  403  403
+/api/v1/competitions/<slug>/submissions/<number>/
+  GET            401  200  404  404  404  404  404
+/api/v1/<anything>
+  GET            404  404  404  404  404  404  404
+/admin/
+  GET            302  302  302  302  302  302  302
+/admin/password_change/
+  GET            302  302  302  302  302  302  302
+/admin/password_change/done/
+  GET            302  302  302  302  302  302  302
+/admin/leaderboard/
+  GET            302  302  302  302  302  302  302
+/admin/auth/
+  GET            302  302  302  302  302  302  302
+/admin/knox/
+  GET            302  302  302  302  302  302  302
+/admin/account/
+  GET            302  302  302  302  302  302  302
+/admin/login/
+  GET            in   403  403  403  302  302  302
+/admin/logout/
+  GET            302  302  302  302  405  405  405
+  POST           302  302  302  302  302  302  302
+/admin/autocomplete/
+  GET            in   in   in   in   403  403  403
+/admin/jsi18n/
+  GET            in   in   in   in   200  200  200
+/admin/leaderboard/competition/preview/
+  GET            in   in   in   in   405  405  405
+  POST           in   in   in   in   200  200  200
+/admin/leaderboard/competition/<object_id>/schema/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/scoring/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/files/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/files/<file_id>/remove/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/solution/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/solution/withdraw/
+  GET            in   in   in   in   405  404  405
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/opening/
+  GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/<object_id>/opening/open/
+  GET            in   in   in   in   405  404  405
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/opening/draft/
+  GET            in   in   in   in   405  404  405
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/budget/
+  GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/
+  GET            in   in   in   in   200  200  200
+/admin/leaderboard/competition/add/
+  GET            in   in   in   in   200  200  200
+  POST           in   in   in   in   302+ 302+ 302+
+/admin/leaderboard/competition/<object_id>/history/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/competition/<object_id>/delete/
+  GET            in   in   in   in   200  403  200
+  POST           in   in   in   in   302+ 403  302+
+/admin/leaderboard/competition/<object_id>/change/
+  GET            in   in   in   in   200  302  200
+  POST           in   in   in   in   302+ 302  302+
+/admin/leaderboard/competition/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/leaderboard/team/
+  GET            in   in   in   in   200  200  200
+  POST           in   in   in   in   302+ 302  302+
+/admin/leaderboard/team/add/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/team/<object_id>/history/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/team/<object_id>/delete/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/team/<object_id>/change/
+  GET            in   in   in   in   200  302  200
+  POST           in   in   in   in   302+ 302  302+
+/admin/leaderboard/team/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/leaderboard/submission/
+  GET            in   in   in   in   200  200  200
+  POST           in   in   in   in   302  302  302
+/admin/leaderboard/submission/add/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/submission/<object_id>/history/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/submission/<object_id>/delete/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/submission/<object_id>/change/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/submission/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/leaderboard/release/
+  GET            in   in   in   in   200  200  200
+/admin/leaderboard/release/add/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/release/<object_id>/history/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/release/<object_id>/delete/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/release/<object_id>/change/
+  GET            in   in   in   in   200  302  200
+/admin/leaderboard/release/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/auth/group/
+  GET            in   in   in   in   403  403  200
+/admin/auth/group/add/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/auth/group/<object_id>/history/
+  GET            in   in   in   in   302  302  200
+/admin/auth/group/<object_id>/delete/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/auth/group/<object_id>/change/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/auth/group/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/leaderboard/user/<id>/password/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/leaderboard/user/
+  GET            in   in   in   in   403  403  200
+/admin/leaderboard/user/add/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/leaderboard/user/<object_id>/history/
+  GET            in   in   in   in   302  302  200
+/admin/leaderboard/user/<object_id>/delete/
+  GET            in   in   in   in   403  403  403
+/admin/leaderboard/user/<object_id>/change/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/leaderboard/user/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/knox/authtoken/
+  GET            in   in   in   in   403  403  200
+/admin/knox/authtoken/add/
+  GET            in   in   in   in   403  403  403
+/admin/knox/authtoken/<object_id>/history/
+  GET            in   in   in   in   302  302  200
+/admin/knox/authtoken/<object_id>/delete/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/knox/authtoken/<object_id>/change/
+  GET            in   in   in   in   403  403  200
+/admin/knox/authtoken/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/account/emailaddress/
+  GET            in   in   in   in   403  403  200
+/admin/account/emailaddress/add/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/account/emailaddress/<object_id>/history/
+  GET            in   in   in   in   302  302  200
+/admin/account/emailaddress/<object_id>/delete/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/account/emailaddress/<object_id>/change/
+  GET            in   in   in   in   403  403  200
+  POST           in   in   in   in   403  403  302+
+/admin/account/emailaddress/<object_id>/
+  GET            in   in   in   in   302  302  302
+/admin/<app_label>/
+  GET            302  302  302  302  302  302  302
+/admin/<url>
+  GET            in   in   in   in   404  404  404
+"""
+
+LISTED = ("GET", "POST", "PATCH", "PUT", "DELETE")
+AREAS = ("pages", "account", "api", "admin")
+# Whoever may not use the admin at all is stopped before the method is looked at.
+ODD_METHODS = tuple(method for method in METHODS if method not in ("GET", "HEAD"))
+ROLES_OF_ODD_METHODS = {"admin": ("participant", "organizer")}
+# Without signing in: to make an account, to sign in, to confirm an address that one was sent.
+FOR_EVERYBODY = {"account/signup/", "api/v1/auth/login/", "account/confirm-email/<key>/"}
+
+Rows = dict[tuple[str, str], list[str]]
+
+
+@cache
+def matrix() -> Rows:
+    """The table's rows by route and method."""
+    rows: Rows = {}
+    route = ""
+    for line in MATRIX.partition("operator\n")[2].splitlines():
+        if line.startswith("  "):
+            method, *cells = line.split()
+            rows[route, method] = cells
+        else:
+            route = line.removeprefix("/")
+    return rows
+
+
+def block(route: Route, rows: Rows) -> str:
+    """A route as the table has it."""
+    lines = [
+        f"  {method:<12}   " + " ".join(f"{cell:<4}" for cell in cells).rstrip()
+        for method in LISTED
+        if (cells := rows.get((route.pattern, method)))
+    ]
+    return "\n".join([f"/{route.pattern}", *lines])
+
+
+@pytest.fixture
+def stage(world: World) -> Stage:
+    return make_stage(world)
+
+
+def routes(area: str) -> list[Route]:
+    return [route for route in all_routes() if route.area == area]
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_everybody_gets_what_the_table_says_and_nothing_else(area: str, stage: Stage) -> None:
+    wrong = []
+    for route in routes(area):
+        said: Rows = {key: cells for key, cells in matrix().items() if key[0] == route.pattern}
+        listed = {method for _, method in said} or {"GET", "POST"}
+        seen: Rows = {
+            (route.pattern, method): [stage.ask(role, method, route).text for role in ROLES]
+            for method in LISTED
+            if method in listed
+        }
+        if seen != said:
+            wrong.append(f"--- the table\n{block(route, said)}\n+++ seen\n{block(route, seen)}")
+    assert not wrong, (
+        "MATRIX in tests/test_permissions.py says otherwise. If a route is new or its answers were "
+        "meant to change, put there what was seen, once it is what each role may have; what a POST "
+        "sends is in tests/walking.py.\n" + "\n".join(wrong)
+    )
+
+
+def test_the_table_names_only_routes_that_are_there() -> None:
+    assert {route for route, _ in matrix()} <= {route.pattern for route in all_routes()}
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_methods_that_are_not_listed_do_no_more_than_looking(area: str, stage: Stage) -> None:
+    for route in routes(area):
+        for method in ODD_METHODS:
+            if (route.pattern, method) in matrix():
+                continue
+            for role in ROLES_OF_ODD_METHODS.get(area, ROLES):
+                seen = stage.ask(role, method, route)
+                looking = matrix()[route.pattern, "GET"][ROLES.index(role)]
+                where = f"{method} {route.pattern} as {role}: {seen.text}"
+                assert seen.is_refusal or seen.text in (looking, "200"), where
+                assert not seen.writes, where
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_looking_at_every_address_changes_nothing(role: str, stage: Stage) -> None:
+    """All tables are compared, but for who is signed in and since when."""
+    before = everything()
+    for route in all_routes():
+        looking = matrix()[route.pattern, "GET"][ROLES.index(role)]
+        if route.area == "account":
+            stage.sign_in(role)  # a link from a mail signs out whoever it is not for
+        seen = stage.ask(role, "HEAD", route, keep=True)
+        assert seen.text == looking, f"HEAD {route.pattern}: {seen.text}, but GET {looking}"
+    assert everything() == before
+
+
+def test_nothing_is_changed_by_looking_or_without_signing_in() -> None:
+    for (route, method), cells in matrix().items():
+        if method == "GET":
+            assert not any("+" in cell for cell in cells), route
+        if "+" in cells[ROLES.index("anonymous")]:
+            assert route in FOR_EVERYBODY
+
+
+def test_the_admin_is_closed_to_participants() -> None:
+    inside = {ROLES.index(role) for role in ("organizer", "other", "operator")}
+    for (route, _), cells in matrix().items():
+        if route.startswith("admin/"):
+            outside = {cell for place, cell in enumerate(cells) if place not in inside}
+            assert outside <= {SIGN_IN, "302", "403", "404"}, route
+            assert outside <= {SIGN_IN, "403", "404"} or route in LEADING_AWAY, route
+
+
+# Addresses that only lead to another one, where the person is asked who it is.
+LEADING_AWAY = {
+    *(f"admin/{label}/" for label in ("leaderboard", "auth", "knox", "account")),
+    "admin/",
+    "admin/<app_label>/",
+    "admin/logout/",
+    "admin/password_change/",
+    "admin/password_change/done/",
+}
+
+
+def test_no_object_of_another_organizer_is_opened() -> None:
+    for (route, _), cells in matrix().items():
+        if route.startswith("admin/leaderboard/") and re.search("<(object_id|id)>", route):
+            assert cells[ROLES.index("other")] in {"302", "403", "404"}, route
+
+
+# --- What does not exist for a person -------------------------------------------------------------
+
+
+MADE_UP = "widget"  # as long as the name of the competition
+_FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w{64}"')  # random in every page
+
+
+def _alike(seen: Seen) -> tuple[object, ...]:
+    """All of an answer that a stranger sees, and how many queries it took."""
+    headers = "\n".join(f"{name}: {value}" for name, value in seen.response.headers.items())
+    said = f"{headers}\n{seen.body}".replace(MADE_UP, "digits")
+    return seen.status, _FORM_TOKEN.sub("", said), len(seen.queries)
+
+
+OF_A_COMPETITION = [route for route in all_routes() if "slug" in route.parameters]
+
+
+def _is_not_there(stage: Stage, role: str, method: str, route: Route) -> None:
+    """Same status, headers and body, and as many queries: nothing tells the two apart."""
+    hidden = stage.ask(role, method, route)
+    made_up = stage.ask(role, method, route, slug=MADE_UP)
+    assert _alike(hidden) == _alike(made_up), f"{method} {route.pattern} as {role}"
+    assert hidden.is_refusal or method == "OPTIONS", f"{method} {route.pattern} as {role}"
+
+
+@pytest.mark.parametrize("role", ["anonymous", "participant", "rival", "invited", "other"])
+def test_a_hidden_competition_is_answered_like_an_address_that_was_never_given(
+    role: str, stage: Stage
+) -> None:
+    Competition.objects.filter(slug="digits").update(visibility=Visibility.HIDDEN)
+    # Members are asked everything; for the others the method makes no difference.
+    methods = METHODS if role == "participant" else ("GET", "POST")
+    for route in OF_A_COMPETITION:
+        for method in methods:
+            _is_not_there(stage, role, method, route)
+
+
+def test_a_draft_is_answered_like_an_address_that_was_never_given(stage: Stage) -> None:
+    Competition.objects.filter(slug="digits").update(opened_by_organizer_at=None)
+    for route in OF_A_COMPETITION:
+        for method in ("GET", "POST"):
+            _is_not_there(stage, "participant", method, route)
+
+
+def test_a_competition_for_invited_people_is_not_there_for_others(stage: Stage) -> None:
+    Competition.objects.filter(slug="digits").update(visibility=Visibility.INVITED)
+    for route in OF_A_COMPETITION:
+        for method in ("GET", "POST"):
+            for role in ("anonymous", "other"):
+                _is_not_there(stage, role, method, route)
+            invited = stage.ask("invited", method, route).text
+            listed = matrix().get((route.pattern, method))
+            assert listed is None or invited == listed[ROLES.index("invited")]
+
+
+def test_what_another_organizer_runs_is_answered_like_what_was_never_there(stage: Stage) -> None:
+    for route in routes("admin"):
+        if "object_id" not in route.parameters:
+            continue
+        for method in ("GET", "POST"):
+            theirs = stage.ask("other", method, route)
+            nobody_s = stage.ask("other", method, route, object_id="987654")
+            key = stage.path(route).split("/")[4]
+            assert theirs.status == nobody_s.status, route.pattern
+            assert _shown(theirs) == _shown(nobody_s).replace("987654", key), route.pattern
+            assert len(theirs.queries) == len(nobody_s.queries), route.pattern
+
+
+def _shown(seen: Seen) -> str:
+    where = seen.response.headers.get("Location", "")
+    return where + _FORM_TOKEN.sub("", seen.body)

@@ -1,0 +1,343 @@
+"""Walks through every route as every role, and says what each got and what it changed.
+
+The stage: `digits` is open, with the teams of the participant and of the rival, and a stranger who
+is invited to join the participant's team; `sketch` is a draft of the same organizer, ready to be
+opened; `fresh` is open and nobody has submitted to it. Addresses with a key lead to what belongs to
+the participant, or to the organizer of these three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from http.cookies import SimpleCookie
+from typing import Any
+
+from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from allauth.account.utils import user_pk_to_url_str
+from django.apps import apps
+from django.contrib.auth.models import Group
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.http import HttpResponse, HttpResponseBase
+from django.test import Client
+from knox.models import AuthToken
+
+from leaderboard import setup
+from leaderboard.models import Competition, FileRole, Submission, User
+from leaderboard.pipeline import membership
+from tests.admin.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
+from tests.cast import World, make_competition, make_user, predictions, upload
+from tests.routes import ANYTHING, Route
+
+ROLES = ("anonymous", "participant", "rival", "invited", "organizer", "other", "operator")
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+PASSWORD = "a-new-and-long-passphrase"
+# Pages that ask for something of a competition: of a draft, and of one without submissions.
+_OF_A_DRAFT = {"schema", "scoring", "files", "remove", "solution", "withdraw", "open", "delete"}
+_WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+# Who is signed in, and since when: all that a request may write without changing anything.
+_SESSIONS = "django_session"
+_LAST_LOGIN = 'UPDATE "leaderboard_user" SET "last_login" = %s WHERE'
+SIGN_IN = "in"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an answer was, and the statements by which something was changed meanwhile."""
+
+    status: int
+    response: HttpResponseBase
+    writes: tuple[str, ...]
+    queries: tuple[str, ...]
+
+    @property
+    def body(self) -> str:
+        """What a page or an API answer says."""
+        assert isinstance(self.response, HttpResponse)
+        return self.response.content.decode()
+
+    @property
+    def is_refusal(self) -> bool:
+        """Refused, or led to where one signs in."""
+        return self.status >= 400 or self.text == SIGN_IN
+
+    @property
+    def text(self) -> str:
+        """The status, with a + where something was changed; "in" where one is led to sign in."""
+        if self.status == 302 and "/login/?" in self.response.headers["Location"]:
+            return SIGN_IN
+        return f"{self.status}{'+' if self.writes else ''}"
+
+
+@dataclass
+class Stage:
+    """The cast and what the addresses lead to."""
+
+    world: World
+    people: dict[str, User]
+    sketch: Competition
+    fresh: Competition
+    _sessions: dict[str, dict[str, str]] = field(default_factory=dict)
+    _client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
+
+    def __post_init__(self) -> None:
+        for role in self.people:
+            self.sign_in(role)
+
+    def sign_in(self, role: str) -> None:
+        """Gives the role a new session, unless it is nobody's."""
+        if role in self.people:
+            client = Client()
+            client.force_login(self.people[role])
+            self._sessions[role] = {name: each.value for name, each in client.cookies.items()}
+            self.__dict__.pop("_keys", None)  # a link to a new password is good until one signs in
+
+    @property
+    def digits(self) -> Competition:
+        return self.world.digits
+
+    def client(self, role: str) -> Client:
+        """The role's browser, as it is before each request."""
+        self._client.cookies = SimpleCookie(self._sessions.get(role, {}))
+        return self._client
+
+    def path(self, route: Route, **other: object) -> str:
+        """The route's address, with `other` values for some parameters."""
+        return route.path(self._values(route.pattern) | other)
+
+    def ask(
+        self, role: str, method: str, route: Route, *, keep: bool = False, **other: object
+    ) -> Seen:
+        """Sends a request. Whatever it changes is taken back, unless it is to be kept."""
+        client, data = self.client(role), self.body(method, route)
+        path = self.path(route, **other)
+        cache.clear()
+        with _recorded() as statements, nullcontext() if keep else _taken_back():
+            response = _send(client, method, path, data, as_json="/api/" in path)
+            if response.streaming:
+                response.close()
+        writes = tuple(each for each in statements if _is_write(each))
+        return Seen(response.status_code, response, writes, tuple(statements))
+
+    def body(self, method: str, route: Route) -> dict[str, Any]:
+        """What somebody sends who may do what the route is for."""
+        if method not in ("POST", "PATCH"):
+            return {}
+        return self._bodies.get(route.pattern, {})
+
+    def _values(self, pattern: str) -> dict[str, object]:
+        keys, objects = self._keys, self._objects
+        return self._common | {
+            "key": keys.get(pattern, keys["account/password/reset/key/<uidb36>-<key>/"]),
+            "object_id": self._competition(pattern).pk
+            if "/competition/" in pattern
+            else objects.get([*pattern.split("/"), "", ""][2], 1),
+        }
+
+    def _competition(self, pattern: str) -> Competition:
+        page = pattern.rstrip("/").rsplit("/", 1)[-1]
+        if page == "draft":
+            return self.fresh
+        return self.sketch if page in _OF_A_DRAFT else self.digits
+
+    @cached_property
+    def _common(self) -> dict[str, object]:
+        alice = self.people["participant"]
+        return {
+            "slug": self.digits.slug,
+            "number": 2,
+            "name": "train.csv",
+            "token": self.digits.teams.get(captain=alice).invitations.get().token,
+            "uidb36": user_pk_to_url_str(alice),
+            ANYTHING.strip("<>"): "nowhere",
+            "url": "nowhere",
+            "app_label": "leaderboard",
+            "id": alice.pk,
+            "file_id": self.sketch.files.get(role=FileRole.TRAIN).pk,
+        }
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        alice = self.people["participant"]
+        address = EmailAddress.objects.get(user=alice)
+        return {
+            "account/tokens/<key>/revoke/": AuthToken.objects.get(user=alice).token_key,
+            "account/confirm-email/<key>/": EmailConfirmationHMAC(address).key,
+            "account/password/reset/key/<uidb36>-<key>/": default_token_generator.make_token(alice),
+        }
+
+    @cached_property
+    def _objects(self) -> dict[str, object]:
+        alice = self.people["participant"]
+        submission = Submission.objects.get(user=alice, number=2)
+        return {
+            "team": submission.team_id,
+            "submission": submission.pk,
+            "release": submission.release_id,
+            "user": alice.pk,
+            "group": Group.objects.get().pk,
+            "authtoken": AuthToken.objects.get(user=alice).pk,
+            "emailaddress": EmailAddress.objects.get(user=alice).pk,
+        }
+
+    @cached_property
+    def _bodies(self) -> dict[str, dict[str, Any]]:
+        submission = Submission.objects.get(user=self.people["participant"], number=2)
+        file = upload(predictions([9]))
+        passwords = {"password1": PASSWORD, "password2": PASSWORD}
+        person = {"username": "newcomer", "email": "newcomer@example.org"}
+        login = {"login": "alice", "password": "alice-password"}
+        chosen = {"_selected_action": submission.pk}
+        return {
+            "account/tokens/": {"lifetime": "30"},
+            "account/login/": login,
+            "account/signup/": person | passwords,
+            "account/reauthenticate/": {"password": "alice-password"},
+            "account/email/": {"email": "second@example.org", "action_add": ""},
+            "account/password/change/": {"oldpassword": "alice-password"} | passwords,
+            "account/password/reset/": {"email": "alice@example.org"},
+            "account/password/reset/key/<uidb36>-<key>/": passwords,
+            "c/<slug>/join/": {"team_name": "New", "accept_rules": "on"},
+            "c/<slug>/join/<token>/": {"accept_rules": "on"},
+            "c/<slug>/submit/": {"file": file},
+            "c/<slug>/team/name/": {"team_name": "Renamed"},
+            "api/v1/auth/login/": {"username": "alice", "password": "alice-password"},
+            "api/v1/competitions/<slug>/join/": {"accept_rules": True},
+            "api/v1/competitions/<slug>/team/": {"name": "Renamed"},
+            "api/v1/competitions/<slug>/submissions/": {"file": file},
+            "admin/leaderboard/competition/preview/": {"text": "# Title"},
+            "admin/leaderboard/competition/<object_id>/schema/": COLUMNS_FORM
+            | {"columns": "label: label: 0, 1, 2, 3, 4"},
+            "admin/leaderboard/competition/<object_id>/scoring/": LADDER_FORM
+            | {"mechanism-ladder-steps": "10"},
+            "admin/leaderboard/competition/<object_id>/files/": {
+                "file": upload(b"a,b\n1,2\n", "more.csv"),
+                "role": "other",
+            },
+            "admin/leaderboard/competition/<object_id>/solution/": {
+                "solution": upload(labels(), "solution.csv")
+            },
+            "admin/leaderboard/competition/add/": settings_form(),
+            "admin/leaderboard/competition/<object_id>/change/": settings_of(
+                self.digits, title="Another title"
+            ),
+            "admin/leaderboard/competition/<object_id>/delete/": {"post": "yes"},
+            "admin/leaderboard/team/": chosen
+            | {"_selected_action": submission.team_id, "action": "mark_verified"},
+            "admin/leaderboard/team/<object_id>/change/": {"name": "Other"} | _NO_INLINES,
+            "admin/leaderboard/submission/": chosen | {"action": "requeue"},
+            "admin/leaderboard/user/add/": person | passwords | {"usable_password": "true"},
+            "admin/leaderboard/user/<object_id>/change/": {
+                "username": "alice",
+                "email": "alice@example.org",
+                "is_active": "on",
+                "is_organizer": "on",
+            },
+            "admin/leaderboard/user/<id>/password/": passwords | {"usable_password": "true"},
+            "admin/knox/authtoken/<object_id>/delete/": {"post": "yes"},
+            "admin/auth/group/add/": {"name": "group"},
+            "admin/auth/group/<object_id>/change/": {"name": "group"},
+            "admin/auth/group/<object_id>/delete/": {"post": "yes"},
+            "admin/account/emailaddress/add/": {
+                "user": submission.user_id,
+                "email": "third@example.org",
+            },
+            "admin/account/emailaddress/<object_id>/change/": {
+                "user": submission.user_id,
+                "email": "third@example.org",
+            },
+            "admin/account/emailaddress/<object_id>/delete/": {"post": "yes"},
+        }
+
+
+_NO_INLINES = {
+    f"memberships-{name}": "0"
+    for name in ("TOTAL_FORMS", "INITIAL_FORMS", "MIN_NUM_FORMS", "MAX_NUM_FORMS")
+}
+
+
+def make_stage(world: World) -> Stage:
+    """The stage as the module's text says."""
+    people = {
+        "participant": world.alice,
+        "rival": world.bob,
+        "invited": make_user("carol"),
+        "organizer": world.organizer,
+        "other": make_user("olga", is_organizer=True),
+        "operator": make_user("operator", is_superuser=True),
+    }
+    world.digits.invited.add(people["invited"])
+    team = world.join(world.alice)
+    world.score(team, predictions([10, 11, 12]))
+    world.score(team, predictions([10]))
+    world.score(world.join(world.bob), predictions([20, 21]))
+    membership.invite(team=team, user=world.alice)
+    EmailAddress.objects.create(user=world.alice, email=world.alice.email)
+    AuthToken.objects.create(world.alice)
+    Group.objects.create(name="a group")
+    sketch = make_competition("sketch", world.organizer)
+    setup.return_to_draft(sketch)
+    return Stage(world, people, sketch, make_competition("fresh", world.organizer))
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """All that the database holds, but for who is signed in and since when."""
+    return {
+        model._meta.label: [
+            {name: value for name, value in row.items() if name != "last_login"}
+            for row in model._default_manager.order_by("pk").values()
+        ]
+        for model in apps.get_models(include_auto_created=True)
+        if model._meta.db_table != _SESSIONS
+    }
+
+
+def _send(
+    client: Client, method: str, path: str, data: dict[str, Any], *, as_json: bool
+) -> HttpResponseBase:
+    files = any(hasattr(each, "read") for each in data.values())
+    for each in data.values():
+        if hasattr(each, "seek"):
+            each.seek(0)
+    if method == "POST" and (files or not as_json):
+        return client.post(path, data)
+    if method in ("POST", "PATCH") and not files:
+        send = getattr(client, method.lower())
+        response: HttpResponseBase = send(path, data, content_type="application/json")
+        return response
+    if method in ("GET", "HEAD"):
+        answer: HttpResponseBase = getattr(client, method.lower())(path)
+        return answer
+    return client.generic(method, path)
+
+
+@contextmanager
+def _recorded() -> Iterator[list[str]]:
+    """The statements sent to the database, without their values."""
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield statements
+
+
+@contextmanager
+def _taken_back() -> Iterator[None]:
+    """A transaction that is undone, in which code that wants one of its own gets it."""
+    block = transaction.atomic()
+    block._from_testcase = True  # type: ignore[attr-defined]  # as Django's TestCase marks its own
+    with block:
+        yield
+        transaction.set_rollback(True)
+
+
+def _is_write(statement: str) -> bool:
+    of_sessions = _SESSIONS in statement or statement.startswith(_LAST_LOGIN)
+    return statement.startswith(_WRITES) and not of_sessions
