@@ -38,7 +38,6 @@ MATRIX = """
 /account/email/
   GET            in   200  200  200  200  200  200
   POST           in   302+ 302+ 302+ 302+ 302+ 302+
-  PUT            in   302  302  302  302  302  302
 /account/tokens/
   GET            in   302  302  302  302  302  302
   POST           in   201+ 201+ 201+ 201+ 201+ 201+
@@ -64,8 +63,12 @@ MATRIX = """
   POST           in   409  409  302+ 302+ 302+ 302+
 /c/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
+/c/<slug>/leaderboard/released/
+  GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard.csv
   GET            200  200  200  200  200  200  200
+/c/<slug>/final.csv
+  GET            404  404  404  404  404  404  404
 /c/<slug>/submit/
   GET            200  200  200  200  200  200  200
   POST           in   302+ 302+ 403  403  403  403
@@ -75,6 +78,12 @@ MATRIX = """
   GET            in   200  404  404  404  404  404
 /c/<slug>/submissions/<number>/status/
   GET            in   200  404  404  404  404  404
+/c/<slug>/finals/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/submissions/<number>/final/
+  GET            in   405  405  405  405  405  405
+  POST           in   302+ 404  404  404  404  404
 /c/<slug>/team/
   GET            in   200  200  403  403  403  403
 /c/<slug>/team/name/
@@ -88,10 +97,13 @@ MATRIX = """
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/ledger/
   GET            200  200  200  200  200  200  200
+/c/<slug>/ledger.jsonl
+  GET            200  200  200  200  200  200  200
 /account/login/
   GET            200  302  302  302  302  302  302
   POST           302  302  302  302  302  302  302
   PATCH          405  200  200  200  200  200  200
+  PUT            200  200  200  200  200  200  200
   DELETE         405  302  302  302  302  302  302
 /account/logout/
   GET            302  200  200  200  200  200  200
@@ -102,6 +114,7 @@ MATRIX = """
   GET            200  302  302  302  302  302  302
   POST           302+ 302  302  302  302  302  302
   PATCH          405  200  200  200  200  200  200
+  PUT            200  200  200  200  200  200  200
   DELETE         405  302  302  302  302  302  302
 /account/reauthenticate/
   GET            in   200  200  200  200  200  200
@@ -128,6 +141,7 @@ MATRIX = """
 /account/password/reset/key/<uidb36>-<key>/
   GET            302  302  302  302  302  302  302
   POST           302  302  302  302  302  302  302
+  PUT            200  200  200  200  200  200  200
 /account/password/reset/done/
   GET            200  200  200  200  200  200  200
 /api/v1/
@@ -158,6 +172,11 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/ledger/
   GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/final/
+  GET            404  404  404  404  404  404  404
+/api/v1/competitions/<slug>/finals/
+  GET            401  200  200  403  403  403  403
+  PUT            401  200+ 200+ 403  403  403  403
 /api/v1/competitions/<slug>/join/
   GET            401  405  405  405  405  405  405
   POST           401  409  409  201+ 201+ 201+ 201+
@@ -226,6 +245,16 @@ MATRIX = """
   GET            in   in   in   in   405  404  405
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/budget/
+  GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/<object_id>/end/
+  GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/<object_id>/end/start/
+  GET            in   in   in   in   405  404  405
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/end/reveal/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/end/final.csv
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/
   GET            in   in   in   in   200  200  200
@@ -480,12 +509,15 @@ def test_no_object_of_another_organizer_is_opened() -> None:
 
 
 MADE_UP = "widget"  # as long as the name of the competition
-_FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w{64}"')  # random in every page
+# Random in every answer.
+REQUEST_ID = "X-Request-ID"
+_FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w{64}"')
 
 
 def _alike(seen: Seen) -> tuple[object, ...]:
     """All of an answer that a stranger sees, and how many queries it took."""
-    headers = "\n".join(f"{name}: {value}" for name, value in seen.response.headers.items())
+    kept = {name: value for name, value in seen.response.headers.items() if name != REQUEST_ID}
+    headers = "\n".join(f"{name}: {value}" for name, value in kept.items())
     said = f"{headers}\n{seen.body}".replace(MADE_UP, "digits")
     return seen.status, _FORM_TOKEN.sub("", said), len(seen.queries)
 

@@ -2,8 +2,8 @@
 
 The stage: `digits` is open, with the teams of the participant and of the rival, and a stranger who
 is invited to join the participant's team; `sketch` is a draft of the same organizer, ready to be
-opened; `fresh` is open and nobody has submitted to it. Addresses with a key lead to what belongs to
-the participant, or to the organizer of these three.
+opened; `fresh` is open and nobody has submitted to it; `closed` and `scored` are at their end.
+Addresses with a key lead to what belongs to the participant, or to the organizer of all these.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from knox.models import AuthToken
 from leaderboard import setup
 from leaderboard.models import Competition, FileRole, Submission, User
 from leaderboard.pipeline import membership
+from tests import ending
 from tests.admin.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.cast import World, make_competition, make_user, predictions, upload
 from tests.routes import ANYTHING, Route
@@ -81,6 +82,8 @@ class Stage:
     people: dict[str, User]
     sketch: Competition
     fresh: Competition
+    closed: Competition
+    scored: Competition
     _sessions: dict[str, dict[str, str]] = field(default_factory=dict)
     _client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
 
@@ -125,7 +128,7 @@ class Stage:
 
     def body(self, method: str, route: Route) -> dict[str, Any]:
         """What somebody sends who may do what the route is for."""
-        if method not in ("POST", "PATCH"):
+        if method not in ("POST", "PATCH", "PUT"):
             return {}
         return self._bodies.get(route.pattern, {})
 
@@ -140,9 +143,15 @@ class Stage:
 
     def _competition(self, pattern: str) -> Competition:
         page = pattern.rstrip("/").rsplit("/", 1)[-1]
-        if page == "draft":
-            return self.fresh
-        return self.sketch if page in _OF_A_DRAFT else self.digits
+        if page in _OF_A_DRAFT:
+            return self.sketch
+        of_another = {
+            "draft": self.fresh,
+            "start": self.closed,
+            "reveal": self.scored,
+            "final.csv": self.scored,
+        }
+        return of_another.get(page, self.digits)
 
     @cached_property
     def _common(self) -> dict[str, object]:
@@ -161,6 +170,12 @@ class Stage:
         }
 
     @cached_property
+    def _submission(self) -> Submission:
+        """The participant's last one."""
+        alice = self.people["participant"]
+        return Submission.objects.get(user=alice, number=2)
+
+    @cached_property
     def _keys(self) -> dict[str, str]:
         alice = self.people["participant"]
         address = EmailAddress.objects.get(user=alice)
@@ -173,7 +188,7 @@ class Stage:
     @cached_property
     def _objects(self) -> dict[str, object]:
         alice = self.people["participant"]
-        submission = Submission.objects.get(user=alice, number=2)
+        submission = self._submission
         return {
             "team": submission.team_id,
             "submission": submission.pk,
@@ -186,7 +201,7 @@ class Stage:
 
     @cached_property
     def _bodies(self) -> dict[str, dict[str, Any]]:
-        submission = Submission.objects.get(user=self.people["participant"], number=2)
+        submission = self._submission
         file = upload(predictions([9]))
         passwords = {"password1": PASSWORD, "password2": PASSWORD}
         person = {"username": "newcomer", "email": "newcomer@example.org"}
@@ -204,6 +219,8 @@ class Stage:
             "c/<slug>/join/": {"team_name": "New", "accept_rules": "on"},
             "c/<slug>/join/<token>/": {"accept_rules": "on"},
             "c/<slug>/submit/": {"file": file},
+            "c/<slug>/finals/": {"numbers": ["1"]},
+            "api/v1/competitions/<slug>/finals/": {"numbers": [1]},
             "c/<slug>/team/name/": {"team_name": "Renamed"},
             "api/v1/auth/login/": {"username": "alice", "password": "alice-password"},
             "api/v1/competitions/<slug>/join/": {"accept_rules": True},
@@ -281,7 +298,14 @@ def make_stage(world: World) -> Stage:
     Group.objects.create(name="a group")
     sketch = make_competition("sketch", world.organizer)
     setup.return_to_draft(sketch)
-    return Stage(world, people, sketch, make_competition("fresh", world.organizer))
+    fresh, closed, scored = (
+        make_competition(slug, world.organizer) for slug in ("fresh", "closed", "scored")
+    )
+    for each in (closed, scored):
+        world.score(world.join(world.alice, competition=each), predictions([10]))
+    ending.close(closed)
+    ending.score(scored)
+    return Stage(world, people, sketch, fresh, closed, scored)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
@@ -305,7 +329,7 @@ def _send(
             each.seek(0)
     if method == "POST" and (files or not as_json):
         return client.post(path, data)
-    if method in ("POST", "PATCH") and not files:
+    if method in ("POST", "PATCH", "PUT") and not files:
         send = getattr(client, method.lower())
         response: HttpResponseBase = send(path, data, content_type="application/json")
         return response
