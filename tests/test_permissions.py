@@ -99,6 +99,8 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /c/<slug>/ledger.jsonl
   GET            200  200  200  200  200  200  200
+/c/<slug>/openings/<version>.zip
+  GET            404  404  404  404  404  404  404
 /account/login/
   GET            200  302  302  302  302  302  302
   POST           302  302  302  302  302  302  302
@@ -177,6 +179,10 @@ MATRIX = """
 /api/v1/competitions/<slug>/finals/
   GET            401  200  200  403  403  403  403
   PUT            401  200+ 200+ 403  403  403  403
+/api/v1/competitions/<slug>/openings/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/openings/<number>/
+  GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/join/
   GET            401  405  405  405  405  405  405
   POST           401  409  409  201+ 201+ 201+ 201+
@@ -255,6 +261,8 @@ MATRIX = """
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/end/final.csv
+  GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/<object_id>/unsealing/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/
   GET            in   in   in   in   200  200  200

@@ -159,6 +159,7 @@ class Stage:
         return {
             "slug": self.digits.slug,
             "number": 2,
+            "version": 1,
             "name": "train.csv",
             "token": self.digits.teams.get(captain=alice).invitations.get().token,
             "uidb36": user_pk_to_url_str(alice),
