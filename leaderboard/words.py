@@ -51,16 +51,18 @@ def said(released: Released) -> str:
 
 def entered(choice: Choice) -> str:
     """What a team enters for the final scores."""
+    is_, are = ("is", "are") if choice.may_change else ("was", "were")
     if len(choice.numbers) == 1:
-        return f"Submission {choice.numbers[0]} is entered for the final scores."
+        return f"Submission {choice.numbers[0]} {is_} entered for the final scores."
     if choice.numbers:
         *first, last = choice.numbers
-        return f"Submissions {', '.join(map(str, first))} and {last} are entered for the finals."
+        listed = f"{', '.join(map(str, first))} and {last}"
+        return f"Submissions {listed} {are} entered for the final scores."
     if choice.stand_in is None:
-        return "Nothing is entered for the final scores: no submission of yours has an answer yet."
-    chosen = "chosen yet" if choice.may_change else "chosen"
+        return f"Nothing {is_} entered for the final scores: no submission of yours has an answer."
+    chosen = "is chosen yet" if choice.may_change else "was chosen"
     return (
-        f"Nothing is {chosen}: submission {choice.stand_in}, your best released score, "
+        f"Nothing {chosen}: submission {choice.stand_in}, your best released score, "
         "stands in for the final scores."
     )
 

@@ -51,14 +51,15 @@ def next_url(competition: Competition, name: str) -> str:
 
 def frame(competition: Competition, current: str) -> dict[str, Any]:
     """What all pages of a competition show: its name, phase and steps."""
+    tab = current.partition("_")[0]
     return {
         "title": competition.title,
-        "step_title": dict(_STEPS).get(current, current.replace("_", " ").capitalize()),
+        "step_title": dict(_STEPS).get(tab, tab.capitalize()),
         "opts": competition._meta,
         "competition": competition,
         "phase": competition.phase(timezone.now()),
         "steps": [
-            Step(name, label, url_of(competition, name), done, name == current)
+            Step(name, label, url_of(competition, name), done, name == tab)
             for (name, label), done in zip(_STEPS, _done(competition), strict=True)
         ],
         "current": current,

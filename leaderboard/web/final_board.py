@@ -59,10 +59,10 @@ def _direction(row: FinalRow) -> str:
 
 
 def _move(row: FinalRow) -> str:
-    before = ordinal(row.released_rank)
     if not row.move:
-        return f"{before} before as well"
-    return f"{'up' if row.move > 0 else 'down'} {abs(row.move)} from {before}"
+        return "as before"
+    direction = "up" if row.move > 0 else "down"
+    return f"{direction} {abs(row.move)} from {ordinal(row.released_rank)}"
 
 
 def _alternative(row: FinalRow, reads: Scale) -> str:

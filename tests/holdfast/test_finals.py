@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("signed_in")
 FINALS, FINAL = "competitions/digits/finals/", "competitions/digits/final/"
 CHOICE = {
     "limit": 2, "numbers": [3, 7], "stand_in": 3, "entered": [3, 7], "may_change": True,
-    "summary": "Submissions 3 and 7 are entered for the finals.",
+    "summary": "Submissions 3 and 7 are entered for the final scores.",
 }  # fmt: skip
 ROW = {
     "rank": 1, "team": "Alices",

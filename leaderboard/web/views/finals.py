@@ -12,6 +12,7 @@ from leaderboard.errors import Refused
 from leaderboard.pipeline import selection
 from leaderboard.web.page import load, signed_in
 from leaderboard.web.refusals import shows_refusals
+from leaderboard.web.views.submissions import submissions_page
 from leaderboard.words import entered
 
 
@@ -20,25 +21,31 @@ from leaderboard.words import entered
 @shows_refusals
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """Enters the ticked submissions and no others."""
-    team = load(request, slug, "submissions").team
-    if team is None:
+    page = load(request, slug, "submissions")
+    if page.team is None:
         raise Refused.not_a_member()
-    numbers = {_number(text) for text in request.POST.getlist("numbers")}
-    selection.select(team=team, user=signed_in(request), numbers=numbers)
-    messages.success(request, entered(queries.choice(team)))
+    try:
+        numbers = {_number(text) for text in request.POST.getlist("numbers")}
+        selection.select(team=page.team, user=signed_in(request), numbers=numbers)
+    except Refused as refused:
+        return submissions_page(request, page, page.team, refused)
+    messages.success(request, entered(queries.choice(page.team)))
     return redirect("submissions", slug)
 
 
 @login_required
 @require_POST
-@shows_refusals
 def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Enters one submission, or takes it out."""
     page = load(request, slug, "submissions")
     team = submission_or_404(request.user, page.competition, number).team
     change = selection.withdraw if "out" in request.POST else selection.enter
-    change(team=team, user=signed_in(request), number=number)
-    messages.success(request, entered(queries.choice(team)))
+    try:
+        change(team=team, user=signed_in(request), number=number)
+    except Refused as refused:
+        messages.warning(request, refused.detail)
+    else:
+        messages.success(request, entered(queries.choice(team)))
     return redirect("submission", slug, number)
 
 

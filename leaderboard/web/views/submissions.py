@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from leaderboard import claims, queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
-from leaderboard.models import Submission
+from leaderboard.models import Submission, Team
 from leaderboard.pipeline import intake
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
@@ -36,19 +36,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     page = load(request, slug, "submissions")
     if page.team is None:
         return render(request, "pages/not_joined.html", {"page": page}, status=403)
-    finals = queries.final_entries(page.team)
-    rows = [
-        (row, summary(row), finals.get(row.number)) for row in queries.submission_rows(page.team)
-    ]
-    choice = queries.choice(page.team)
-    context = {
-        "page": page,
-        "rows": rows,
-        "quota": queries.quota(page.team),
-        "choice": choice,
-        "chosen": entered(choice),
-    }
-    return render(request, "pages/submissions.html", context)
+    return submissions_page(request, page, page.team)
 
 
 @login_required
@@ -75,6 +63,24 @@ def submission_status(request: HttpRequest, slug: str, number: int) -> HttpRespo
     response = render(request, "partials/submission_status.html", _progress(request, page, found))
     response["Cache-Control"] = "no-store"
     return response
+
+
+def submissions_page(
+    request: HttpRequest, page: Page, team: Team, refused: Refused | None = None
+) -> HttpResponse:
+    """The list, and the choice of final entries with why a change of it was refused."""
+    finals, choice = queries.final_entries(team), queries.choice(team)
+    rows = [(row, summary(row), finals.get(row.number)) for row in queries.submission_rows(team)]
+    context = {
+        "page": page,
+        "rows": rows,
+        "quota": queries.quota(team),
+        "choice": choice,
+        "chosen": entered(choice),
+        "refused": refused,
+    }
+    status = refused.status if refused else 200
+    return render(request, "pages/submissions.html", context, status=status)
 
 
 @login_required
