@@ -73,9 +73,9 @@ def submission_or_404(user: Person, competition: Competition, number: int) -> Su
     if membership is None:
         raise Http404("There is no such submission.")
     try:
-        return Submission.objects.select_related("release", "team__competition", "user").get(
-            team=membership.team, number=number
-        )
+        return Submission.objects.select_related(
+            "release__holdout", "team__competition", "user"
+        ).get(team=membership.team, number=number)
     except Submission.DoesNotExist:
         raise Http404("There is no such submission.") from None
 

@@ -20,6 +20,7 @@ HEADER = (
     "last_answer",
     "baseline",
     "verified",
+    "version",
 )
 FINAL_HEADER = (
     "rank",
@@ -77,6 +78,7 @@ def _cells(row: BoardRow) -> tuple[object, ...]:
         row.last_kind.value,
         str(row.is_baseline).lower(),
         str(row.is_verified).lower(),
+        row.version,
     )
 
 

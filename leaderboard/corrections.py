@@ -63,7 +63,8 @@ def correct_solution(
         _check_may_correct(setup.lock_ledger(competition))
         before = competition.holdouts.select_related("state").get(retired_at__isnull=True)
         again = list(to_score_again(competition, rescore).values_list("pk", flat=True))
-        holdout = setup.create_version(competition, checked, by, reason=reason, rescore=rescore)
+        facts = {"reason": reason, "rescore": rescore, "rescored": len(again)}
+        holdout = setup.create_version(competition, checked, by, **facts)
         _carry_on(competition, before, holdout)
         _queue(again)
     return holdout

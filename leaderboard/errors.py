@@ -106,9 +106,9 @@ class Refused(Exception):
         return cls(
             "paused",
             "The competition is paused",
-            "The operator is restoring the ledger of this competition. Files are taken again once "
-            "that is done; what was accepted before is kept and will be scored. Nothing was "
-            "counted.",
+            "The ledger of this competition is being restored, or its solution mended. Files are "
+            "taken again once that is done; what was accepted before is kept and will be scored. "
+            "Nothing was counted.",
             503,
         )
 

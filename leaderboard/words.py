@@ -26,10 +26,21 @@ STATUS_WORDS = {
 def summary(row: SubmissionRow) -> str:
     """One or two sentences: what happened, what it means, what can be done."""
     if row.released is not None:
-        return said(row.released)
+        return _on_its_version(row, row.released)
     if row.status is Status.REJECTED:
         return rejected(row)
     return STATUS_WORDS[row.status]
+
+
+def _on_its_version(row: SubmissionRow, released: Released) -> str:
+    if row.waits_again:
+        return (
+            "The solution was corrected, and this file waits to be scored again. "
+            f"On the earlier solution: {said(released)}"
+        )
+    if released.earlier:
+        return f"{said(released)} This was on a solution that has been corrected since."
+    return said(released)
 
 
 def said(released: Released) -> str:

@@ -114,7 +114,7 @@ CATALOGUE: dict[str, Known] = {
     "paused": Known(
         503,
         "The competition is paused",
-        "Its ledger is being restored; nothing was counted, and files are taken again afterwards.",
+        "Its ledger is being restored or its solution mended; nothing was counted.",
     ),
     "unavailable": Known(
         503,

@@ -208,6 +208,16 @@ class MechanismFacts(Out):
         return super().to_representation({**vars(facts), "parameter_rows": rows})
 
 
+class Correction(Out):
+    """The last correction of the solution."""
+
+    version = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    reason = serializers.CharField()
+    scored = serializers.IntegerField(help_text="Submissions that were scored again so far,")
+    of = serializers.IntegerField(help_text="of so many.")
+
+
 class CompetitionDetail(Out):
     """All that a participant may know of a competition."""
 
@@ -236,6 +246,10 @@ class CompetitionDetail(Out):
     metric = serializers.CharField()
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)
+    correction = Correction(allow_null=True, help_text="Null: the solution was never corrected.")
+    paused = serializers.BooleanField(
+        help_text="Nothing is taken or answered until the ledger or the solution is mended."
+    )
     joined = serializers.BooleanField()
 
 
@@ -282,6 +296,8 @@ class BoardItem(Out):
     last_answer_at = serializers.DateTimeField(source="last_at")
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
+    version = serializers.IntegerField(help_text="Of the solution that the score was released on.")
+    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
     is_mine = serializers.BooleanField(source="mine")
 
     def get_score(self, row: BoardRow) -> float | None:
@@ -425,6 +441,8 @@ class Release(Out):
         allow_null=True, help_text="What is left of the team's share of the budget."
     )
     asked = serializers.IntegerField(help_text="How many questions there had been by then.")
+    version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
+    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
     is_repeat = serializers.BooleanField(
         source="repeat", help_text="Asked before: the stored answer, at no cost."
     )

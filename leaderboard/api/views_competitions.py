@@ -401,6 +401,8 @@ def _detail(request: Request, competition: Competition) -> dict[str, object]:
         "metric": metric.title if metric else "",
         "direction": metric.direction if metric else "maximize",
         "mechanism": queries.mechanism_facts(competition),
+        "correction": queries.correction(competition),
+        "paused": bool(competition.paused_for()),
         "joined": access.membership_of(request.user, competition) is not None,
     }
 

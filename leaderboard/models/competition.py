@@ -122,10 +122,10 @@ class Competition(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    def is_halted(self) -> bool:
-        """Whether its holdout answers nobody until its operator or organizer has mended it."""
-        in_force = self.holdouts.filter(retired_at__isnull=True)
-        return in_force.filter(state__halted_at__isnull=False).exists()
+    def paused_for(self) -> str:
+        """Why its holdout answers nobody, a `Halt`; empty where it answers."""
+        in_force = self.holdouts.filter(retired_at__isnull=True, state__halted_at__isnull=False)
+        return in_force.values_list("state__halted_for", flat=True).first() or ""
 
     def phase(self, now: datetime) -> Phase:
         """Where the competition is in its life at the moment `now`."""

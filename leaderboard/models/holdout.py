@@ -31,8 +31,8 @@ class Holdout(models.Model):
     after the end at the organizer's word; `opening_claimed_at` is when a worker took to writing it.
 
     A version that mends another after releases is a correction: `reason` says why in public,
-    `rescore` what is scored again. `fits_at` is when a worker found that no Private row of it was
-    Public before.
+    `rescore` what is scored again and `rescored` how many that were. `fits_at` is when a worker
+    found that no Private row of it was Public before.
     """
 
     competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
@@ -55,6 +55,7 @@ class Holdout(models.Model):
     retired_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=500, blank=True)
     rescore = models.CharField(max_length=10, choices=Rescore.choices, default=Rescore.NONE)
+    rescored = models.PositiveIntegerField(default=0)
     fits_at = models.DateTimeField(null=True, blank=True)
     opening = models.FileField(upload_to="openings/", blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)

@@ -135,7 +135,7 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
             "The competition is not closed",
             "The finals start after the competition has closed.",
         )
-    if competition.is_halted():
+    if competition.paused_for():
         raise Refused.paused()
     found = unfinished(competition)
     if found.waiting:

@@ -129,7 +129,7 @@ def _check_size(upload: File[bytes], competition: Competition) -> None:
 def _check_may_submit(team: Team, user: User, now: datetime) -> None:
     competition = team.competition
     _check_phase(competition, now)
-    if competition.is_halted():
+    if competition.paused_for():
         raise Refused.paused()
     if not Membership.objects.filter(team=team, user=user).exists():
         raise Refused.not_a_member()

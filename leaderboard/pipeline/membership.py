@@ -100,7 +100,7 @@ def _add(team: Team, user: User) -> None:
 def _check_may_join(competition: Competition, user: User, accept_rules: bool) -> None:
     if competition.phase(timezone.now()) is Phase.CLOSED:
         raise Refused.deadline_passed(competition.closes_at)
-    if competition.is_halted():
+    if competition.paused_for():
         raise Refused.paused()
     if Membership.objects.filter(competition=competition, user=user).exists():
         raise _already_joined()

@@ -25,6 +25,7 @@ from leaderboard.queries.competitions import (
     metric_facts,
     public_files,
 )
+from leaderboard.queries.corrections import Correction, correction
 from leaderboard.queries.finals import (
     Choice,
     FinalBoard,
@@ -71,6 +72,7 @@ __all__ = [
     "Choice",
     "CompetitionCard",
     "CompetitionHead",
+    "Correction",
     "FinalBoard",
     "FinalEntry",
     "FinalFacts",
@@ -97,6 +99,7 @@ __all__ = [
     "choice",
     "competition_cards",
     "competition_head",
+    "correction",
     "expected_file",
     "final_board",
     "final_entries",

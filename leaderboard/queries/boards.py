@@ -25,7 +25,11 @@ PAGE_ROWS = 50
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A team on the board. `value` and the intervals are scores; None: nothing released yet."""
+    """A team on the board. `value` and the intervals are scores; None: nothing released yet.
+
+    `version` is that of the solution that the score was released on, `earlier` whether it has been
+    corrected since.
+    """
 
     rank: int
     team_id: int
@@ -40,6 +44,8 @@ class BoardRow:
     improved_at: datetime | None
     last_kind: Kind
     last_at: datetime
+    version: int
+    earlier: bool
     mine: bool
 
 
@@ -211,10 +217,11 @@ class _RowMaker:
     def __init__(self, competition: Competition, my_team: int | None) -> None:
         self.my_team = my_team
         self.reads = scale(competition)
-        self.holdout = holdout_in_force(competition)
+        self.holdouts = {holdout.pk: holdout for holdout in competition.holdouts.all()}
 
     def __call__(self, rank: int, standing: Standing) -> BoardRow:
         best, loss = standing.best, standing.loss
+        holdout = self.holdouts[(best or standing.last).holdout_id]
         return BoardRow(
             rank=rank,
             team_id=standing.team_id,
@@ -223,11 +230,13 @@ class _RowMaker:
             is_verified=standing.team.is_verified,
             score=None if loss is None else self.reads.text(loss),
             value=None if loss is None else self.reads.score(loss),
-            sampling=None if loss is None else sampling_interval(self.reads, self.holdout, loss),
-            certificate=certificate_interval(self.reads, self.holdout, best),
+            sampling=None if loss is None else sampling_interval(self.reads, holdout, loss),
+            certificate=certificate_interval(self.reads, holdout, best),
             entries=standing.entries,
             improved_at=standing.reached_at if loss is not None else None,
             last_kind=Kind(standing.last.kind),
             last_at=to_the_second(standing.last.created_at),
+            version=holdout.version,
+            earlier=holdout.retired_at is not None,
             mine=standing.team_id == self.my_team,
         )

@@ -48,12 +48,16 @@ class CompetitionCard:
 
 @dataclass(frozen=True)
 class CompetitionHead:
-    """What stands above all pages of a competition. Empty titles: not chosen yet."""
+    """What stands above all pages of a competition. Empty titles: not chosen yet.
+
+    `paused`: why nothing is taken or answered, a `Halt`; empty where it runs.
+    """
 
     phase: Phase
     metric: str
     mechanism: str
     teams: int
+    paused: str
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ def competition_head(competition: Competition) -> CompetitionHead:
         metric=_metric_title(competition),
         mechanism=_mechanism_title(competition),
         teams=competition.teams.count(),
+        paused=competition.paused_for(),
     )
 
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from leaderboard.models import (
-    Holdout,
     Kind,
     Release,
     Status,
@@ -13,7 +12,6 @@ from leaderboard.models import (
     Team,
 )
 from leaderboard.queries.certificates import certificate_interval
-from leaderboard.queries.competitions import holdout_in_force
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import (
     Interval,
@@ -25,7 +23,11 @@ from leaderboard.queries.scales import (
 
 @dataclass(frozen=True)
 class Released:
-    """What was released about one submission, ready to be said in words."""
+    """What was released about one submission, ready to be said in words.
+
+    `version` is that of the solution that it was measured on, `earlier` whether it has been
+    corrected since.
+    """
 
     kind: Kind
     number: int
@@ -39,6 +41,8 @@ class Released:
     share_left: int | None
     asked: int
     repeat: bool
+    version: int
+    earlier: bool
     created_at: datetime
 
 
@@ -64,21 +68,25 @@ class SubmissionRow:
     def is_final(self) -> bool:
         return self.finished_at is not None
 
+    @property
+    def waits_again(self) -> bool:
+        """Whether it has an answer on an earlier solution and is to be scored on the new one."""
+        return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)
+
 
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
     """The team's submissions, newest first, or a part of them."""
-    rows = team.submissions.select_related("user", "release").order_by("-number")[part]
-    reads, holdout = scale(team.competition), holdout_in_force(team.competition)
-    return [_submission_row(row, reads, holdout) for row in rows]
+    rows = team.submissions.select_related("user", "release__holdout").order_by("-number")[part]
+    reads = scale(team.competition)
+    return [_submission_row(row, reads) for row in rows]
 
 
 def submission_row(submission: Submission) -> SubmissionRow:
     """One submission."""
-    competition = submission.team.competition
-    return _submission_row(submission, scale(competition), holdout_in_force(competition))
+    return _submission_row(submission, scale(submission.team.competition))
 
 
-def _submission_row(submission: Submission, reads: Scale, holdout: Holdout | None) -> SubmissionRow:
+def _submission_row(submission: Submission, reads: Scale) -> SubmissionRow:
     entry = submission.release
     return SubmissionRow(
         number=submission.number,
@@ -93,11 +101,12 @@ def _submission_row(submission: Submission, reads: Scale, holdout: Holdout | Non
         created_at=submission.created_at,
         read_at=to_the_second(submission.read_at),
         finished_at=to_the_second(submission.finished_at),
-        released=_released(entry, reads, holdout) if entry else None,
+        released=_released(entry, reads) if entry else None,
     )
 
 
-def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released:
+def _released(entry: Release, reads: Scale) -> Released:
+    holdout = entry.holdout
     loss = None if entry.level is None else entry.level / entry.steps
     reference = entry.reference_level
     return Released(
@@ -113,5 +122,7 @@ def _released(entry: Release, reads: Scale, holdout: Holdout | None) -> Released
         share_left=entry.share_left,
         asked=entry.asked,
         repeat=entry.repeat_of_id is not None,
+        version=holdout.version,
+        earlier=holdout.retired_at is not None,
         created_at=to_the_second(entry.created_at),
     )

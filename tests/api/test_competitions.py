@@ -77,7 +77,7 @@ def test_a_board_row_has_these_fields_and_no_others(world: World, anonymous: API
     assert set(_get(anonymous, "leaderboard/")["results"][0]) == {
         "rank", "team", "score", "score_text", "sampling", "certificate", "entries",
         "last_improvement_at", "last_answer", "last_answer_at", "is_baseline", "is_verified",
-        "is_mine",
+        "version", "earlier", "is_mine",
     }  # fmt: skip
 
 

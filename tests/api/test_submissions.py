@@ -100,7 +100,7 @@ def test_a_submission_has_these_fields_and_no_others(alice: Any) -> None:
     }  # fmt: skip
     assert set(answer["release"]) == {
         "kind", "number", "score", "score_text", "reference_text", "sampling", "certificate",
-        "share_left", "asked", "is_repeat", "created_at",
+        "share_left", "asked", "version", "earlier", "is_repeat", "created_at",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 from django.core.files.base import ContentFile
+from django.test import Client
 from django.utils import timezone
 
 from leaderboard import queries, setup, tasks
@@ -32,6 +33,7 @@ from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import LostRace, halt, release
 from leaderboard.tasks import score_submission
+from leaderboard.words import summary
 from scoring.chain import document_hash
 from scoring.errors import SolutionError
 from scoring.verification import verify
@@ -512,3 +514,51 @@ def test_the_ledger_s_pages_show_all_versions_newest_first(world: World, alice: 
     assert whole.total == 4
     assert numbers[:2] == [(5, 2), (4, 2)]
     assert [note["kind"] for note in whole.notes] == ["correction"]
+
+
+# --- What people see ------------------------------------------------------------------------------
+
+
+def test_the_board_says_what_was_corrected_and_how_far_it_is(
+    world: World, alice: Team, client: Client
+) -> None:
+    correct(world, rescore="all")
+    score_submission(submission_id=Submission.objects.get(number=1).pk)
+    found = queries.correction(world.digits)
+    assert found is not None
+    assert (found.version, found.reason) == (2, "Row 39 was mislabelled.")
+    assert (found.scored, found.of) == (1, 2)
+    for name in ("leaderboard", "rules", "ledger"):
+        assert "Row 39 was mislabelled." in client.get(f"/c/digits/{name}/").content.decode()
+
+
+def test_rows_of_the_earlier_solution_are_marked(world: World, alice: Team, client: Client) -> None:
+    correct(world, rescore="best")
+    (row,) = queries.board(world.digits, world.alice).rows
+    assert (row.version, row.earlier) == (1, True)
+    assert "earlier solution</span>" in client.get("/c/digits/leaderboard/").content.decode()
+    play(world)
+    (row,) = queries.board(world.digits, world.alice).rows
+    assert (row.version, row.earlier) == (2, False)
+
+
+def test_a_submission_says_which_solution_it_was_measured_on(
+    world: World, alice: Team, client: Client
+) -> None:
+    correct(world, rescore="best")
+    first, second = (queries.submission_row(each) for each in alice.submissions.order_by("number"))
+    assert "has been corrected since" in summary(first)
+    assert "waits to be scored again" in summary(second)
+    client.force_login(world.alice)
+    assert "on version 1 of the solution" in client.get("/c/digits/submissions/2/").content.decode()
+    play(world)
+    last = queries.submission_row(alice.submissions.get(number=2))
+    assert last.released is not None
+    assert (last.released.version, last.released.earlier) == (2, False)
+
+
+def test_pages_say_that_a_competition_is_paused(world: World, alice: Team, client: Client) -> None:
+    halt(world.digits, Halt.REWOUND, "The guard knows more.")
+    text = client.get("/c/digits/").content.decode()
+    assert "the operator is restoring the ledger" in text
+    assert "The guard knows more." not in text

@@ -40,6 +40,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     rows = queries.board(page.competition, request.user, page=page_number(request), search=search)
     context = {
         "page": page,
+        "correction": queries.correction(page.competition),
         "rows": rows,
         "board": board.draw(page.competition, rows.rows),
         "chart": board.history(page.competition),

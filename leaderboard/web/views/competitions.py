@@ -150,7 +150,12 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
 def _rules_page(
     request: HttpRequest, page: Page, form: JoinForm, status: int = 200
 ) -> HttpResponse:
-    context = {"page": page, "form": form, "metric_facts": queries.metric_facts(page.competition)}
+    context = {
+        "page": page,
+        "form": form,
+        "metric_facts": queries.metric_facts(page.competition),
+        "correction": queries.correction(page.competition),
+    }
     return render(request, "pages/rules.html", context, status=status)
 
 
