@@ -5,14 +5,14 @@ from __future__ import annotations
 from leaderboard.models import Holdout, Submission
 from leaderboard.pipeline.measure import measure_again
 from leaderboard.pipeline.parse import parse
-from scoring.measurement import Measurement
+from leaderboard.vault import Measured
 
 
-def remeasure(submission: Submission, holdout: Holdout) -> tuple[str, Measurement]:
-    """The digest of a submission's predictions, and their measurement on a version of the holdout.
+def remeasure(submission: Submission, holdout: Holdout) -> tuple[str, Measured]:
+    """The digest of a submission's predictions, and what a version of the holdout says of them.
 
     Raises FileNotFoundError, PredictionError, StateError where the file can't be used any more, and
     VaultClosed.
     """
     predictions = parse(submission)
-    return predictions.digest, measure_again(submission, holdout, predictions).measurement
+    return predictions.digest, measure_again(submission, holdout, predictions)

@@ -142,6 +142,12 @@ def _fingerprint(key: PublicKey) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
+def noise(holdout: Holdout) -> KeyedNoise:
+    """The noise of a holdout. Raises VaultClosed."""
+    _, secret = _open(holdout)
+    return KeyedNoise(secret, holdout.solution_commitment)
+
+
 def contents(holdout: Holdout) -> tuple[Salted, Salted]:
     """Solution and secret with their salts, as they were committed to: to be published.
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
-from heapq import merge
 from typing import IO, Final
 
 from django.conf import settings
@@ -30,19 +29,17 @@ from leaderboard.files import open_stored
 from leaderboard.models import (
     Competition,
     Holdout,
-    LedgerNote,
-    NoteKind,
     Release,
     Status,
     Submission,
 )
 from leaderboard.queue import enqueue_opening
+from leaderboard.vault import Measured
 from scoring.errors import PredictionError, StateError
-from scoring.measurement import Measurement
 from scoring.verification import Lost, Opened, write_opening
 
 # (submission, version of the holdout) -> the digest of its predictions, and what they measure there
-Remeasure = Callable[[Submission, Holdout], tuple[str, Measurement]]
+Remeasure = Callable[[Submission, Holdout], tuple[str, Measured]]
 
 FOLDER: Final = "openings"
 PART_RELEASES: Final = 500
@@ -127,8 +124,10 @@ def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
     done = _measured(holdout)
     lines: list[bytes] = []
     first, part_end = done + 1, _part_end()
-    for entry in _answers(holdout, done):
-        lines.append(_opened(entry, holdout, remeasure).line())
+    rows = Release.objects.filter(holdout=holdout, number__gt=done).order_by("number")
+    rows = rows.select_related("submission__team__competition")
+    for entry in rows.iterator(chunk_size=PART_RELEASES):
+        lines.append(opened_of(entry, holdout, remeasure).line())
         done = entry.number
         now = time.monotonic()
         if len(lines) >= PART_RELEASES or now > min(part_end, end):
@@ -140,35 +139,26 @@ def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
     return True
 
 
-def _answers(holdout: Holdout, after: int) -> Iterator[Release | LedgerNote]:
-    """The answers of the ledger behind a number, in order; those that were replayed into it after
-    a loss are notes: their submissions are not known here."""
-    rows = Release.objects.filter(holdout=holdout, number__gt=after).order_by("number")
-    rows = rows.select_related("submission__team__competition")
-    replayed = LedgerNote.objects.filter(
-        holdout=holdout, number__gt=after, kind=NoteKind.REPLAYED
-    ).order_by("number")
-    return merge(
-        rows.iterator(chunk_size=PART_RELEASES), replayed, key=lambda answer: answer.number
-    )
-
-
 def _part_end() -> float:
     return time.monotonic() + PART_OF_LEASE * settings.LEASE_SECONDS
 
 
-def _opened(entry: Release | LedgerNote, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
-    if isinstance(entry, LedgerNote):
+def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
+    """What an answer was drawn from, by measuring its file again; labels stay in the vault.
+
+    Whatever is done with it before the end must not store or show it.
+    """
+    if not entry.submission.file:
         return Lost(entry.number, "The server had lost this submission.")
     try:
-        digest, measurement = remeasure(entry.submission, holdout)
+        digest, measured = remeasure(entry.submission, holdout)
     except FileNotFoundError:
         return Lost(entry.number, "The stored file is gone.")
     except (PredictionError, StateError):
         return Lost(entry.number, "The stored file can't be read any more.")
-    if digest != entry.predictions_digest:
+    if measured.noise.tag(digest, entry.team_id) != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
-    return Opened(entry.number, digest, measurement)
+    return Opened(entry.number, digest, measured.measurement)
 
 
 def _publish(holdout: Holdout) -> None:

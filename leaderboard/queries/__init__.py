@@ -41,7 +41,7 @@ from leaderboard.queries.finals import (
     stage,
     whole_final_board,
 )
-from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines
+from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines, lines_of
 from leaderboard.queries.openings import Opening, opening, openings
 from leaderboard.queries.scales import (
     Interval,
@@ -49,6 +49,7 @@ from leaderboard.queries.scales import (
     sampling_interval,
     scale,
 )
+from leaderboard.queries.snapshots import Snapshot, snapshot
 from leaderboard.queries.submissions import Released, SubmissionRow, submission_row, submission_rows
 from leaderboard.queries.teams import (
     InvitationLink,
@@ -88,6 +89,7 @@ __all__ = [
     "Released",
     "Scale",
     "ScoreCount",
+    "Snapshot",
     "Stage",
     "Step",
     "SubmissionRow",
@@ -108,6 +110,7 @@ __all__ = [
     "leading_steps",
     "ledger",
     "ledger_lines",
+    "lines_of",
     "mechanism_facts",
     "members",
     "metric_facts",
@@ -122,6 +125,7 @@ __all__ = [
     "sampling_interval",
     "scale",
     "score_counts",
+    "snapshot",
     "stage",
     "submission_row",
     "submission_rows",

@@ -93,12 +93,14 @@ def ledger_lines(competition: Competition) -> Iterator[bytes]:
     answers. Read up to the head that stood when reading began, whatever is appended meanwhile.
     """
     states = HoldoutState.objects.filter(holdout__competition=competition)
-    lines = _lines(competition, list(states.select_related("holdout").order_by("holdout__version")))
+    ordered = states.select_related("holdout").order_by("holdout__version")
+    lines = lines_of(competition, list(ordered))
     while part := b"".join(islice(lines, _LINES_AT_ONCE)):
         yield part
 
 
-def _lines(competition: Competition, states: list[HoldoutState]) -> Iterator[bytes]:
+def lines_of(competition: Competition, states: list[HoldoutState]) -> Iterator[bytes]:
+    """The same line by line, up to heads that have been read: those of all versions, in order."""
     number, head = 0, ""
     for state in states:
         holdout = state.holdout

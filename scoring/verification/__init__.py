@@ -18,7 +18,7 @@ from scoring.verification.openings import (
     write_opening,
 )
 from scoring.verification.replay import Replay, Witness
-from scoring.verification.verify import verify, verify_with
+from scoring.verification.verify import Observer, verify, verify_with
 
 __all__ = [
     "Difference",
@@ -26,6 +26,7 @@ __all__ = [
     "Header",
     "Known",
     "Lost",
+    "Observer",
     "Opened",
     "OpenedHoldout",
     "Replay",

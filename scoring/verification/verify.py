@@ -2,12 +2,25 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import IO
+from typing import IO, Any, Protocol
 
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header, check_chain
 from scoring.verification.openings import OpenedHoldout, Recall
 from scoring.verification.replay import Replay, Witness
+
+
+class Observer(Protocol):
+    """Who compares the ledger with something else on the way. Either method may raise Differs."""
+
+    def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
+        """After each entry, with the states behind it."""
+        ...
+
+    def ended(self, header: Header, replay: Replay) -> None:
+        """After each segment."""
+        ...
+
 
 # header -> who knows what its segment was drawn from, None where that is not known
 Call = Callable[[Header], Witness | None]
@@ -33,9 +46,14 @@ def verify(
     return verify_with(lines, call, recall)
 
 
-def verify_with(lines: Iterable[bytes], call: Call, recall: Recall | None = None) -> Report:
-    """The same, with any witness."""
-    run = _Run(call, recall)
+def verify_with(
+    lines: Iterable[bytes],
+    call: Call,
+    recall: Recall | None = None,
+    observer: Observer | None = None,
+) -> Report:
+    """The same, with any witness, and an observer on the way."""
+    run = _Run(call, recall, observer)
     try:
         for item in check_chain(lines):
             if isinstance(item, Header):
@@ -49,10 +67,12 @@ def verify_with(lines: Iterable[bytes], call: Call, recall: Recall | None = None
 
 
 class _Run:
-    def __init__(self, call: Call, recall: Recall | None) -> None:
+    def __init__(self, call: Call, recall: Recall | None, observer: Observer | None) -> None:
         self.report = self._before = Report()
         self._call = call
         self._recall = recall
+        self._observer = observer
+        self._header: Header | None = None
         self._replay: Replay | None = None
 
     def begin(self, header: Header) -> None:
@@ -65,7 +85,7 @@ class _Run:
             versions=(*self.report.versions, header.version),
             head_hash=header.previous_hash,
         )
-        opening = self._call(header)
+        self._header, opening = header, self._call(header)
         self._replay = Replay(header, opening=opening, recall=self._recall, before=before)
         if opening and self._recall and self._replay.rules.metric is None:
             self._note(
@@ -76,6 +96,8 @@ class _Run:
     def take(self, entry: dict[str, object]) -> None:
         assert self._replay is not None  # noqa: S101  (a ledger begins with a header)
         self._replay.take(entry)
+        if self._observer and self._header:
+            self._observer.took(self._header, entry, self._replay)
         self.report = replace(
             self.report,
             entries=self.report.entries + 1,
@@ -89,6 +111,8 @@ class _Run:
         """Nothing is left of the segment's opening."""
         if self._replay is not None and self._replay.opening is not None:
             self._replay.opening.check_end()
+        if self._observer and self._replay and self._header:
+            self._observer.ended(self._header, self._replay)
 
     def _note(self, text: str) -> None:
         if text not in self.report.notes:

@@ -57,9 +57,7 @@ def test_what_is_appended_while_it_is_read_is_not_in_it(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions(wrong=range(10, 20)))
     kept = lines(world.digits)
-    reading = queries.ledgers._lines(
-        world.digits, list(HoldoutState.objects.select_related("holdout"))
-    )
+    reading = queries.lines_of(world.digits, list(HoldoutState.objects.select_related("holdout")))
     header = next(reading)
     world.score(team, predictions(wrong=range(10, 12)))
     assert [header, *reading] == kept

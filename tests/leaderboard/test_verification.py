@@ -1,0 +1,237 @@
+"""`manage.py verify`: a server checks its ledger against everything that it knows."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard import guard, queries, rewinds, tasks
+from leaderboard.corrections import correct_solution
+from leaderboard.models import (
+    Competition,
+    Holdout,
+    HoldoutState,
+    Release,
+    Rescore,
+    Standing,
+    Status,
+    Submission,
+    Team,
+    TeamState,
+)
+from leaderboard.pipeline import opening
+from leaderboard.pipeline.release import entry_hash
+from tests.cast import CHECKED_ROWS, World, make_checked, predictions, solution, upload
+
+FILES = (range(10, 20), range(10, 19), range(10, 19), range(10, 12))
+
+
+@pytest.fixture(autouse=True)
+def played(world: World) -> None:
+    """Two teams, with answers of every kind."""
+    for user in (world.alice, world.bob):
+        team = world.join(user)
+        for wrong in FILES:
+            world.score(team, predictions(wrong=wrong))
+
+
+@pytest.fixture
+def checked(world: World) -> Competition:
+    """A competition with Thresholdout in which a team used up its share."""
+    competition = make_checked("checked", world.organizer)
+    team = world.join(world.alice, competition=competition)
+    for first in (CHECKED_ROWS, 20, 21, 22, 22):
+        world.score(team, predictions(wrong=range(first, CHECKED_ROWS), rows=CHECKED_ROWS))
+    return competition
+
+
+def verify(slug: str = "digits", **options: Any) -> str:
+    out = StringIO()
+    call_command("verify", slug, stdout=out, **options)
+    return out.getvalue()
+
+
+def open_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = timezone.now()
+    Competition.objects.filter(pk=competition.pk).update(
+        closes_at=now, finals_started_at=now, finals_scored_at=now
+    )
+    competition.refresh_from_db()
+    monkeypatch.setattr(opening, "enqueue_opening", lambda holdout_id: None)
+    opening.unseal(competition)
+    for holdout in opening.to_open():
+        tasks.open_holdout(holdout_id=holdout.pk)
+
+
+@pytest.mark.parametrize("slug", ["digits", "checked"])
+def test_with_the_private_key_every_answer_is_drawn_again(checked: Competition, slug: str) -> None:
+    said = verify(slug)
+    entries = Release.objects.filter(holdout__competition__slug=slug).count()
+    assert f"{entries} answers were computed again from the vault" in said
+    assert "Verified." in said
+
+
+def test_without_the_private_key_all_but_the_answers_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
+    said = verify()
+    assert "No answer was computed again" in said
+    assert "Verified." in said
+
+
+def test_no_file_is_read_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for submission in Submission.objects.all():
+        default_storage.delete(submission.file)
+    assert "Verified." in verify(no_files=True)
+
+
+@pytest.mark.parametrize("slug", ["digits", "checked"])
+def test_after_the_opening_every_file_is_measured_again_without_the_vault(
+    checked: Competition, slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_now(Competition.objects.get(slug=slug), monkeypatch)
+    monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
+    said = verify(slug)
+    entries = Release.objects.filter(holdout__competition__slug=slug).count()
+    assert f"{entries} answers were computed again from what was opened, {entries} of them" in said
+
+
+def test_looking_changes_nothing(world: World) -> None:
+    def everything() -> list[Any]:
+        models = (Release, HoldoutState, TeamState, Standing, Submission, Holdout)
+        return [list(model.objects.order_by("pk").values()) for model in models]
+
+    before = everything()
+    verify()
+    assert everything() == before
+
+
+def test_a_draft_can_t_be_verified() -> None:
+    Competition.objects.update(opened_by_organizer_at=None)
+    with pytest.raises(CommandError, match="A draft has no ledger"):
+        verify()
+    with pytest.raises(CommandError, match="no competition"):
+        verify("nothing")
+
+
+def tamper(model: Any, **change: Any) -> None:
+    """Changes the newest row behind the platform's back."""
+    row = model.objects.order_by("pk").last()
+    model.objects.filter(pk=row.pk).update(**change)
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "named"),
+    [
+        (Release, {"level": 0}, "Entry 8, hash"),
+        (HoldoutState, {"asked": 100}, "head, asked"),
+        (HoldoutState, {"log_alphabets": 1.0}, "head, log_alphabets"),
+        (TeamState, {"best": 0}, r"team \d+: The database has"),
+        (Standing, {"loss": 0.0}, r"board row of team \d+"),
+        (Standing, {"entries": 1}, r"board row of team \d+"),
+    ],
+)
+def test_what_was_changed_in_the_database_is_named(
+    model: Any, change: dict[str, Any], named: str
+) -> None:
+    tamper(model, **change)
+    with pytest.raises(CommandError, match=named):
+        verify()
+
+
+def test_a_rewritten_answer_is_found_by_measuring_its_file_again() -> None:
+    """The chain is written anew behind it, so only the file can tell."""
+    rewrite(number=8, level=2, kind="improved")
+    assert HoldoutState.objects.get().releases == 8
+    with pytest.raises(CommandError, match="Entry 8"):
+        verify()
+
+
+def rewrite(number: int, **change: Any) -> None:
+    Release.objects.filter(number=number).update(**change)
+    entry = Release.objects.get(number=number)
+    entry.hash = entry_hash(entry)
+    entry.save()
+    HoldoutState.objects.update(head_hash=entry.hash)
+
+
+def test_a_file_that_was_exchanged_is_taken_as_lost_and_counted() -> None:
+    first, other = Submission.objects.filter(number=1)[0], Submission.objects.filter(number=4)[0]
+    Submission.objects.filter(pk=first.pk).update(file=other.file)
+    said = verify()
+    assert "1 answers were taken as said" in said
+
+
+def test_after_the_opening_an_exchanged_file_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_now(world.digits, monkeypatch)
+    first, other = Submission.objects.filter(number=1)[0], Submission.objects.filter(number=4)[0]
+    Submission.objects.filter(pk=first.pk).update(file=other.file)
+    with pytest.raises(CommandError, match="predictions_digest"):
+        verify()
+
+
+def test_a_guard_that_knows_more_than_the_database_is_named() -> None:
+    holdout = Holdout.objects.get()
+    guard.append(holdout.solution_commitment, guard.Head(9, "a" * 64))
+    with pytest.raises(CommandError, match="guard: It knows entry 9"):
+        verify()
+
+
+def test_a_guard_that_knows_another_history_is_named() -> None:
+    holdout = Holdout.objects.get()
+    guard.file_of(holdout.solution_commitment).write_text(f"8 {'a' * 64}\n")
+    with pytest.raises(CommandError, match="Entry 8, guard: It knows another hash"):
+        verify()
+
+
+def test_a_guard_that_is_missing_is_named() -> None:
+    guard.file_of(Holdout.objects.get().solution_commitment).unlink()
+    with pytest.raises(CommandError, match="is missing"):
+        verify()
+
+
+@pytest.fixture
+def corrected(world: World) -> Competition:
+    """The same competition with row 39's label mended and all files scored again, and one more."""
+    file = upload(solution().replace(b"r39,3,", b"r39,0,"), "solution.csv")
+    correct_solution(world.digits, file, by=world.organizer, reason="Row 39.", rescore=Rescore.ALL)
+    while waiting := Submission.objects.filter(status=Status.QUEUED).order_by("created_at").first():
+        tasks.score_submission(submission_id=waiting.pk)
+    world.score(Team.objects.get(name="team alice"), predictions(wrong=[39]))
+    return world.digits
+
+
+def test_a_corrected_competition_is_verified_over_all_versions(corrected: Competition) -> None:
+    assert "17 answers were computed again from the vault" in verify()
+
+
+def test_each_version_of_a_corrected_competition_is_opened_and_verified(
+    corrected: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_now(corrected, monkeypatch)
+    assert Holdout.objects.filter(opened_at__isnull=False).count() == 2
+    assert "17 answers were computed again from what was opened, 17 of them" in verify()
+
+
+def test_a_ledger_that_was_replayed_after_a_restore_is_verified(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the lost submission only its entry is known; it is taken as said."""
+    backup = transaction.savepoint()
+    world.score(Team.objects.get(name="team bob"), predictions())
+    published = b"".join(queries.ledger_lines(world.digits)).splitlines(keepends=True)
+    transaction.savepoint_rollback(backup)
+    assert rewinds.replay(world.digits, published) == 1
+    assert "1 answers were taken as said" in verify()
+    open_now(world.digits, monkeypatch)
+    said = verify()
+    assert "8 answers were computed again from what was opened, 8 of them" in said
+    assert "1 answers were taken as said" in said
