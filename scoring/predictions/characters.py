@@ -43,6 +43,8 @@ def columns_of(texts: pa.StringArray, length: int, place: int, dtype: Any) -> ND
 
     All texts have `length` bytes.
     """
+    if not len(texts):
+        return np.empty(0, dtype)
     start, _, characters = bounds(texts)
     return np.ndarray((len(texts),), dtype, characters, start + place, (length,))
 

@@ -2,9 +2,16 @@
 
 Whatever is unusual gives None and is left to `exact`. What is taken here, `exact` would take too,
 with the same values; the tests hold them against each other.
+
+A file is read a stretch of lines at a time, in as many threads as there are processors. Each finds
+the rows of its ids and puts its values where they belong, so that no table of the whole file is
+ever in memory, only its text and the arrays that are wanted.
 """
 
+import codecs
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +20,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from scoring.predictions.lists import Lists
+from scoring.predictions.lists import Lists, Place
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Column, Schema
 
 Columns = dict[str, Any]
 
+_STRETCH = 1 << 19
 _PART = 1 << 20
 _ROWS = 1 << 16
+_BLANK_LINES = 1000  # of more, `exact` judges
+_LINE_ENDS = (ord("\n"), ord("\r"))
 _QUOTE = ord('"')
 _DELIMITERS = np.zeros(256, dtype=np.bool_)
 _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
@@ -32,22 +42,128 @@ def read_aligned(
     """The columns in the order of `row_ids`. `names` are the file's, its rows begin at `start`."""
     # Only decimal numbers are ids: 0x1F is one for pyarrow.
     whole = row_ids.are_integers and b"x" not in text and b"X" not in text
-    table = _read(text, start, names, schema, pa.int64() if whole else pa.string())
-    if table is None or table.num_rows != len(row_ids):
+    file = _File.of(text, names, schema, pa.int64() if whole else pa.string())
+    if file is None:
         return None
-    columns = _decode(table, schema)
-    ids = table[schema.id_column]
-    del table
-    if columns is None or row_ids.in_order(ids):
-        return columns
-    rows = row_ids.permutation(ids)
-    del ids
-    return None if rows is None else aligned(columns, rows)
+    filling = _Filling(file, schema, row_ids)
+    at_once = file.has_quotes or not row_ids.has_tables
+    stretches = [(start, len(text))] if at_once else list(_stretches(text, start))
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        run = map if len(stretches) == 1 else threads.map
+        counts = list(run(file.line_ends, stretches))
+        if sum(counts) <= len(row_ids) + _BLANK_LINES:
+            list(run(filling.fill, stretches, np.cumsum([0, *counts])))
+    return filling.columns()
+
+
+def _stretches(text: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Where stretches of whole lines start and end."""
+    while start < len(text):
+        end = text.find(b"\n", start + _STRETCH) + 1 or len(text)
+        yield start, end
+        start = end
+
+
+@dataclass(frozen=True)
+class _File:
+    """A text that pyarrow and `exact` read alike, as far as quotes go."""
+
+    text: bytes
+    names: Sequence[str]
+    types: Mapping[str, pa.DataType]
+    has_quotes: bool
+    has_returns: bool
+
+    @classmethod
+    def of(
+        cls, text: bytes, names: Sequence[str], schema: Schema, ids: pa.DataType
+    ) -> "_File | None":
+        has_quotes = b'"' in text
+        if has_quotes and not _quotes_are_plain(text):
+            return None
+        types = {schema.id_column: ids} | _types(schema)
+        return cls(text, names, types, has_quotes, b"\r" in text)
+
+    def line_ends(self, stretch: tuple[int, int]) -> int:
+        """The number of LFs or of CRs in a stretch, whichever there are more of."""
+        characters = np.frombuffer(self.text, np.uint8)[slice(*stretch)]
+        parts = [characters[at : at + _PART] for at in range(0, len(characters), _PART)]
+        ends = _LINE_ENDS if self.has_returns else _LINE_ENDS[:1]
+        return max(sum(int(np.count_nonzero(part == end)) for part in parts) for end in ends)
+
+    def read(self, start: int, end: int, *, threads: bool = False) -> pa.Table | None:
+        """The rows that are written from `start` to `end`."""
+        if self.text.startswith(codecs.BOM_UTF8, start):  # pyarrow would pass over it
+            return None
+        try:
+            return csv.read_csv(
+                pa.BufferReader(pa.py_buffer(self.text).slice(start, end - start)),
+                read_options=csv.ReadOptions(
+                    column_names=list(self.names),
+                    use_threads=threads,
+                    block_size=_STRETCH if threads else max(2 * _STRETCH, end - start + 1),
+                ),
+                parse_options=csv.ParseOptions(newlines_in_values=self.has_quotes),
+                convert_options=csv.ConvertOptions(
+                    column_types=dict(self.types), null_values=[], strings_can_be_null=False
+                ),
+            )
+        except pa.ArrowException:
+            return None
+
+
+class _Filling:
+    """The columns of all rows, filled in by several threads."""
+
+    def __init__(self, file: _File, schema: Schema, row_ids: RowIds) -> None:
+        self._file, self._schema, self._row_ids = file, schema, row_ids
+        self._arrays = {
+            column.name: np.empty(len(row_ids), np.int32 if column.classes else np.float64)
+            for column in schema.columns
+            if not column.is_list
+        }
+        self._lists: dict[str, list[tuple[Lists, Place]]] = {
+            column.name: [] for column in schema.columns if column.is_list
+        }
+        self._filled = np.zeros(len(row_ids), np.bool_)
+        self._counts = [0]
+        self._is_usual = True
+
+    def fill(self, stretch: tuple[int, int], first_row: int) -> None:
+        """Reads a stretch of the file. `first_row`: what its first line probably is."""
+        if self._is_usual and not self._put(*stretch, int(first_row)):
+            self._is_usual = False
+
+    def columns(self) -> Columns | None:
+        """All columns, if each row has its values, once."""
+        if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._filled.all():
+            return None
+        lists = {name: Lists.placed(parts) for name, parts in self._lists.items()}
+        return {column.name: (self._arrays | lists)[column.name] for column in self._schema.columns}
+
+    def _put(self, start: int, end: int, first_row: int) -> bool:
+        table = self._file.read(start, end, threads=start + 2 * _STRETCH < end)
+        if table is None:
+            return False
+        self._counts.append(table.num_rows)
+        if sum(self._counts) > len(self._row_ids):
+            return False
+        values = _decode(table, self._schema)
+        rows = self._row_ids.places(table[self._schema.id_column], first_row)
+        if values is None or rows is None:
+            return False
+        for name, array in self._arrays.items():
+            array[rows] = values[name]
+        for name, parts in self._lists.items():
+            parts.append((values[name], rows))
+        self._filled[rows] = True
+        return True
 
 
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """The ids of a sample file whose cells are all as they should be."""
-    table = _read(text, start, names, schema, pa.string())
+    file = _File.of(text, names, schema, pa.string())
+    table = None if file is None else file.read(start, len(text), threads=True)
     if table is None or _decode(table, schema) is None:
         return None
     texts = table[schema.id_column].combine_chunks()
@@ -76,27 +192,6 @@ def _aligned(values: Any, rows: NDArray[Any]) -> Any:
     for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
         ordered[rows[start : start + _ROWS]] = values[start : start + _ROWS]
     return ordered
-
-
-def _read(
-    text: bytes, start: int, names: Sequence[str], schema: Schema, ids: pa.DataType
-) -> pa.Table | None:
-    quotes = b'"' in text
-    if quotes and not _quotes_are_plain(text):
-        return None
-    try:
-        return csv.read_csv(
-            pa.BufferReader(pa.py_buffer(text).slice(start)),
-            read_options=csv.ReadOptions(column_names=list(names)),
-            parse_options=csv.ParseOptions(newlines_in_values=quotes),
-            convert_options=csv.ConvertOptions(
-                column_types={schema.id_column: ids} | _types(schema),
-                null_values=[],
-                strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowException:
-        return None
 
 
 def _types(schema: Schema) -> dict[str, pa.DataType]:
@@ -196,6 +291,5 @@ def _lists_of(cells: pa.StringArray, column: Column) -> Lists | None:
     if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):
         return None
     lists = Lists.of_lengths(lengths, codes)
-    if lists.has_duplicates(len(column.classes)):
-        return None
-    return lists if column.kind == "ranking" else lists.ascending(len(column.classes))
+    ascending = lists.ascending(len(column.classes))
+    return ascending if ascending is None or column.kind == "labels" else lists

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 _PART = 1 << 16
 
+# Where the rows of a part belong: one after the other, or each in a row of its own.
+Place = slice | NDArray[np.int32]
+
 
 @dataclass(frozen=True, eq=False)
 class Lists:
@@ -49,6 +52,24 @@ class Lists:
         codes = [part.codes for part in parts] or [np.zeros(0, np.int32)]
         return cls.of_lengths(np.concatenate(lengths), np.concatenate(codes))
 
+    @classmethod
+    def placed(cls, parts: "list[tuple[Lists, Place]]") -> "Lists":
+        """The rows of several parts, each at its place: all places together are all rows, once.
+
+        Takes the parts out of the list, to spare memory.
+        """
+        lengths = np.empty(sum(len(part) for part, _ in parts), np.int32)
+        for part, rows in parts:
+            lengths[rows] = part.lengths
+        whole = cls.of_lengths(lengths, np.empty(lengths.sum(dtype=np.int64), np.int32))
+        while parts:
+            part, rows = parts.pop()
+            shifts = whole.offsets[:-1][rows] - part.offsets[:-1]
+            places = np.repeat(shifts, part.lengths)
+            places += np.arange(len(places))
+            whole.codes[places] = part.codes
+        return whole
+
     @property
     def lengths(self) -> NDArray[np.int64]:
         """How many classes each row has."""
@@ -59,20 +80,28 @@ class Lists:
         """The row of each code."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def ascending(self, classes: int) -> "Lists":
-        """The same sets with the codes of each row in ascending order."""
-        return Lists(self.offsets, (np.sort(self._keys(classes)) % classes).astype(np.int32))
+    def ascending(self, classes: int) -> "Lists | None":
+        """The same sets, the codes of each row in ascending order; None if a row has one twice."""
+        keys = np.sort(self._keys(classes))
+        if np.any(keys[1:] == keys[:-1]):
+            return None
+        keys %= keys.dtype.type(classes)
+        return Lists(self.offsets, keys.astype(np.int32, copy=False))
 
     def has_duplicates(self, classes: int) -> bool:
         """Whether a row has a class twice."""
-        keys = np.sort(self._keys(classes))
-        return bool(np.any(keys[1:] == keys[:-1]))
+        return self.ascending(classes) is None
 
     def setflags(self, *, write: bool) -> None:
         """As of an array: whether it may be written to."""
         self.offsets.setflags(write=write)
         self.codes.setflags(write=write)
 
-    def _keys(self, classes: int) -> NDArray[np.int64]:
+    def _keys(self, classes: int) -> NDArray[Any]:
         """Numbers that order by row, then by code."""
-        return self.rows * classes + self.codes
+        dtype = np.int32 if len(self) * classes < 2**31 else np.int64
+        firsts: NDArray[Any] = np.arange(len(self), dtype=dtype)
+        firsts *= classes
+        keys = np.repeat(firsts, self.lengths)
+        keys += self.codes
+        return keys

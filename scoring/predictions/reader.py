@@ -17,7 +17,7 @@ from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
-from scoring.predictions.source import Source, check_utf8, line_ends, read_text
+from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header
 
 # Rows beyond twice the expected ones that are still read, so that a short file is explained too.
@@ -70,7 +70,7 @@ def read_predictions(
     header = read_header(text, problems)
     places = match_header(header, schema.header, limits, problems)
     columns = None
-    if len(row_ids) <= most_rows and line_ends(text) <= most_rows:
+    if len(row_ids) <= most_rows:
         columns = fast.read_aligned(text, header.end, header.cells, schema, row_ids)
     if columns is None:
         fast.give_memory_back()

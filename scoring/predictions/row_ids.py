@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import Problem, SolutionError
 from scoring.predictions.characters import Odometer, bounds, ends_of
+from scoring.predictions.lists import Place
 from scoring.predictions.lookup import Lookup, TextLookup
 from scoring.predictions.packing import Damaged, pack, unpack
 
@@ -34,8 +35,8 @@ class RowIds:
     """The expected ids: integers, compared as numbers, or texts, compared exactly.
 
     They are integers if all are written as integers are ('7', not '007'); a file may then have
-    '007' for '7'. Immutable. Files of another order are aligned by `permutation`: by looking up
-    the row of each number in an array, or by hash. What that needs is kept for the next file.
+    '007' for '7'. Immutable. Files of another order are aligned by looking up the row of each
+    number in an array, or by hash. What that needs is kept for the next file.
     """
 
     def __init__(self, ids: Iterable[str]) -> None:
@@ -88,32 +89,21 @@ class RowIds:
         """Whether all ids are integers of at most 18 digits in their shortest form."""
         return bool(pc.all(pc.match_substring_regex(self._texts, _INTEGER)).as_py())
 
-    def in_order(self, ids: pa.ChunkedArray) -> bool:
-        """Whether a file has exactly these ids in this order. `ids`: texts, or int64."""
-        if not pa.types.is_integer(ids.type):
-            return bool(ids.equals(pa.chunked_array([self._texts])))
-        if len(ids) != len(self):
-            return False
-        start = 0
-        for part in ids.chunks:
-            if not np.array_equal(part, self._numbers[start : start + len(part)]):
-                return False
-            start += len(part)
-        return True
+    @cached_property
+    def has_tables(self) -> bool:
+        """Whether the rows of a few ids are found without looking at all of ours."""
+        return self.are_integers or TextLookup.takes(self._texts)
 
-    def permutation(self, ids: pa.ChunkedArray) -> Rows | None:
-        """Of each id of a file, its row here; None unless each of ours is there exactly once.
+    def places(self, ids: pa.ChunkedArray, first: int) -> Place | None:
+        """Where the rows of these ids are; None if one is unknown. `ids`: texts, or int64.
 
-        `ids`: texts, or int64 if ours are integers.
+        Ids that are ours in our order, from the row `first` on, are known as such at once.
         """
-        if len(ids) != len(self):
-            return None
+        run = slice(first, first + len(ids))
+        if self._is_run(ids, run):
+            return run
         rows = self.positions(ids)
-        if rows.min() < 0:
-            return None
-        seen = np.zeros(len(self), dtype=np.bool_)
-        seen[rows] = True
-        return rows if seen.all() else None
+        return rows if rows.min(initial=0) >= 0 else None
 
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> Rows:
         """Of each id, its row here; -1 for an unknown one. A part at a time, to spare memory."""
@@ -146,6 +136,11 @@ class RowIds:
         folded = {each.casefold(): each for each in ids}
         near = difflib.get_close_matches(text.strip().casefold()[:100], folded, n=1, cutoff=cutoff)
         return folded[near[0]] if near else None
+
+    def _is_run(self, ids: pa.ChunkedArray, run: slice) -> bool:
+        if not pa.types.is_integer(ids.type):
+            return bool(ids.equals(pa.chunked_array([self._texts[run]], pa.string())))
+        return np.array_equal(ids, self._numbers[run])
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Offsets (len + 1 of them, from 0) and characters of all ids."""
@@ -206,7 +201,7 @@ class RowIds:
         """None for long texts, and for those that padding could make equal."""
         if (odometer := Odometer.of(self._texts)) is not None:
             return odometer
-        return TextLookup(self._texts) if TextLookup.takes(self._texts) else None
+        return TextLookup(self._texts) if self.has_tables else None
 
 
 def _one_array(ids: Any) -> pa.Array:

@@ -5,8 +5,6 @@ import io
 from collections.abc import Mapping
 from typing import BinaryIO
 
-import numpy as np
-
 from scoring.errors import Problem
 from scoring.predictions import archives, parquet
 from scoring.predictions.limits import CHUNK, Limits, too_large
@@ -82,14 +80,6 @@ def check_utf8(data: bytes, problems: Problems) -> None:
             expected="UTF-8",
         )
     )
-
-
-def line_ends(text: bytes) -> int:
-    """The number of LFs or of CRs, whichever there are more of."""
-    characters = np.frombuffer(text, np.uint8)
-    parts = [characters[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
-    ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
-    return max(sum(int(np.count_nonzero(part == ord(end))) for part in parts) for end in ends)
 
 
 def line_of(data: bytes, offset: int) -> int:

@@ -155,6 +155,21 @@ def outcome(text: bytes) -> str | PredictionError:
 
 
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
+def test_a_file_is_read_alike_in_many_stretches(text: str) -> None:
+    with patch.object(fast, "_STRETCH", 30):
+        assert read(text).digest == read(GOOD).digest
+
+
+@pytest.mark.parametrize("stretch", [30, fast._STRETCH])
+def test_a_mark_at_the_start_of_a_stretch_is_part_of_its_id(stretch: int) -> None:
+    with patch.object(fast, "_STRETCH", stretch):
+        for line in (2, 4, 20):
+            found = outcome(with_line(line, f"\ufeff{GOOD.splitlines()[line - 1]}").encode())
+            assert isinstance(found, PredictionError)
+            assert found.problems[0].code == "unknown_id"
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
 def test_both_readers_read_the_same(text: str) -> None:
     assert without_the_fast_path(text.encode()) == read(GOOD).digest
 
@@ -182,14 +197,17 @@ TEXTS = ('""', "\r\n", "10", "\ufeff", "\u2028", "é", "nan", "inf", "1e400", "0
 UNUSUAL = st.sampled_from(CHARACTERS + TEXTS)
 
 
+@pytest.mark.parametrize("stretch", [60, fast._STRETCH])
 @given(st.lists(st.tuples(st.integers(0, len(GOOD)), st.integers(0, 3), UNUSUAL), max_size=4))
 def test_what_the_fast_reader_takes_the_exact_one_reads_alike(
-    edits: list[tuple[int, int, str]],
+    stretch: int, edits: list[tuple[int, int, str]]
 ) -> None:
     text = GOOD
     for place, deleted, added in edits:
         text = text[:place] + added + text[place + deleted :]
-    quick, exact = outcome(text.encode()), without_the_fast_path(text.encode())
+    with patch.object(fast, "_STRETCH", stretch):
+        quick = outcome(text.encode())
+    exact = without_the_fast_path(text.encode())
     if isinstance(quick, PredictionError):
         assert isinstance(exact, PredictionError)
         assert quick.problems == exact.problems

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from scoring.errors import SolutionError
 from scoring.predictions import RowIds
@@ -23,18 +24,24 @@ def column(texts: list[str], at: int = 0) -> pa.ChunkedArray:
     return pa.chunked_array([texts[:at], texts[at:]], pa.string())
 
 
+def permutation(row_ids: RowIds, ids: pa.ChunkedArray) -> NDArray[np.int32] | None:
+    """Of each id its row, if each of ours is there exactly once."""
+    rows = row_ids.positions(ids)
+    return rows if sorted(rows.tolist()) == list(range(len(row_ids))) else None
+
+
 @given(IDS, st.randoms(use_true_random=False))
 def test_a_permutation_brings_ids_in_order(ids: list[str], order: object) -> None:
     shuffled = list(ids)
     order.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
-    rows = RowIds(ids).permutation(column(shuffled, len(ids) // 2))
+    rows = permutation(RowIds(ids), column(shuffled, len(ids) // 2))
     assert rows is not None
     assert [ids[row] for row in rows] == shuffled
 
 
 @given(IDS, IDS)
 def test_other_ids_are_no_permutation(ids: list[str], others: list[str]) -> None:
-    rows = RowIds(ids).permutation(column(others))
+    rows = permutation(RowIds(ids), column(others))
     assert (rows is not None) == (sorted(ids) == sorted(read_as(others, like=ids)))
 
 
@@ -49,11 +56,11 @@ def read_as(texts: list[str], like: list[str]) -> list[str]:
 @given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1, max_size=20, unique=True))
 def test_integers_are_found_as_numbers_too(ids: list[int]) -> None:
     row_ids = RowIds(map(str, ids))
-    rows = row_ids.permutation(pa.chunked_array([ids[::-1]], pa.int64()))
+    rows = permutation(row_ids, pa.chunked_array([ids[::-1]], pa.int64()))
     assert rows is not None
     assert [ids[row] for row in rows] == ids[::-1]
-    assert row_ids.permutation(pa.chunked_array([[*ids[:-1], 10**18]], pa.int64())) is None
-    assert row_ids.in_order(pa.chunked_array([ids], pa.int64()))
+    assert permutation(row_ids, pa.chunked_array([[*ids[:-1], 10**18]], pa.int64())) is None
+    assert row_ids.places(pa.chunked_array([ids], pa.int64()), 0) == slice(0, len(ids))
 
 
 @given(IDS, st.data())
@@ -62,27 +69,40 @@ def test_a_doubled_id_is_no_permutation(ids: list[str], data: st.DataObject) -> 
     second = data.draw(st.integers(0, len(ids) - 1))
     changed = list(ids)
     changed[first] = ids[second]
-    assert (RowIds(ids).permutation(column(changed)) is None) == (first != second)
+    assert (permutation(RowIds(ids), column(changed)) is None) == (first != second)
 
 
 def test_texts_that_are_integers_mostly_are_texts() -> None:
-    assert RowIds(["7", "x"]).permutation(column(["07", "x"])) is None
-    assert RowIds(["7", "8"]).permutation(column(["8", "007"])) is not None
+    assert permutation(RowIds(["7", "x"]), column(["07", "x"])) is None
+    assert permutation(RowIds(["7", "8"]), column(["8", "007"])) is not None
 
 
 @pytest.mark.parametrize("length", [1, 8, 9, 64, 65])
 def test_texts_of_any_length_are_found(length: int) -> None:
     ids = [f"{number:a<{length}}"[-length:] for number in "bcdefghij"]
-    rows = RowIds(ids).permutation(column(ids[::-1], 4))
+    rows = permutation(RowIds(ids), column(ids[::-1], 4))
     assert rows is not None
     assert rows.tolist() == list(range(len(ids)))[::-1]
-    assert RowIds(ids).permutation(column([*ids[1:], ids[0] + "a"])) is None
+    assert permutation(RowIds(ids), column([*ids[1:], ids[0] + "a"])) is None
 
 
-@given(IDS)
-def test_order_is_recognised(ids: list[str]) -> None:
-    assert RowIds(ids).in_order(column(ids, 1))
-    assert RowIds(ids).in_order(column(ids[::-1])) == (ids == ids[::-1])
+@given(IDS, st.data())
+def test_ids_in_our_order_are_a_run_of_rows(ids: list[str], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(ids) - 1))
+    some = ids[first : data.draw(st.integers(first + 1, len(ids)))]
+    row_ids = RowIds(ids)
+    assert row_ids.places(column(some, 1), first) == slice(first, first + len(some))
+    rows = row_ids.places(column(some[::-1], 1), first)
+    if len(some) > 1:
+        assert isinstance(rows, np.ndarray)
+        assert [ids[row] for row in rows] == some[::-1]
+
+
+@given(IDS, st.integers(0, 100))
+def test_ids_are_found_where_the_guess_of_their_row_is_wrong(ids: list[str], guess: int) -> None:
+    places = RowIds(ids).places(column(ids), guess)
+    assert np.arange(len(ids))[places].tolist() == list(range(len(ids)))
+    assert RowIds(ids).places(column([*ids, "no such id"]), guess) is None
 
 
 @given(IDS)
