@@ -105,13 +105,18 @@ def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
         "Answers left of a holdout's budget: in teams' shares, and not in any share yet.",
         labels=["competition", "part"],
     )
+    halted = GaugeMetricFamily(
+        "holdfast_halted", "1 where a holdout answers nobody.", labels=["competition"]
+    )
     for ledger in ledgers:
+        halted.add_metric([ledger.competition], bool(ledger.halted_for))
         releases.add_metric([ledger.competition], ledger.releases)
         if ledger.unassigned is not None:
             budget.add_metric([ledger.competition, "unassigned"], ledger.unassigned)
             budget.add_metric([ledger.competition, "shares"], ledger.shares or 0)
     yield releases
     yield budget
+    yield halted
 
 
 def _totals() -> _Totals:

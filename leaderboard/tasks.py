@@ -222,7 +222,7 @@ def _put_back(submission: Submission, error: Exception) -> None:
 def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> None:
     """Back to the queue without counting the attempt; the sweeper asks again after its pause, or,
     where the holdout must not answer at all, once that is mended."""
-    logger.critical("Submission %s waits. %s", submission.pk, why)
+    logger.critical("Submission %s waits. %s", submission.pk, str(why))
     if not isinstance(why, GuardAway):
         reason = Halt.REWOUND if isinstance(why, Rewound) else Halt.MOVED_ROWS
         halt(submission.team.competition, reason, str(why))

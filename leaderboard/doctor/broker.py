@@ -8,7 +8,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from leaderboard import health
-from leaderboard.doctor.report import Finding, ok, told, wrong
+from leaderboard.doctor.report import Finding, ok, start, told, wrong
 
 SECONDS = 3
 OLDEST = (6, 0)
@@ -24,8 +24,8 @@ def broker() -> Iterator[Finding]:
     except (RedisError, OSError) as error:
         yield wrong(
             f"Redis does not answer. {told(error)}",
-            "Start it (`docker compose up --detach redis`), or correct REDIS_URL. Meanwhile "
-            "uploads are accepted and wait.",
+            f"Start it ({start('redis')}), or correct REDIS_URL. Meanwhile uploads are "
+            "accepted and wait.",
         )
         return
     yield from problems or [ok(f"Redis {info['redis_version']} queues, hands out and broadcasts.")]

@@ -3,6 +3,7 @@
 from leaderboard.doctor.broker import broker
 from leaderboard.doctor.database import database, migrations
 from leaderboard.doctor.files import disk, static_files, storage
+from leaderboard.doctor.ledgers import ledgers
 from leaderboard.doctor.report import Check
 from leaderboard.doctor.site import site
 from leaderboard.doctor.submissions import submissions
@@ -19,6 +20,7 @@ CHECKS: dict[str, Check] = {
     "static files": static_files,
     "vault": keys,
     "holdouts": holdouts,
+    "ledgers": ledgers,
     "workers": workers,
     "sweeper": sweeper,
     "clocks": clocks,

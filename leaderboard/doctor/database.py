@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection
 from django.db.utils import NotSupportedError
 
 from leaderboard import health
-from leaderboard.doctor.report import Finding, ok, told, unseen, wrong
+from leaderboard.doctor.report import Finding, ok, start, told, unseen, wrong
 
 BUSY_SHARE = 0.8
 
@@ -103,4 +103,4 @@ def _how_to_reach_it() -> str:
     if connection.vendor == "sqlite":
         place = Path(str(settings.DATABASES["default"]["NAME"])).parent
         return f"Does the directory {place} exist, and may this account write to it?"
-    return "Start it (`docker compose up --detach postgres`), or correct DATABASE_URL."
+    return f"Start it ({start('postgres')}), or correct DATABASE_URL."

@@ -44,6 +44,23 @@ def wrong(says: str, mend: str) -> Finding:
     return Finding("wrong", says, mend)
 
 
+def start(service: str) -> str:
+    """The command that starts a service, by how this installation runs."""
+    return "`make run`" if _is_embedded() else f"`docker compose up --detach {service}`"
+
+
+def more_workers() -> str:
+    """The command for more of them."""
+    if _is_embedded():
+        return "`WORKER_CONCURRENCY=4 make run`"
+    return "`docker compose up --detach --scale worker=4`"
+
+
+def _is_embedded() -> bool:
+    """`make run` leaves its Redis's address there."""
+    return (settings.VAR_DIR / "redis" / "url").is_file()
+
+
 def examine(checks: Mapping[str, Check], seconds: float) -> dict[str, list[Finding]]:
     """Runs all checks at once and waits `seconds` at most; the findings of each, in their order."""
     found: dict[str, list[Finding]] = {name: [] for name in checks}

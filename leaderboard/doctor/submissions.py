@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from leaderboard.doctor.report import Finding, ok, unseen, wrong
-from leaderboard.models import Status, Submission
+from leaderboard.doctor.report import Finding, more_workers, ok, unseen, wrong
+from leaderboard.models import Competition, Status, Submission
 
 WAITING = timedelta(minutes=5)
 NAMED = 5
@@ -20,7 +20,7 @@ def submissions() -> Iterator[Finding]:
     """None waits too long, is held past its lease, or has failed."""
     now = timezone.now()
     try:
-        problems = [*_waiting(now), *_held(now), *_failed()]
+        problems = [*_waiting(now), *_held(now), *_failed(), *_finals(now)]
         queued = Submission.objects.filter(status=Status.QUEUED).count()
     except DatabaseError:
         yield unseen("database and migrations")
@@ -36,8 +36,8 @@ def _waiting(now: datetime) -> Iterator[Finding]:
         yield wrong(
             f"{late.count()} wait to be scored, the oldest (submission {oldest.pk}) for "
             f"{_spoken(oldest.created_at, now)}.",
-            "See redis, workers and sweeper. If all are well, there is too much for them: "
-            "`docker compose up --detach --scale worker=4`.",
+            "See redis, workers, sweeper and ledgers. If all are well, there is too much for "
+            f"the workers: {more_workers()}.",
         )
 
 
@@ -61,6 +61,18 @@ def _failed() -> Iterator[Finding]:
             f"{failed.count()} failed ({_named(failed)}). The last: {last.failure}",
             "Mend the cause, the worker's log has more; then queue them again: "
             "`python manage.py requeue`.",
+        )
+
+
+def _finals(now: datetime) -> Iterator[Finding]:
+    late = Competition.objects.filter(
+        finals_started_at__lt=now - WAITING, finals_scored_at__isnull=True
+    )
+    for competition in late.order_by("slug"):
+        since = _spoken(competition.finals_started_at or now, now)
+        yield wrong(
+            f"The final scores of {competition.slug} have been incomplete for {since}.",
+            "The worker's log says why. Mend that; the sweeper asks for them again by itself.",
         )
 
 

@@ -12,17 +12,12 @@ from django.db import DatabaseError, connection
 from redis.exceptions import RedisError
 
 from leaderboard import health, vault
-from leaderboard.doctor.report import Finding, ok, unseen, wrong
+from leaderboard.doctor.report import Finding, more_workers, ok, start, unseen, wrong
 from leaderboard.version import code_version
 
 QUESTION = "about_holdfast"
 REPLY_SECONDS = 2.0
 DRIFT_SECONDS = 2.0
-START_WORKER = (
-    "Start one: `docker compose up --detach worker`, or `celery --app leaderboard.celery worker` "
-    "with VAULT_PRIVATE_KEY_FILE set. Meanwhile uploads are accepted and wait."
-)
-RESTART = "Restart it: `docker compose up --detach --force-recreate worker`."
 SET_CLOCK = "Let the machines set their clocks by NTP: `timedatectl set-ntp true`."
 
 
@@ -43,7 +38,11 @@ def workers() -> Iterator[Finding]:
         return
     found = ask_workers()
     if not found:
-        yield wrong("No worker answers.", START_WORKER)
+        yield wrong(
+            "No worker answers.",
+            f"Start one: {start('worker')}. Meanwhile uploads are accepted and wait. One that runs "
+            "and is silent hangs: end it, others take up what it held.",
+        )
     code, public = code_version(), _public_fingerprint()
     for worker in found:
         problems = list(_problems(worker, code, public))
@@ -60,14 +59,12 @@ def sweeper() -> Iterator[Finding]:
     if _age(seen.sent) > patience:
         yield wrong(
             f"Beat asked for a sweep {_ago(seen.sent)}.",
-            "Start it: `docker compose up --detach beat`, or "
-            "`celery --app leaderboard.celery beat`.",
+            f"Start it: {start('beat')}.",
         )
     elif _age(seen.run) > patience:
         yield wrong(
             f"Beat asks for sweeps, but a worker did one {_ago(seen.run)}.",
-            "See workers. If they answer, they are busy: add some with "
-            "`docker compose up --detach --scale worker=4`.",
+            f"See workers. If they answer, they are busy: have more of them, {more_workers()}.",
         )
     else:
         yield ok(f"The last sweep was {_ago(seen.run)}.")
@@ -106,7 +103,10 @@ def _worker(name: str, said: dict[str, Any], asked: float) -> Worker:
 
 def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding]:
     if worker.code != code:
-        yield wrong(f"{worker.name} runs other code than this.", RESTART)
+        yield wrong(
+            f"{worker.name} runs other code than this.",
+            f"Stop it and start it again: {start('--force-recreate worker')}.",
+        )
     if worker.vault is None:
         yield wrong(
             f"{worker.name} has no readable private key: what it takes will fail.",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, FloatField, Func, Min, Q, Sum
+from django.db.models import Count, F, FloatField, Func, Min, Q, Sum, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from leaderboard.models import FINAL, HoldoutState, Status, Submission
 
@@ -37,13 +38,19 @@ class Ledger:
     """The head of the ledger in force of a competition.
 
     `unassigned` is the budget that is in no team's share yet, `shares` what is left in all shares;
-    None where the mechanism has no budget.
+    None where the mechanism has no budget. `name` is what the rewind guard calls it; a ledger that
+    is halted says why (a `Halt`), and in words.
     """
 
     competition: str
     releases: int
     unassigned: int | None
     shares: int | None
+    name: str
+    hash: str
+    guarded: bool
+    halted_for: str
+    halted_because: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,15 @@ def ledgers() -> list[Ledger]:
     """The ledgers in force."""
     heads = HoldoutState.objects.filter(holdout__retired_at__isnull=True)
     rows = heads.annotate(shares=Sum("holdout__team_states__share_left")).values_list(
-        "holdout__competition__slug", "releases", "budget_left", "shares"
+        "holdout__competition__slug",
+        "releases",
+        "budget_left",
+        "shares",
+        Coalesce(NullIf("ledger", Value("")), "holdout__solution_commitment"),
+        "head_hash",
+        "guarded",
+        "halted_for",
+        "halted_because",
     )
     return [Ledger(*row) for row in rows.order_by("holdout__competition__slug")]
 

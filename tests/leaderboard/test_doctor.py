@@ -14,17 +14,20 @@ from django.conf import settings as site
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import DatabaseError, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 from pytest_django import Settings
 from redis.exceptions import AuthenticationError
 
 from leaderboard import health
 from leaderboard.doctor import broker, database, files, report, submissions, vault, workers
+from leaderboard.doctor.ledgers import ledgers
 from leaderboard.doctor.report import Finding, ok, wrong
 from leaderboard.doctor.site import site as site_check
+from leaderboard.guard import file_of
 from leaderboard.keys import generate
 from leaderboard.management.commands import doctor
-from leaderboard.models import Status, Submission
+from leaderboard.models import Halt, HoldoutState, Status, Submission
 from leaderboard.vault import public_fingerprint
 from leaderboard.version import code_version
 from tests.cast import World
@@ -315,6 +318,62 @@ def test_a_sealed_file_that_is_gone_is_told_even_without_the_key(
     assert "is missing" in only(vault.holdouts).says
 
 
+# --- Ledgers --------------------------------------------------------------------------------------
+
+
+def _state(world: World) -> QuerySet[HoldoutState]:
+    return HoldoutState.objects.filter(holdout__competition=world.digits)
+
+
+def test_a_ledger_that_the_guard_knows_is_well(world: World) -> None:
+    world.score(world.join(world.alice))
+    assert [finding.says for finding in ledgers()] == [
+        "Each of the 1 in force agrees with the guard."
+    ]
+
+
+def test_a_ledger_that_was_rewound_is_told(world: World) -> None:
+    world.score(world.join(world.alice))
+    _state(world).update(releases=0, head_hash="")
+    finding = only(ledgers)
+    assert finding.says.endswith("the database entry 0 (empty).")
+    assert "manage.py rewind digits" in finding.mend
+
+
+def test_so_is_one_that_went_on_otherwise(world: World) -> None:
+    world.score(world.join(world.alice))
+    _state(world).update(head_hash="0" * 64)
+    assert "the guard knows entry 1" in only(ledgers).says
+
+
+def test_what_a_crash_left_unwritten_is_no_rewind(world: World) -> None:
+    """The next release writes it: the database may be ahead of the guard."""
+    world.score(world.join(world.alice))
+    _state(world).update(releases=2)
+    assert problems(ledgers) == []
+
+
+def test_a_guard_s_file_that_is_gone_is_told(world: World) -> None:
+    world.score(world.join(world.alice))
+    file_of(world.digits.holdouts.get().solution_commitment).unlink()
+    assert "is missing" in only(ledgers).says
+
+
+def test_a_guard_that_can_t_be_read_is_told(world: World, settings: Settings) -> None:
+    settings.GUARD_DIR = Path("/proc/version")
+    assert "GUARD_DIR" in only(ledgers).mend
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"), [(Halt.REWOUND, "rewind digits"), (Halt.MOVED_ROWS, "The organizer")]
+)
+def test_a_holdout_that_answers_nobody_is_told(world: World, reason: Halt, advice: str) -> None:
+    _state(world).update(halted_at=timezone.now(), halted_for=reason, halted_because="Because.")
+    finding = only(ledgers)
+    assert finding.says == "digits answers nobody. Because."
+    assert advice in finding.mend
+
+
 # --- Workers, sweeper, clocks ---------------------------------------------------------------------
 
 
@@ -443,9 +502,18 @@ def test_one_that_failed_is_told_with_its_place(world: World) -> None:
 
 def test_after_the_finals_a_failure_is_history(world: World) -> None:
     _fail(world)
+    world.digits.finals_scored_at = timezone.now()
     world.digits.finals_started_at = timezone.now()
     world.digits.save()
     assert problems(submissions.submissions) == []
+
+
+def test_final_scores_that_don_t_come_are_told(world: World) -> None:
+    world.digits.finals_started_at = timezone.now() - timedelta(hours=1, seconds=1)
+    world.digits.save()
+    assert only(submissions.submissions).says == (
+        "The final scores of digits have been incomplete for 1 hour."
+    )
 
 
 @pytest.mark.parametrize("slug", [(), ("digits",)])

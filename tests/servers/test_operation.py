@@ -153,7 +153,7 @@ def test_the_doctor_misses_a_worker_that_was_killed(site: Deployment, scored: in
     code, found = doctor(site)
     assert code == 1
     assert wrong(found) == {"workers"}
-    assert "docker compose up --detach worker" in found["workers"][0]["mend"]
+    assert "Start one: `make run`" in found["workers"][0]["mend"]
 
 
 def test_the_doctor_says_all_it_can_while_redis_is_away(site: Deployment, scored: int) -> None:
