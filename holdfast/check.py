@@ -6,6 +6,7 @@ import json
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,14 +70,14 @@ def check(
     Against a competition, or without any server against --sample. Nothing is sent or counted.
     Exits 1 if the file would be rejected.
     """
-    with _parser():
+    with parser():
         if competition or option:
             rules = _rules_of(competition_of(competition, option), sample, schema)
         elif sample is not None:
             rules = _local_rules(sample, schema)
         else:
             raise typer.BadParameter("name a competition, or give its sample with --sample.")
-        found = _read(file, rules)
+        found = read(file, rules)
     if quiet:
         return
     names = ", ".join(f"`{column.name}`" for column in rules.schema.columns)
@@ -88,10 +89,10 @@ def check(
 
 
 @contextmanager
-def _parser() -> Iterator[None]:
-    """The parser is there, or a Failure says what to install."""
+def parser(module: str = "scoring.predictions") -> Iterator[None]:
+    """The server's code is there, or a Failure says what to install."""
     try:
-        import scoring.predictions  # noqa: F401  (is it there?)
+        import_module(module)
     except ModuleNotFoundError as error:
         raise Failure(
             f"Checking here needs the package {error.name}, which isn't installed.",
@@ -100,7 +101,8 @@ def _parser() -> Iterator[None]:
     yield
 
 
-def _read(file: Path, rules: Rules) -> Predictions:
+def read(file: Path, rules: Rules) -> Predictions:
+    """The predictions of a file; Failure says what is wrong with it."""
     from scoring.errors import PredictionError
     from scoring.predictions import read_predictions
 
@@ -123,8 +125,8 @@ def _rules_of(slug: str, sample: Path | None, schema: Path | None) -> Rules:
         if schema is None and not found.get("schema"):
             raise Failure(f"{slug} has not said yet what a prediction file looks like.")
         columns = _schema(found["schema"]) if schema is None else _read_schema(schema)
-        path = sample or _downloaded(client, slug, Path(folder))
-        ids = _row_ids(path, columns)
+        path = sample or download_sample(client, slug, Path(folder))
+        ids = row_ids(path, columns)
     return Rules(columns, ids, Limits.of_upload(int(found["max_file_bytes"])))
 
 
@@ -134,16 +136,17 @@ def _local_rules(sample: Path, schema: Path | None) -> Rules:
 
     if schema is not None:
         columns = _read_schema(schema)
-        return Rules(columns, _row_ids(sample, columns), Limits())
+        return Rules(columns, row_ids(sample, columns), Limits())
     try:
         with sample.open("rb") as file:
             columns = infer_schema(file)
     except SolutionError as error:
         raise _bad_sample(sample, error) from None
-    return Rules(columns, _row_ids(sample, columns), Limits(), guessed=True)
+    return Rules(columns, row_ids(sample, columns), Limits(), guessed=True)
 
 
-def _row_ids(sample: Path, schema: Schema) -> RowIds:
+def row_ids(sample: Path, schema: Schema) -> RowIds:
+    """The expected ids: those of the sample submission."""
     from scoring.errors import SolutionError
     from scoring.predictions import read_row_ids
 
@@ -179,7 +182,7 @@ def _schema(data: Json) -> Schema:
         ) from None
 
 
-def _downloaded(client: Client, slug: str, folder: Path) -> Path:
+def download_sample(client: Client, slug: str, folder: Path) -> Path:
     """The competition's sample submission, saved in the folder."""
     entry = next((each for each in files_of(client, slug) if each.get("role") == "sample"), None)
     if entry is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from holdfast import __version__, account, check, competitions, finals, output, submissions
+from holdfast import __version__, account, check, competitions, finals, output, submissions, verify
 from holdfast.errors import Failure
 from holdfast.options import fill_wait
 
@@ -67,6 +67,7 @@ app.command("login")(account.login)
 app.command("logout")(account.logout)
 app.command("whoami")(account.whoami)
 app.command("check")(check.check)
+app.command("verify")(verify.verify)
 _register(group, None)
 app.add_typer(group, name="competitions")
 app.add_typer(group, name="c", hidden=True)

@@ -18,7 +18,7 @@ from scoring.verification.openings import (
     write_opening,
 )
 from scoring.verification.replay import Replay, Witness
-from scoring.verification.verify import Observer, verify, verify_with
+from scoring.verification.run import Observer, verify, verify_with
 
 __all__ = [
     "Difference",

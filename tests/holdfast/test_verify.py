@@ -1,0 +1,235 @@
+"""`holdfast verify`: the ledger, checked on the participant's own machine."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from scoring.verification import Lost
+from tests.holdfast.conftest import Run, Server, ok, page
+from tests.scoring.ledgers import ROWS, File, Played, rewritten, truth
+
+pytestmark = pytest.mark.usefixtures("signed_in")
+
+SAMPLE = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
+WRONG = (60, 30, 30, 10)
+
+
+@pytest.fixture
+def board() -> Played:
+    """A competition with four entries of one team."""
+    played = Played()
+    for wrong in WRONG:
+        played.take(File(1, tuple(range(ROWS - wrong, ROWS))))
+    return played
+
+
+@pytest.fixture
+def publish(server: Server) -> Callable[..., None]:
+    """Puts a ledger, and an opening if there is one, on the server."""
+
+    def put(lines: list[bytes], opening: bytes | None = None) -> None:
+        ledger = b"".join(lines)
+        server.on(
+            "GET", "competitions/played/ledger/", lambda _: httpx.Response(200, content=ledger)
+        )
+        rows: list[Any] = []
+        if opening is not None:
+            rows = [{"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}]
+            server.on(
+                "GET",
+                "competitions/played/openings/1/",
+                lambda _: httpx.Response(200, content=opening),
+            )
+        server.on("GET", "competitions/played/openings/", page(*rows))
+        entry = {
+            "name": "sample_submission.csv",
+            "role": "sample",
+            "size": len(SAMPLE),
+            "sha256": hashlib.sha256(SAMPLE.encode()).hexdigest(),
+        }
+        server.on("GET", "competitions/played/files/", ok({"results": [entry], "next": None}))
+        server.on(
+            "GET",
+            "competitions/played/files/sample_submission.csv/",
+            lambda _: httpx.Response(200, content=SAMPLE.encode()),
+        )
+
+    return put
+
+
+@pytest.fixture
+def sent(tmp_path: Path) -> Path:
+    """The file that the team sent last."""
+    labels = [1 - label if row >= ROWS - WRONG[-1] else label for row, label in enumerate(truth())]
+    path = tmp_path / "sent.csv"
+    path.write_text("id,label\n" + "".join(f"r{row},{label}\n" for row, label in enumerate(labels)))
+    return path
+
+
+def test_before_the_opening_chain_and_books_are_verified(
+    board: Played, publish: Callable[..., None], run: Run, server: Server
+) -> None:
+    publish(board.lines())
+    ran = run("verify", "played")
+    assert ran.code == 0, ran.err
+    assert "played is verified: 4 entries." in ran.out
+    assert board.entries[-1]["hash"] in ran.out
+    assert "not open" in ran.err
+    assert server.requests[0].url.params["format"] == "jsonl"
+
+
+def test_after_the_opening_every_answer_is_drawn_again(
+    board: Played, publish: Callable[..., None], run: Run
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    ran = run("verify", "played")
+    assert ran.code == 0, ran.err
+    assert "4 answers were drawn again" in ran.out
+
+
+def test_one_s_own_files_are_measured_again(
+    board: Played, publish: Callable[..., None], run: Run, sent: Path
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    ran = run("verify", "played", "--predictions", str(sent))
+    assert ran.code == 0, ran.err
+    assert "1 of your 1 different files are in it" in ran.out
+
+
+def test_a_file_that_was_never_scored_is_told_of(
+    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    (tmp_path / "other.csv").write_text(SAMPLE)
+    ran = run("verify", "played", "-f", str(tmp_path / "other.csv"))
+    assert ran.code == 0, ran.err
+    assert "never scored" in ran.err
+
+
+def test_own_files_wait_for_the_opening(
+    board: Played, publish: Callable[..., None], run: Run, sent: Path
+) -> None:
+    publish(board.lines())
+    ran = run("verify", "played", "-f", str(sent))
+    assert ran.code == 1
+    assert "once solution and secret are open" in ran.err
+
+
+def test_a_lie_about_one_s_own_file_is_found(
+    board: Played, publish: Callable[..., None], run: Run, sent: Path
+) -> None:
+    """The opening says of the last file what was measured of the one before."""
+    lies = [each.line() for each in board.opened]
+    other = board.opened[2].line().replace(b'"number":3', b'"number":4')
+    mine, theirs = board.opened[3].digest.encode(), board.opened[2].digest.encode()
+    lies[3] = other.replace(theirs, mine)
+    publish(board.lines(), board.opening(releases=lies).getvalue())
+    ran = run("verify", "played", "-f", str(sent))
+    assert ran.code == 1
+    assert "Entry 4, holdout" in ran.err
+
+
+def test_the_first_entry_that_differs_is_named_and_the_exit_is_1(
+    board: Played, publish: Callable[..., None], run: Run
+) -> None:
+    entries = list(board.entries)
+    entries[2] = {**entries[2], "width": 0.01}
+    publish(board.lines(rewritten(entries)))
+    ran = run("verify", "played")
+    assert ran.code == 1
+    assert "The ledger differs. Entry 3, width" in ran.err
+    assert "2 entries before it are as they should be." in ran.err
+
+
+def test_a_broken_chain_is_named(board: Played, publish: Callable[..., None], run: Run) -> None:
+    publish([*board.lines()[:2], *board.lines()[3:]])
+    ran = run("verify", "played")
+    assert ran.code == 1
+    assert "Entry 2, number" in ran.err
+
+
+def test_a_saved_copy_shows_later_that_nothing_was_rewritten(
+    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.jsonl"
+    publish(board.lines(board.entries[:2]))
+    assert run("verify", "played", "--save", str(kept)).code == 0
+    publish(board.lines())
+    ran = run("verify", "played", "--since", str(kept))
+    assert ran.code == 0, ran.err
+    assert "The 2 entries of the earlier copy are unchanged." in ran.out
+    rewrite = [{**board.entries[0], "created_at": "2020-01-01T00:00:00+00:00"}, *board.entries[1:]]
+    publish(board.lines(rewritten(rewrite)))
+    assert run("verify", "played").code == 0
+    ran = run("verify", "played", "--since", str(kept))
+    assert ran.code == 1
+    assert "Entry 1, created_at" in ran.err
+
+
+def test_nothing_is_kept_unless_asked_and_no_copy_is_overwritten(
+    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+) -> None:
+    publish(board.lines())
+    before = set(tmp_path.rglob("*"))
+    assert run("verify", "played").code == 0
+    assert set(tmp_path.rglob("*")) == before
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("mine")
+    assert run("verify", "played", "--save", str(kept)).code == 1
+    assert kept.read_text() == "mine"
+
+
+def test_copies_are_verified_without_a_server(
+    board: Played, run: Run, server: Server, tmp_path: Path, sent: Path
+) -> None:
+    ledger, opening, sample = (tmp_path / name for name in ("l.jsonl", "o.zip", "s.csv"))
+    ledger.write_bytes(b"".join(board.lines()))
+    opening.write_bytes(board.opening().getvalue())
+    sample.write_text(SAMPLE)
+    ran = run(
+        *("verify", "--ledger", str(ledger), "--opening", str(opening)),
+        *("-f", str(sent), "--sample", str(sample)),
+    )
+    assert ran.code == 0, ran.err
+    assert server.requests == []
+    assert "1 of your 1 different files" in ran.out
+
+
+def test_the_ledger_of_another_competition_is_refused(
+    board: Played, run: Run, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_bytes(b"".join(board.lines()))
+    ran = run("verify", "other", "--ledger", str(ledger))
+    assert ran.code == 1
+    assert "the ledger of played, not of other" in ran.err
+
+
+def test_what_is_no_ledger_is_refused(run: Run, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_text("not json\n")
+    assert run("verify", "--ledger", str(ledger)).code == 1
+    assert run("verify").code == 2
+
+
+def test_a_damaged_opening_is_not_used(
+    board: Played, publish: Callable[..., None], run: Run, server: Server
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    server.on("GET", "competitions/played/openings/1/", httpx.Response(200, content=b"half"))
+    ran = run("verify", "played")
+    assert ran.code == 1
+    assert "arrived damaged" in ran.err
+
+
+def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run: Run) -> None:
+    releases = [each.line() for each in board.opened]
+    releases[1] = Lost(2, "The stored file is gone.").line()
+    publish(board.lines(), board.opening(releases=releases).getvalue())
+    ran = run("verify", "played")
+    assert ran.code == 0, ran.err
+    assert "1 answers are taken as said" in ran.out
