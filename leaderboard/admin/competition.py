@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import ModelForm
@@ -147,7 +148,8 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Competition | None:
         """For a change under a lock, so that it doesn't write over what is done meanwhile."""
-        if request.method == "POST" and str(object_id).isdecimal():
+        changing = request.method == "POST" and transaction.get_connection().in_atomic_block
+        if changing and object_id.isdecimal():
             Competition.objects.select_for_update().filter(pk=object_id).first()
         return super().get_object(request, object_id, from_field)
 

@@ -1,0 +1,100 @@
+"""An organizer ends a competition, from the deadline to the reveal; after all other pages."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage, sign_in
+from tests.browser.test_every_page import TOOLS, VARIANTS, visit
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+ENDED_PAGES = {
+    "overview-ended": "/c/breast-cancer/",
+    "board-final": "/c/breast-cancer/leaderboard/",
+    "board-final-released": "/c/breast-cancer/leaderboard/released/",
+}
+
+
+def close(page: Page) -> None:
+    """Moves the deadline into the past."""
+    page.goto("/admin/")
+    page.get_by_role("link", name="Breast cancer").click()
+    page.get_by_label("Opens (UTC)").fill("2026-01-01T00:00")
+    page.get_by_label("Closes (UTC)").fill("2026-01-02T00:00")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+
+
+def wait_for_scores(page: Page) -> None:
+    """Looks again until the workers have measured every entry."""
+    there = page.get_by_role("heading", name="All final scores are there")
+    for _ in range(60):
+        if there.is_visible():
+            return
+        page.wait_for_timeout(500)
+        page.reload()
+    expect(there).to_be_visible()
+
+
+@pytest.fixture(scope="session")
+def ends() -> dict[str, list[str]]:
+    """What was wrong with the pages on the way; filled once."""
+    return {}
+
+
+@pytest.fixture
+def ended(
+    open_page: NewPage,
+    alice: dict[str, int],
+    passwords: dict[str, str],
+    ends: dict[str, list[str]],
+) -> list[str]:
+    """Breast cancer has ended and its final scores are revealed."""
+    if "problems" not in ends:
+        page = open_page(**TOOLS)
+        sign_in(page, "organizer", passwords["organizer"])
+        ends["problems"] = end(page)
+    return ends["problems"]
+
+
+def end(page: Page) -> list[str]:
+    """The organizer's way; what is wrong with its pages."""
+    close(page)
+    page.get_by_role("link", name="The end").click()
+    closed = page.url
+    wrong = visit(page, "admin-end-closed", closed, "wide-light")
+    page.get_by_role("button", name="Start the final scoring").click()
+    expect(page.get_by_text("Nobody can submit or choose any more")).to_be_visible()
+    wait_for_scores(page)
+    wrong += visit(page, "admin-end-scored", closed, "wide-light")
+    page.get_by_role("link", name="Reveal the final scores").click()
+    wrong += visit(page, "admin-end-reveal", page.url, "wide-light")
+    page.get_by_role("button", name="Reveal them now").click()
+    expect(page.get_by_text("The final scores are revealed.")).to_be_visible()
+    return wrong
+
+
+def test_an_organizer_ends_a_competition_on_accessible_pages(ended: list[str]) -> None:
+    assert ended == []
+
+
+def test_everybody_sees_the_final_board_first(open_page: NewPage, ended: list[str]) -> None:
+    page = open_page()
+    page.goto("/c/breast-cancer/leaderboard/")
+    first = page.get_by_role("row").nth(1)
+    expect(first).to_contain_text("baseline")
+    page.get_by_role("link", name="During the competition").click()
+    expect(page.get_by_role("link", name="Final scores")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Certificate")).to_be_visible()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_pages_of_an_ended_competition_fit_and_are_accessible(
+    open_page: NewPage, ended: list[str], variant: str
+) -> None:
+    options: dict[str, Any] = {**TOOLS, **VARIANTS[variant]}
+    page = open_page(**options)
+    wrong = [visit(page, name, path, variant) for name, path in ENDED_PAGES.items()]
+    assert [problem for problems in wrong for problem in problems] == []
