@@ -57,10 +57,10 @@ def correct_solution(
     reason = _checked_reason(reason)
     if rescore not in Rescore.values:
         raise Refused.invalid("rescore", "Choose what is scored again.")
-    _check_may_correct(competition)
+    check_may_correct(competition)
     checked = setup.check_solution(competition, file)
     with transaction.atomic(durable=True):
-        _check_may_correct(setup.lock_ledger(competition))
+        check_may_correct(setup.lock_ledger(competition))
         before = competition.holdouts.select_related("state").get(retired_at__isnull=True)
         again = list(to_score_again(competition, rescore).values_list("pk", flat=True))
         facts = {"reason": reason, "rescore": rescore, "rescored": len(again)}
@@ -101,7 +101,8 @@ def _checked_reason(reason: str) -> str:
     return reason
 
 
-def _check_may_correct(competition: Competition) -> None:
+def check_may_correct(competition: Competition) -> None:
+    """Raises Refused, saying why the solution can't be corrected now."""
     if not setup.is_frozen(competition):
         raise Refused(
             "nothing_released",

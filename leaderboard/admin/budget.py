@@ -102,7 +102,7 @@ def ledger(competition: Competition) -> Ledger | None:
         budget_left=state.budget_left,
         releases=state.releases,
         head_hash=state.head_hash,
-        next=_forecast(competition, holdout, head),
+        next=forecast(competition, holdout, head),
         teams=holdout.team_states.count(),
         shares=tuple(_shares(holdout)),
     )
@@ -117,7 +117,7 @@ def plan(competition: Competition) -> list[Forecast]:
         heads = [_head(competition, asked - 1, answered) for asked, answered in _MILESTONES]
     except HoldfastError:
         return []
-    found = [_forecast(competition, holdout, head) for head in heads]
+    found = [forecast(competition, holdout, head) for head in heads]
     return [forecast for forecast in found if forecast is not None]
 
 
@@ -134,7 +134,7 @@ def _head(competition: Competition, asked: int, answered: int) -> base.HoldoutSt
     )
 
 
-def _forecast(
+def forecast(
     competition: Competition, holdout: Holdout, head: base.HoldoutState
 ) -> Forecast | None:
     """The certificate of the next answer: a function of published facts, so made-up predictions

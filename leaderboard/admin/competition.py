@@ -22,6 +22,7 @@ from django.utils.safestring import SafeString
 from leaderboard import setup
 from leaderboard.admin import (
     budget,
+    correction,
     ending,
     files,
     opening,
@@ -46,6 +47,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("files/", "files", files.page),
     ("files/<int:file_id>/remove/", "files_remove", files.remove),
     ("solution/", "solution", solution.page),
+    ("solution/correction/", "solution_correction", correction.page),
     ("solution/withdraw/", "solution_withdraw", solution.withdraw),
     ("opening/", "opening", opening.page),
     ("opening/open/", "open", opening.open_now),

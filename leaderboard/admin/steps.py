@@ -63,6 +63,7 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
             for (name, label), done in zip(_STEPS, _done(competition), strict=True)
         ],
         "current": current,
+        "halted": _halted(competition),
         "is_draft": is_draft(competition),
     }
 
@@ -110,6 +111,12 @@ def say(request: HttpRequest, text: str) -> None:
 def warn(request: HttpRequest, text: str) -> None:
     """A line on the next page: something needs attention."""
     messages.warning(request, text)
+
+
+def _halted(competition: Competition) -> str:
+    """Why the competition is paused, for its organizers; empty if it isn't."""
+    in_force = competition.holdouts.filter(retired_at__isnull=True, state__halted_at__isnull=False)
+    return in_force.values_list("state__halted_because", flat=True).first() or ""
 
 
 def _done(competition: Competition) -> tuple[bool, ...]:
