@@ -31,7 +31,10 @@ def keys() -> Iterator[Finding]:
         return
     yield ok(f"The public key {public} is readable.")
     if not settings.VAULT_PRIVATE_KEY_FILE:
-        yield note("This process has no private key, as it should be for all but workers.")
+        yield note(
+            "This process has no private key, as it should be for all but workers.",
+            "To have the holdouts opened, run the doctor where a worker runs.",
+        )
         return
     yield from _private_key(public)
 
