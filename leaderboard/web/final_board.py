@@ -8,6 +8,9 @@ from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
 from leaderboard.templatetags.text import ordinal
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, forest
+from leaderboard.web.charts.moves import Move, MovesChart, direction, moves_chart
+
+CHART_TEAMS = 12
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ def draw(competition: Competition, page: FinalBoard) -> Board:
     estimates = [_estimate(row, band) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     lines = (
-        Line(row, mark, _direction(row), _move(row), _alternative(row, reads))
+        Line(row, mark, direction(row.move), _move(row), _alternative(row, reads))
         for row, mark in zip(rows, plot.marks, strict=True)
     )
     return Board(
@@ -50,19 +53,22 @@ def draw(competition: Competition, page: FinalBoard) -> Board:
     )
 
 
+def moves(page: FinalBoard) -> MovesChart | None:
+    """How the first teams moved; on the first page of the whole board only."""
+    if page.page > 1 or page.search:
+        return None
+    shown = page.rows[:CHART_TEAMS]
+    return moves_chart([Move(r.team, r.released_rank, r.rank, r.mine) for r in shown])
+
+
 def _estimate(row: FinalRow, band: Interval | None) -> Estimate:
     return Estimate(row.best.value, row.best.interval, band=band if row.with_winner else None)
-
-
-def _direction(row: FinalRow) -> str:
-    return "up" if row.move > 0 else "down" if row.move < 0 else "same"
 
 
 def _move(row: FinalRow) -> str:
     if not row.move:
         return "as before"
-    direction = "up" if row.move > 0 else "down"
-    return f"{direction} {abs(row.move)} from {ordinal(row.released_rank)}"
+    return f"{direction(row.move)} {abs(row.move)} from {ordinal(row.released_rank)}"
 
 
 def _alternative(row: FinalRow, reads: Scale) -> str:

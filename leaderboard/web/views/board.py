@@ -59,6 +59,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
         "page": page,
         "rows": rows,
         "board": final_board.draw(page.competition, rows),
+        "chart": final_board.moves(rows),
     }
     return render(request, "pages/final.html", context)
 
