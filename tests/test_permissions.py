@@ -239,6 +239,8 @@ MATRIX = """
 /admin/leaderboard/competition/<object_id>/solution/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/solution/correction/
+  GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/solution/withdraw/
   GET            in   in   in   in   405  404  405
   POST           in   in   in   in   302+ 404  302+
