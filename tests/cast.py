@@ -103,6 +103,29 @@ def make_competition(
     return competition
 
 
+def make_draft(slug: str, organizer: User, rows: int) -> Competition:
+    """A draft with a sample, in which numbers from 0 to 1 are to be predicted."""
+    now = timezone.now()
+    competition = Competition.objects.create(
+        slug=slug,
+        title=slug.title(),
+        description="# Overview",
+        rules="Play fair.",
+        opens_at=now - timedelta(days=1),
+        closes_at=now + timedelta(days=30),
+        schema={"id_column": "id", "columns": [{"name": "y", "kind": "number"}]},
+        metric="mae",
+        mechanism="ladder",
+        mechanism_parameters=LADDER,
+    )
+    competition.organizers.add(organizer)
+    sample = "id,y\n" + "".join(f"r{row},0\n" for row in range(rows))
+    setup.add_file(
+        competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
+    )
+    return competition
+
+
 def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
     """A competition with Thresholdout: 20 Public and 80 Private rows."""
     return make_competition(

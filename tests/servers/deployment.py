@@ -93,6 +93,10 @@ class Deployment:
                 start_new_session=True,
             )
 
+    def process(self, name: str) -> psutil.Process:
+        """A process that was started and has not been stopped."""
+        return psutil.Process(self._running[name].pid)
+
     def send(self, name: str, number: int) -> None:
         """Sends a signal to a process and its children."""
         os.killpg(self._running[name].pid, number)

@@ -21,6 +21,7 @@ django.setup()
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
+from django.utils import timezone  # noqa: E402
 from knox.models import AuthToken  # noqa: E402
 
 from leaderboard import tasks  # noqa: E402
@@ -35,8 +36,11 @@ from leaderboard.models import (  # noqa: E402
     User,
 )
 from leaderboard.pipeline import intake, membership  # noqa: E402
+from leaderboard.pipeline.measure import measure  # noqa: E402
+from leaderboard.pipeline.parse import parse  # noqa: E402
 from leaderboard.pipeline.release import release as release_stage  # noqa: E402
 from leaderboard.queue import enqueue  # noqa: E402
+from leaderboard.vault import VaultClosed  # noqa: E402
 from tests import cast  # noqa: E402
 from tests.servers import doom, invariants  # noqa: E402
 from tests.servers.crowd import alone, crowd  # noqa: E402
@@ -51,6 +55,43 @@ def set_up() -> str:
     membership.join(competition=competition, user=alice, accept_rules=True, team_name="Alice")
     _, token = AuthToken.objects.create(alice)
     return str(token)
+
+
+def draft(slug: str, rows: int) -> int:
+    """Makes a draft of numbers to predict, of an organizer whose password is `olga-password`, with
+    its sample, and alice's account. Returns the competition's key."""
+    competition = cast.make_draft(slug, cast.make_user("olga", is_organizer=True), rows)
+    cast.make_user("alice")
+    return competition.pk
+
+
+def join(slug: str) -> str:
+    """Has alice join. Returns a token of hers."""
+    alice = User.objects.get(username="alice")
+    competition = Competition.objects.get(slug=slug)
+    membership.join(competition=competition, user=alice, accept_rules=True, team_name="Alice")
+    _, token = AuthToken.objects.create(alice)
+    return str(token)
+
+
+def close(slug: str) -> dict[str, Any]:
+    """Lets the closing time pass; how far the end has come."""
+    Competition.objects.filter(slug=slug, closes_at__gt=timezone.now()).update(
+        closes_at=timezone.now()
+    )
+    competition = Competition.objects.get(slug=slug)
+    opened = competition.holdouts.filter(opened_at__isnull=False).count()
+    return {"scored": competition.finals_scored_at is not None, "opened": opened}
+
+
+def open_vault(slug: str) -> str:
+    """Tries to measure in this process, which has no private key. What came of it."""
+    submission = Submission.objects.filter(team__competition__slug=slug).latest("pk")
+    try:
+        measure(submission, parse(submission))
+    except VaultClosed as closed:
+        return f"VaultClosed: {closed}"
+    return "it measured"
 
 
 def set_up_checked(slug: str, team: str, daily_limit: int = 100_000, **parameters: str) -> None:
@@ -179,6 +220,10 @@ def limit(competition: str, daily_limit: int) -> None:
 
 ACTIONS: dict[str, Callable[..., Any]] = {
     "set_up": set_up,
+    "draft": draft,
+    "join": join,
+    "close": close,
+    "open_vault": open_vault,
     "set_up_checked": set_up_checked,
     "submit": submit,
     "die_submitting": die_submitting,
