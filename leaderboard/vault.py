@@ -25,9 +25,8 @@ from scoring import measuring, metrics
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Solution, Usage
-from scoring.verification import Salted
+from scoring.verification import SALT_BYTES, Salted
 
-SALT_BYTES = 32
 SECRET_BYTES = 32
 CACHED_HOLDOUTS = 4
 

@@ -10,6 +10,7 @@ docs/verification.md says what each check shows and what none can show.
 from scoring.verification.differences import Difference, Differs, Report
 from scoring.verification.ledgers import Header, check_chain, check_since, entry_line
 from scoring.verification.openings import (
+    SALT_BYTES,
     Known,
     Lost,
     Opened,
@@ -21,6 +22,7 @@ from scoring.verification.replay import Replay, Witness
 from scoring.verification.run import Observer, verify, verify_with
 
 __all__ = [
+    "SALT_BYTES",
     "Difference",
     "Differs",
     "Header",

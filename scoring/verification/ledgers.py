@@ -18,6 +18,11 @@ FORMAT: Final = "holdfast ledger 1"
 _LONGEST_LINE: Final = 1 << 20
 
 Document = Mapping[str, Any]
+# What all versions of a holdout have in common: one part of beta is shared among their answers.
+_KEPT: Final = (
+    *("metric", "metric_parameters", "mechanism", "mechanism_parameters"),
+    *("schema", "row_ids_digest"),
+)
 
 
 @dataclass(frozen=True)
@@ -175,10 +180,18 @@ def _check_header(header: Header, before: Header | None, number: int, head: str)
         raise Differs(
             number + 1, "header", "The segment does not go on from where the one before it ends."
         )
-    if before is not None and header.competition != before.competition:
+    if before is not None:
+        _check_same_board(header, before)
+
+
+def _check_same_board(header: Header, before: Header) -> None:
+    if header.competition != before.competition:
         raise Differs(None, "competition", "The segments are of two competitions.")
-    if before is not None and header.version <= before.version:
+    if header.version <= before.version:
         raise Differs(None, "version", "The versions of the holdout do not rise.")
+    for name in _KEPT:
+        if header.scoring.get(name) != before.scoring.get(name):
+            raise Differs(None, name, "A correction changes the solution, not what is asked.")
 
 
 def _check_end(header: Header | None, number: int, head: str) -> None:

@@ -31,6 +31,7 @@ FORMAT: Final = "holdfast opening 1"
 FACTS: Final = "opening.json"
 SOLUTION: Final = "solution.npz"
 RELEASES: Final = "releases.jsonl"
+SALT_BYTES: Final = 32
 # The same bytes for the same content, whenever they are written.
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 _LONGEST_LINE: Final = 4096
@@ -215,6 +216,9 @@ def _member(name: str, compression: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo
 
 
 def _check_commitment(salted: Salted, header: Header, name: str) -> None:
+    if len(salted.salt) != SALT_BYTES:
+        # Else the same bytes could be opened in several ways, with the seam where it suits.
+        raise Differs(None, name, f"Its salt does not have {SALT_BYTES} bytes.")
     if salted.commitment != header.scoring.get(name):
         raise Differs(None, name, "What was opened is not what was committed to.")
 

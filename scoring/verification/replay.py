@@ -111,6 +111,7 @@ class Replay:
     ) -> None:
         """`before` is the segment of the version that this one corrects."""
         self.rules = Rules.of(header)
+        self._version = header.version
         self.opening = opening
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
@@ -147,6 +148,8 @@ class Replay:
         self._compare(entry)
 
     def _take_note(self, entry: Entry) -> None:
+        if entry["kind"] == notes.CORRECTION:
+            _same(entry, "version", self._version)
         alphabet = self.rules.parameters.alphabet
         self.head, self.teams = notes.after(entry, self.head, self.teams, alphabet)
         for name in ("asked", *HEAD_FIELDS):

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.verification import Difference, Differs, Lost, Salted, check_since, verify
+from scoring.chain import document_hash
+from scoring.verification import (
+    Difference,
+    Differs,
+    Header,
+    Lost,
+    Salted,
+    check_since,
+    entry_line,
+    verify,
+)
 from scoring.verification.ledgers import ENTRY_FIELDS
 from tests.scoring.ledgers import (
     BOARDS,
@@ -229,6 +239,17 @@ def test_a_wrong_secret_is_not_what_was_committed_to() -> None:
     assert difference.field == "secret_commitment"
 
 
+def test_the_seam_between_salt_and_secret_can_not_be_moved() -> None:
+    board = Played("thresholdout", secret=bytes(range(40)))
+    honest = board.sealed_secret
+    moved = Salted(honest.salt + honest.content[:8], honest.content[8:])
+    assert moved.commitment == honest.commitment
+    assert found(board) is None
+    difference = found(board, opening=board.opening(secret=moved))
+    assert difference is not None
+    assert difference.field == "secret_commitment"
+
+
 def test_a_wrong_solution_is_not_what_was_committed_to() -> None:
     board = played("ladder")
     other = Salted(bytes(32), board.salted.content)
@@ -367,6 +388,70 @@ def test_segments_carry_on_and_a_gap_between_them_is_found() -> None:
     difference = verify([*lines, *again]).difference
     assert difference is not None
     assert difference.field == "header"
+
+
+def second_segment(
+    board: Played, changes: dict[str, object] | None = None, *, says: int = 2
+) -> list[bytes]:
+    """What follows a ledger whose solution was corrected: its header and the correction."""
+    scoring = board.scoring | {"solution_commitment": digest_of("corrected")} | (changes or {})
+    head = board.head
+    note: dict[str, Any] = {
+        "number": len(board.entries) + 1,
+        "kind": "correction",
+        "version": says,
+        "reason": "One label.",
+        "rescore": "none",
+        "asked": head.asked + 1,
+        "answered": head.answered + 1,
+        "log_alphabets": head.log_alphabets,
+        "firings": head.firings + 1,
+        "budget_left": head.budget_left,
+        "parameters_hash": document_hash(scoring),
+        "previous_hash": board.entries[-1]["hash"],
+        "created_at": "2026-01-02T00:00:00+00:00",
+    }
+    header = Header(
+        competition="played",
+        version=2,
+        scoring=scoring,
+        parameters_hash=document_hash(scoring),
+        first=note["number"],
+        previous_hash=note["previous_hash"],
+        entries=1,
+        head_hash=document_hash(note),
+    )
+    return [header.line(), entry_line(note, document_hash(note))]
+
+
+def test_a_correction_is_verified() -> None:
+    board = played("thresholdout")
+    assert verify([*board.lines(), *second_segment(board)]).difference is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("metric", "balanced_accuracy"),
+        ("metric_parameters", {"clip": "0.1"}),
+        ("mechanism", "sparse_validate"),
+        ("mechanism_parameters", BOARDS["thresholdout"] | {"confidence": "0.5"}),
+        ("schema", {}),
+        ("row_ids_digest", digest_of("other rows")),
+    ],
+)
+def test_a_correction_that_changes_what_is_asked_is_found(name: str, value: object) -> None:
+    board = played("thresholdout")
+    report = verify([*board.lines(), *second_segment(board, {name: value})])
+    assert report.difference is not None
+    assert report.difference.field == name
+
+
+def test_a_correction_that_names_another_version_than_its_own_is_found() -> None:
+    board = played("ladder")
+    difference = verify([*board.lines(), *second_segment(board, says=3)]).difference
+    assert difference is not None
+    assert (difference.number, difference.field) == (len(board.entries) + 1, "version")
 
 
 def test_a_download_that_broke_off_is_no_whole_ledger() -> None:
