@@ -117,10 +117,12 @@ def test_with_a_token_set_it_is_needed_from_anywhere(
         assert client.get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
 
 
-def test_who_may_not_ask_sees_what_any_missing_page_shows(client: Client, db: None) -> None:
-    refused = client.get("/metrics", REMOTE_ADDR="203.0.113.5")
-    missing = client.get("/nothing", REMOTE_ADDR="203.0.113.5")
-    assert refused.content == missing.content
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
+def test_who_may_not_ask_sees_what_any_missing_page_shows(db: None, method: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    refused = client.generic(method, "/metrics", REMOTE_ADDR="203.0.113.5")
+    missing = client.generic(method, "/nothing", REMOTE_ADDR="203.0.113.5")
+    assert (refused.status_code, refused.content) == (missing.status_code, missing.content)
 
 
 @pytest.mark.django_db
