@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import IO, Any
@@ -100,6 +100,31 @@ class Deployment:
     def send(self, name: str, number: int) -> None:
         """Sends a signal to a process and its children."""
         os.killpg(self._running[name].pid, number)
+
+    @contextmanager
+    def full_disk(self, *names: str) -> Iterator[None]:
+        """The system refuses these processes and their children any byte more in any file."""
+        processes = [
+            process
+            for name in names
+            for parent in [psutil.Process(self._pid(name))]
+            for process in (parent, *parent.children(recursive=True))
+        ]
+        before = {process: process.rlimit(psutil.RLIMIT_FSIZE) for process in processes}
+        for process, (_, hard) in before.items():
+            process.rlimit(psutil.RLIMIT_FSIZE, (0, hard))
+        try:
+            yield
+        finally:
+            for process, limits in before.items():
+                with suppress(psutil.NoSuchProcess):
+                    process.rlimit(psutil.RLIMIT_FSIZE, limits)
+
+    def _pid(self, name: str) -> int:
+        if name == "stage":
+            self._stage = self._stage or self._open_stage()
+            return self._stage.pid
+        return self._running[name].pid
 
     def kill_any_worker(self, chance: Random) -> None:
         """Kills a process of the doomed worker: the child that works, or the parent."""

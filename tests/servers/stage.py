@@ -111,6 +111,15 @@ def submit(content: str, team: str = "Alice", *, silent: bool = False) -> int:
         return _submit(content, team)
 
 
+def refusal(content: str, team: str) -> str:
+    """Uploads a file that is refused. Returns the refusal's code."""
+    try:
+        _submit(content, team)
+    except Refused as refused:
+        return refused.code
+    return ""
+
+
 def _submit(content: str, team: str) -> int:
     row = Team.objects.get(name=team)
     file = cast.upload(content.encode())
@@ -226,6 +235,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "open_vault": open_vault,
     "set_up_checked": set_up_checked,
     "submit": submit,
+    "refusal": refusal,
     "die_submitting": die_submitting,
     "race_for_quota": race_for_quota,
     "race_for_share": race_for_share,

@@ -21,6 +21,18 @@ DATABASES = [
 ]
 # Leases end soon, so that the tests needn't wait; what is slow is then done more than once.
 HASTE = {"LEASE_SECONDS": "1", "REQUEUE_SECONDS": "1", "SWEEP_SECONDS": "0.3", "MAX_ATTEMPTS": "99"}
+# A whole worker starts slowly, so it dies at fewer places here; `benchmarks.crashes` has all.
+WITH_PARENT = (
+    "claim: after",
+    "measure: inside",
+    "release: after write 3",
+    "release: before the commit",
+    "release: after the commit",
+)
+DEATHS = [
+    *((boundary, "die") for boundary in WORKER),
+    *((boundary, "die with group") for boundary in WITH_PARENT),
+]
 KEPT_BY_INTAKE = INTAKE[4:]
 
 _files = itertools.count()
@@ -59,8 +71,7 @@ def test_the_team_is_corrected_each_time(site: Deployment) -> None:
     assert site.ask("kinds", team="A") == ["corrected"]
 
 
-@pytest.mark.parametrize("deed", ["die", "die with group"])
-@pytest.mark.parametrize("boundary", WORKER)
+@pytest.mark.parametrize(("boundary", "deed"), DEATHS)
 def test_a_worker_may_die_anywhere(site: Deployment, boundary: str, deed: str) -> None:
     site.orders.give(boundary, deed)
     submission = submit(site)
@@ -142,6 +153,31 @@ def test_what_no_worker_can_read_stops_none(site: Deployment, message: str) -> N
     assert site.wait_for(submit(site), "released")["attempts"] == 1
     assert site.violations() == []
     assert "ended by itself" not in site.logs("doomed")
+
+
+def test_a_full_disk_refuses_a_file_and_keeps_nothing_of_it(site: Deployment) -> None:
+    before, stored, content = site.ask("sent", team="A"), files_of(site), next_file()
+    with site.full_disk("stage"):
+        assert site.ask("refusal", content=content, team="A") == "storage_full"
+    assert (site.ask("sent", team="A"), files_of(site)) == (before, stored)
+    site.ask("submit", content=content, team="A")
+    assert site.violations() == []
+
+
+def test_a_worker_without_space_goes_on_when_there_is_some(site: Deployment) -> None:
+    site.orders.give("parse: after", "wait")
+    submissions = [submit(site), submit(site)]
+    site.wait_until_obeyed()
+    with site.full_disk("doomed"):
+        site.orders.go_on()
+        site.eventually(lambda: site.logs("doomed").count("waits"), bool)
+    assert site.violations() == []
+    assert {site.ask("seen", submission=each)["releases"] for each in submissions} == {1}
+
+
+def files_of(site: Deployment) -> int:
+    """How many prediction files are stored."""
+    return sum(path.is_file() for path in (site.directory / "storage/submissions").rglob("*"))
 
 
 def test_the_last_submission_of_the_day_is_given_once(site: Deployment) -> None:

@@ -18,7 +18,7 @@ from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import ROOT, Deployment
 from tests.servers.embedded import free_port
-from tests.servers.postgres import make_database
+from tests.servers.postgres import PostgresServer, make_database
 
 pytestmark = pytest.mark.xdist_group("servers on postgres")
 
@@ -164,6 +164,31 @@ def test_many_uploads_at_once_on_two_workers_make_one_release_each(
     ledger = alice.get("/api/v1/competitions/digits/ledger/").json()["results"]
     entries = sorted(entry["number"] for entry in ledger)
     assert entries == list(range(1, len(entries) + 1))
+
+
+def test_a_full_disk_is_a_problem_that_counts_nothing(
+    site: Deployment, alice: httpx.Client
+) -> None:
+    before = alice.get(SUBMISSIONS).json()["count"]
+    with site.full_disk("web"):
+        answer = alice.post(SUBMISSIONS, files={"file": ("mine.csv", predictions([9]))})
+    assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
+    assert alice.get(SUBMISSIONS).json()["count"] == before
+
+
+def test_without_its_database_the_site_says_so_and_comes_back(
+    alice: httpx.Client, postgres_server: PostgresServer
+) -> None:
+    postgres_server.stop_at_once()
+    try:
+        page, problem = alice.get("/c/digits/leaderboard/"), alice.get("/api/v1/competitions/")
+    finally:
+        postgres_server.start_again()
+    assert (page.status_code, problem.status_code) == (503, 503)
+    assert int(page.headers["Retry-After"]) == int(problem.headers["Retry-After"]) > 0
+    assert "work at the moment" in page.text
+    assert problem.json()["code"] == "unavailable"
+    assert alice.get("/c/digits/leaderboard/").status_code == 200
 
 
 def test_pages_are_for_https_only(site: Deployment, alice: httpx.Client) -> None:

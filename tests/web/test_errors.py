@@ -1,11 +1,20 @@
 """Error pages say what happened and what can be done."""
 
+import errno
+from typing import Any
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 from django.views.defaults import bad_request, permission_denied, server_error
+from pytest_django import Settings
 
-from tests.cast import World
+from leaderboard import queries
+from leaderboard.models import Submission
+from tests.cast import World, predictions
 from tests.web.pages import text
 
 
@@ -41,6 +50,50 @@ def test_a_failure_has_a_page_that_needs_nothing_else(rf: RequestFactory) -> Non
     response = server_error(rf.get("/"))
     assert response.status_code == 500
     assert "Nothing that you sent before is lost" in text(response)
+
+
+def outage(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Any:
+    """What the leaderboard's page answers while this happens to it."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(queries, "board", fail)
+    return Client(raise_request_exception=False).get("/c/digits/leaderboard/")
+
+
+def test_without_database_a_page_says_when_to_come_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    response = outage(monkeypatch, OperationalError("no route to 10.0.0.7"))
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+    assert "Nothing that was accepted is lost" in text(response)
+    assert "10.0.0.7" not in text(response)
+
+
+def test_other_failures_stay_failures(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    response = outage(monkeypatch, RuntimeError("a mistake of ours"))
+    assert response.status_code == 500
+    assert "Something failed on our side" in text(response)
+
+
+def test_a_file_that_finds_no_space_on_its_way_in_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    world.join(world.alice)
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 0  # large files go through the disk
+    monkeypatch.setattr(TemporaryFileUploadHandler, "new_file", full)
+    client = Client(raise_request_exception=False)
+    client.force_login(world.alice)
+    body = {"file": SimpleUploadedFile("mine.csv", predictions())}
+    response = client.post("/c/digits/submit/", body)
+    assert response.status_code == 507
+    assert "no space left on the server" in text(response)
+    assert not Submission.objects.exists()
 
 
 def test_too_many_requests_have_a_page() -> None:
