@@ -102,23 +102,15 @@ class Deployment:
         os.killpg(self._running[name].pid, number)
 
     @contextmanager
-    def full_disk(self, *names: str) -> Iterator[None]:
-        """The system refuses these processes and their children any byte more in any file."""
-        processes = [
-            process
-            for name in names
-            for parent in [psutil.Process(self._pid(name))]
-            for process in (parent, *parent.children(recursive=True))
-        ]
-        before = {process: process.rlimit(psutil.RLIMIT_FSIZE) for process in processes}
-        for process, (_, hard) in before.items():
-            process.rlimit(psutil.RLIMIT_FSIZE, (0, hard))
+    def full_disk(self, name: str, *, free: int = 0) -> Iterator[None]:
+        """The system lets a process and its children write no file beyond `free` bytes."""
+        parent = psutil.Process(self._pid(name))
+        soft, hard = parent.rlimit(psutil.RLIMIT_FSIZE)
+        _limit_files(parent, free, hard)
         try:
             yield
         finally:
-            for process, limits in before.items():
-                with suppress(psutil.NoSuchProcess):
-                    process.rlimit(psutil.RLIMIT_FSIZE, limits)
+            _limit_files(parent, soft, hard)
 
     def _pid(self, name: str) -> int:
         if name == "stage":
@@ -209,6 +201,12 @@ class Deployment:
                 stderr=log,
                 text=True,
             )
+
+
+def _limit_files(parent: psutil.Process, soft: int, hard: int) -> None:
+    for process in (parent, *parent.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            process.rlimit(psutil.RLIMIT_FSIZE, (soft, hard))
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:

@@ -64,8 +64,11 @@ class Orders:
 
     def give(self, boundary: str, deed: str) -> None:
         """The first process at the boundary does the deed: `die`, `die with group` or `wait`."""
-        for old in (self._obeyed, self._go_on):
-            old.unlink(missing_ok=True)
+        self._go_on.unlink(missing_ok=True)
+        self._write(boundary, deed)
+
+    def _write(self, boundary: str, deed: str) -> None:
+        self._obeyed.unlink(missing_ok=True)
         draft = self._order.with_suffix(".draft")
         draft.write_text(json.dumps({"boundary": boundary, "deed": deed}))
         draft.rename(self._order)
@@ -81,8 +84,10 @@ class Orders:
     def is_obeyed(self) -> bool:
         return self._obeyed.exists()
 
-    def go_on(self) -> None:
-        """Lets the process that waits at its boundary continue."""
+    def go_on(self, *, to_die_at: str = "") -> None:
+        """Lets the process that waits at its boundary continue, if you like to another boundary."""
+        if to_die_at:
+            self._write(to_die_at, "die")
         self._go_on.touch()
 
     def reached(self, boundary: str) -> None:

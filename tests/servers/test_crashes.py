@@ -33,6 +33,7 @@ DEATHS = [
     *((boundary, "die") for boundary in WORKER),
     *((boundary, "die with group") for boundary in WITH_PARENT),
 ]
+SPACE_LEFT = 64 * 1024
 KEPT_BY_INTAKE = INTAKE[4:]
 
 _files = itertools.count()
@@ -156,23 +157,24 @@ def test_what_no_worker_can_read_stops_none(site: Deployment, message: str) -> N
 
 
 def test_a_full_disk_refuses_a_file_and_keeps_nothing_of_it(site: Deployment) -> None:
-    before, stored, content = site.ask("sent", team="A"), files_of(site), next_file()
-    with site.full_disk("stage"):
+    content = next_file() + "\n" * 2 * SPACE_LEFT
+    before, stored = site.ask("sent", team="A"), files_of(site)
+    with site.full_disk("stage", free=SPACE_LEFT):
         assert site.ask("refusal", content=content, team="A") == "storage_full"
     assert (site.ask("sent", team="A"), files_of(site)) == (before, stored)
     site.ask("submit", content=content, team="A")
     assert site.violations() == []
 
 
-def test_a_worker_without_space_goes_on_when_there_is_some(site: Deployment) -> None:
+def test_what_a_worker_without_space_began_is_finished_later(site: Deployment) -> None:
     site.orders.give("parse: after", "wait")
-    submissions = [submit(site), submit(site)]
+    submission = submit(site)
     site.wait_until_obeyed()
     with site.full_disk("doomed"):
-        site.orders.go_on()
-        site.eventually(lambda: site.logs("doomed").count("waits"), bool)
+        site.orders.go_on(to_die_at="task: done, before it is acknowledged")
+        site.wait_until_obeyed()
     assert site.violations() == []
-    assert {site.ask("seen", submission=each)["releases"] for each in submissions} == {1}
+    assert site.ask("seen", submission=submission)["releases"] == 1
 
 
 def files_of(site: Deployment) -> int:

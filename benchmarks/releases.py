@@ -1,0 +1,204 @@
+"""Release transactions per second, and the time from accepted to released under load.
+
+    python -m benchmarks.releases [--files 200] [--workers 4] [--database sqlite|postgres]
+
+Three figures on a database of its own, with real processes:
+
+- `release` alone: all files are parsed and measured, then as many processes as there are workers
+  release them at once;
+- beside it the least that any such ledger costs: one row inserted and one row updated, in one
+  durable transaction, by as many processes on the same database;
+- the whole way: files sent one after another, eight on their way at any time, to one Celery worker
+  with as many processes.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+INSIDE = "--inside"
+IN_FLIGHT = 8
+
+
+def main() -> None:
+    arguments = _arguments()
+    postgres = None
+    directory = Path(tempfile.mkdtemp(prefix="holdfast-releases-"))
+    from tests.servers.deployment import PRIVATE_KEY, Deployment
+    from tests.servers.postgres import PostgresServer, make_database
+
+    url = f"sqlite:///{directory / 'db.sqlite3'}"
+    if arguments.database == "postgres":
+        postgres = PostgresServer()
+        url = make_database(postgres.directory)
+    site = Deployment(
+        directory,
+        url,
+        WORKER_CONCURRENCY=str(arguments.workers),
+        LEASE_SECONDS="600",
+        REQUEUE_SECONDS="60",
+        SWEEP_SECONDS="10",
+        LOG_LEVEL="WARNING",
+        VAULT_PRIVATE_KEY_FILE=str(directory / PRIVATE_KEY),
+    )
+    try:
+        site.prepare()
+        site.start_redis()
+        _inside(site.environment, "releases", arguments)
+        site.start_worker()
+        site.start_beat()
+        _inside(site.environment, "flow", arguments)
+    finally:
+        site.close()
+        if postgres:
+            postgres.close()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--files", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    return parser.parse_args()
+
+
+def _inside(environment: dict[str, str], part: str, arguments: argparse.Namespace) -> None:
+    """Runs a part in a process that has the site's settings."""
+    command = [sys.executable, "-m", "benchmarks.releases", INSIDE, part]
+    command += [str(arguments.files), str(arguments.workers)]
+    subprocess.run(command, env=environment, check=True)
+
+
+def inside(part: str, files: int, workers: int) -> None:
+    """One part, in a process with the site's settings."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
+    import django
+
+    django.setup()
+    if part == "releases":
+        _set_up()
+        plain = _rate(files, workers, _plain_transactions(files // workers))
+        ours = _rate(files, workers, _releases(files, workers))
+        print(f"release: {ours:.0f} transactions per second with {workers} processes")
+        print(f"insert and update alone: {plain:.0f} per second; ratio {ours / plain:.2f}")
+    else:
+        _flow(files)
+
+
+def _set_up() -> None:
+    from leaderboard.pipeline import membership
+    from tests import cast
+
+    organizer, alice = cast.make_user("organizer"), cast.make_user("alice")
+    competition = cast.make_checked("checked", organizer, budget="1000000", team_share="100000")
+    competition.daily_limit = 1_000_000
+    competition.save()
+    membership.join(competition=competition, user=alice, accept_rules=True, team_name="A")
+
+
+def _submit(number: int) -> Any:
+    from leaderboard.models import Team
+    from leaderboard.pipeline import intake
+    from tests import cast
+
+    team = Team.objects.get(name="A")
+    wrong = {*range(20, 80), *(80 + bit for bit in range(20) if number >> bit & 1)}
+    upload = cast.upload(cast.predictions(wrong, rows=cast.CHECKED_ROWS))
+    return intake.submit(team=team, user=team.captain, upload=upload)
+
+
+def _rate(files: int, workers: int, work: Any) -> float:
+    """Transactions per second of `workers` processes that begin at the same moment."""
+    from tests.servers.crowd import crowd
+
+    moments = [json.loads(said) for said in crowd(workers, work)]
+    began, ended = min(each[0] for each in moments), max(each[1] for each in moments)
+    return (files // workers) * workers / float(ended - began)
+
+
+def _releases(files: int, workers: int) -> Any:
+    """Releases a share of the files, once all are measured."""
+    from leaderboard import tasks
+    from leaderboard.pipeline.measure import measure
+    from leaderboard.pipeline.parse import parse
+    from leaderboard.pipeline.release import release
+
+    keys = [_submit(number).pk for number in range(files // workers * workers)]
+
+    def work(number: int, wait_for_all: Any) -> str:
+        ready = []
+        for key in keys[number::workers]:
+            submission = tasks._claim(key, again=False)
+            assert submission is not None
+            parsed = parse(submission)
+            ready.append((key, *measure(submission, parsed), parsed.digest))
+        wait_for_all()
+        began = time.monotonic()
+        for key, holdout, measured, digest in ready:
+            assert release(key, holdout, digest, measured)
+        return json.dumps([began, time.monotonic()])
+
+    return work
+
+
+def _plain_transactions(each: int) -> Any:
+    """The bare insert and update, on tables of its own."""
+    from django.db import connection, transaction
+
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE plain_entry (number integer, payload text)")
+        cursor.execute("CREATE TABLE plain_head (id integer PRIMARY KEY, entries integer)")
+        cursor.execute("INSERT INTO plain_head VALUES (1, 0)")
+
+    def work(number: int, wait_for_all: Any) -> str:
+        wait_for_all()
+        began = time.monotonic()
+        for _ in range(each):
+            with transaction.atomic(durable=True), connection.cursor() as cursor:
+                cursor.execute("UPDATE plain_head SET entries = entries + 1 WHERE id = 1")
+                cursor.execute("INSERT INTO plain_entry VALUES (%s, %s)", [number, "x" * 600])
+        return json.dumps([began, time.monotonic()])
+
+    return work
+
+
+def _flow(files: int) -> None:
+    """Sends files, eight on their way at any time, and reads the server's own times."""
+    from leaderboard.models import FINAL, Status, Submission
+
+    sent = list[int]()
+    began = time.monotonic()
+    for number in itertools.count(2**19):
+        while Submission.objects.exclude(status__in=FINAL).count() >= IN_FLIGHT:
+            time.sleep(0.01)
+        if len(sent) == files:
+            break
+        sent.append(_submit(number).pk)
+    while Submission.objects.exclude(status__in=FINAL).exists():
+        time.sleep(0.01)
+    seconds = time.monotonic() - began
+    rows = Submission.objects.filter(pk__in=sent)
+    assert {row.status for row in rows} == {Status.RELEASED}
+    waits = sorted((row.finished_at - row.created_at).total_seconds() for row in rows)  # type: ignore[operator]  # released
+    print(
+        f"accepted to released, {IN_FLIGHT} on their way: {files / seconds:.0f} files per second, "
+        f"median {statistics.median(waits):.3f} s, 95 % within {waits[int(0.95 * files)]:.3f} s"
+    )
+
+
+if __name__ == "__main__":
+    if INSIDE in sys.argv:
+        _, _, part, files_text, workers_text = sys.argv
+        inside(part, int(files_text), int(workers_text))
+    else:
+        main()
