@@ -1,4 +1,4 @@
-"""Gives every request an id, and writes a line when it is answered."""
+"""Gives every request an id; when it is answered, writes a line and counts it."""
 
 import logging
 import re
@@ -11,14 +11,16 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from leaderboard import logs
+from leaderboard import logs, request_metrics
 
 logger = logging.getLogger("leaderboard.access")
 
 HEADER = "X-Request-ID"
 SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
 # What machines ask every few seconds: only worth a line when it goes wrong.
-ROUTINE = {"healthz", "readyz", "metrics"}
+STATIC = "static/"
+ROUTINE = {"healthz", "readyz", "metrics", STATIC}
+NO_PAGE = "no such page"
 
 
 class RequestLogMiddleware:
@@ -37,21 +39,31 @@ class RequestLogMiddleware:
         started = time.monotonic()
         with logs.context(request_id=request_id):
             response = self.get_response(request)
-            _write(request, response, time.monotonic() - started)
+            seconds = time.monotonic() - started
+            route = _route(request)
+            request_metrics.observe(
+                request.method or "", route or NO_PAGE, response.status_code, seconds
+            )
+            _write(request, response, route, seconds)
         response.headers[HEADER] = request_id
         return response
 
 
-def _write(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+def _route(request: HttpRequest) -> str | None:
+    """The pattern of its address: the address itself can hold a token, and anything at all."""
+    if request.resolver_match:
+        return request.resolver_match.route
+    return STATIC if request.path.startswith("/static/") else None
+
+
+def _write(request: HttpRequest, response: HttpResponse, route: str | None, seconds: float) -> None:
     match = request.resolver_match
-    route = match.route if match else "static/" if request.path.startswith("/static/") else None
-    routine = route in ROUTINE or route == "static/"
-    level = logging.DEBUG if routine and response.status_code < 500 else logging.INFO
+    level = logging.DEBUG if route in ROUTINE and response.status_code < 500 else logging.INFO
     logger.log(
         level,
         "%s %s %s",
         request.method,
-        route or "no such page",
+        route or NO_PAGE,
         response.status_code,
         extra={
             "method": request.method,

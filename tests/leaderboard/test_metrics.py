@@ -287,6 +287,25 @@ class FakeRedis:
         return 7
 
 
+def test_requests_are_counted_by_route_and_status(client: Client, read: Read) -> None:
+    labels = {"method": "GET", "route": "c/<slug:slug>/leaderboard/", "status": "404"}
+    before = read("holdfast_http_requests_total", **labels) or 0
+    client.get("/c/one/leaderboard/")
+    client.get("/c/another/leaderboard/")
+    assert read("holdfast_http_requests_total", **labels) == before + 2
+    route = {"route": labels["route"]}
+    assert (read("holdfast_http_request_seconds_count", **route) or 0) >= 2
+
+
+def test_nobody_can_add_labels(client: Client, db: None) -> None:
+    client.get("/made-up-page/")
+    client.generic("MADEUP", "/made-up-page/")
+    text = client.get("/metrics").content.decode()
+    assert "made-up" not in text
+    assert "MADEUP" not in text
+    assert 'method="other",route="no such page"' in text
+
+
 # --- What it costs and hides ----------------------------------------------------------------------
 
 

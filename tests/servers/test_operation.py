@@ -116,6 +116,13 @@ def test_prometheus_is_told_of_worker_and_release(alice: httpx.Client, scored: i
     assert metric(alice, 'holdfast_up{part="redis"}') == 1
 
 
+def test_requests_are_counted_over_all_web_processes(alice: httpx.Client, port: int) -> None:
+    for _ in range(20):  # each on a connection of its own, so that both processes get some
+        httpx.get(f"http://127.0.0.1:{port}/api/v1/me/", timeout=30)
+    counted = 'holdfast_http_requests_total{method="GET",route="api/v1/me/",status="401"}'
+    assert {metric(alice, counted) for _ in range(5)} == {20}
+
+
 def doctor(site: Deployment, **more: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
     """Runs the doctor. Returns how it ended and what each check found."""
     done = subprocess.run(
