@@ -269,6 +269,7 @@ MATRIX = """
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/unsealing/
   GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/
   GET            in   in   in   in   200  200  200
 /admin/leaderboard/competition/add/

@@ -150,6 +150,7 @@ class Stage:
             "start": self.closed,
             "reveal": self.scored,
             "final.csv": self.scored,
+            "unsealing": self.scored,
         }
         return of_another.get(page, self.digits)
 
@@ -239,6 +240,7 @@ class Stage:
             "admin/leaderboard/competition/<object_id>/solution/": {
                 "solution": upload(labels(), "solution.csv")
             },
+            "admin/leaderboard/competition/<object_id>/unsealing/": {"slug": "scored"},
             "admin/leaderboard/competition/add/": settings_form(),
             "admin/leaderboard/competition/<object_id>/change/": settings_of(
                 self.digits, title="Another title"
