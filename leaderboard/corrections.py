@@ -33,6 +33,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.pipeline.release import ledger_head, parameters_hash, team_head
+from leaderboard.queue import wake_sweeper
 from scoring.chain import document_hash
 from scoring.mechanisms import books
 from scoring.mechanisms.base import HoldoutState as LedgerHead
@@ -67,6 +68,7 @@ def correct_solution(
         holdout = setup.create_version(competition, checked, by, **facts)
         _carry_on(competition, before, holdout)
         _queue(again)
+        transaction.on_commit(wake_sweeper, robust=True)
     return holdout
 
 

@@ -20,9 +20,9 @@ from django.utils import timezone
 
 from leaderboard import health, logs, outages
 from leaderboard.guard import GuardAway, Rewound
-from leaderboard.models import Competition, Halt, Status, Submission
+from leaderboard.models import Competition, Halt, Holdout, Status, Submission
 from leaderboard.pipeline import finalize, opening
-from leaderboard.pipeline.measure import RowsMoved, measure
+from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import LostRace, halt, look_for_rewinds, release
 from leaderboard.queue import enqueue, enqueue_next, enqueue_opening, startable
@@ -115,6 +115,7 @@ def sweep() -> None:
         _send_waiting()
         _sweep_finals()
         _sweep_openings()
+        _sweep_corrections()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", _type(error))
 
@@ -156,6 +157,18 @@ def _sweep_finals() -> None:
     )
     for competition in waiting:
         finalize.ask_for_scores(competition)
+
+
+def _sweep_corrections() -> None:
+    """Compares corrected solutions with those before, also where nothing is scored again."""
+    in_force = Holdout.objects.filter(retired_at__isnull=True, state__halted_at__isnull=True)
+    for holdout in in_force.filter(fits_at__isnull=True).exclude(reason=""):
+        try:
+            check_fits(holdout)
+        except RowsMoved as moved:
+            halt(holdout.competition, Halt.MOVED_ROWS, str(moved))
+        except Exception as error:
+            logger.error("Holdout %s is not checked: %s", holdout.pk, logs.place(error))
 
 
 @worker_ready.connect

@@ -105,9 +105,12 @@ def measure_final(holdout: Holdout, competition: Competition, predictions: Predi
 
 
 def count_moved(earlier: Holdout, later: Holdout) -> int:
-    """How many rows that were Public in one version are Private in another of the same sample."""
+    """How many rows gave answers in one version and are held back anew in another of the same
+    sample: Public ones that are Private or Final now, and Private ones that are Final."""
     before, after = _open(earlier)[0].usage, _open(later)[0].usage
-    return int(((before == Usage.PUBLIC) & (after == Usage.PRIVATE)).sum())
+    shown = (before == Usage.PUBLIC) & ((after == Usage.PRIVATE) | (after == Usage.FINAL))
+    asked = (before == Usage.PRIVATE) & (after == Usage.FINAL)
+    return int((shown | asked).sum())
 
 
 def public_fingerprint() -> str:

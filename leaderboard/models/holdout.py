@@ -32,7 +32,7 @@ class Holdout(models.Model):
 
     A version that mends another after releases is a correction: `reason` says why in public,
     `rescore` what is scored again and `rescored` how many that were. `fits_at` is when a worker
-    found that no Private row of it was Public before.
+    found that it holds back no row that gave answers before in another way.
     """
 
     competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
@@ -77,6 +77,11 @@ class Holdout(models.Model):
 
     def __str__(self) -> str:
         return f"{self.competition.slug} v{self.version}"
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether it is a correction that no worker has compared with the versions before."""
+        return bool(self.reason) and self.fits_at is None
 
 
 class HoldoutState(models.Model):

@@ -137,6 +137,13 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
         )
     if competition.paused_for():
         raise Refused.paused()
+    if any(each.is_unchecked for each in competition.holdouts.filter(retired_at__isnull=True)):
+        raise Refused(
+            "correction_unchecked",
+            "The corrected solution is not checked yet",
+            "A worker compares its rows with those of the solutions before. Start the finals in a "
+            "minute.",
+        )
     found = unfinished(competition)
     if found.waiting:
         files = "1 submission is" if found.waiting == 1 else f"{found.waiting} submissions are"

@@ -3,13 +3,13 @@
 from django.utils import timezone
 
 from leaderboard import own_metrics, vault
-from leaderboard.models import Competition, Holdout, Submission
+from leaderboard.models import Holdout, Submission
 from leaderboard.vault import Measured
 from scoring.predictions import Predictions
 
 
 class RowsMoved(Exception):
-    """A correction made Private what had been Public: its exact scores have been shown."""
+    """A correction holds back anew what gave answers before: its scores have been shown."""
 
 
 def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, Measured]:
@@ -22,8 +22,8 @@ def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, 
     """
     competition = submission.team.competition
     holdout = competition.holdouts.get(retired_at__isnull=True)
-    if holdout.reason and holdout.fits_at is None:
-        _check_fits(holdout, competition)
+    if holdout.is_unchecked:
+        check_fits(holdout)
     with own_metrics.noting() as notes:
         measured = vault.measure(holdout, competition, predictions, submission.claimed_score)
     if notes:
@@ -31,15 +31,20 @@ def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, 
     return holdout, measured
 
 
-def _check_fits(holdout: Holdout, competition: Competition) -> None:
-    """Public scores are shown exactly and counted by no ledger, so such rows stay out of the
-    holdout for good. The web process can't see which they are: the first worker looks."""
-    answered = competition.holdouts.filter(ledger__isnull=False).exclude(pk=holdout.pk).distinct()
-    for earlier in answered:
+def check_fits(holdout: Holdout) -> None:
+    """Notes that a corrected solution holds back no row whose scores are known. Raises RowsMoved.
+
+    Public scores are shown exactly and counted by no ledger, so such rows stay out of the holdout
+    for good; intervals on Final rows need rows that were never asked. The web process can't see
+    which rows are which: a worker looks.
+    """
+    versions = Holdout.objects.filter(competition=holdout.competition_id, ledger__isnull=False)
+    for earlier in versions.exclude(pk=holdout.pk).distinct():
         if moved := vault.count_moved(earlier, holdout):
             raise RowsMoved(
-                f"{moved} rows that were Public in version {earlier.version} are Private in "
-                f"version {holdout.version}."
+                f"{moved} rows that gave answers in version {earlier.version} are held back anew "
+                f"in version {holdout.version}: Public ones became Private or Final, or Private "
+                "ones Final."
             )
     Holdout.objects.filter(pk=holdout.pk).update(fits_at=timezone.now())
 

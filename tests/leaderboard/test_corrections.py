@@ -37,6 +37,7 @@ from leaderboard.words import summary
 from scoring.chain import document_hash
 from scoring.errors import SolutionError
 from scoring.verification import verify
+from tests import ending
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -232,6 +233,57 @@ def test_a_public_row_that_becomes_private_stops_the_version_until_it_is_correct
     score_submission(submission_id=waiting.pk)
     waiting.refresh_from_db()
     assert said(waiting).holdout.version == 3
+
+
+def usages(*others: str) -> ContentFile[bytes]:
+    """The small competition's solution; the rows from 36 on are of these sets."""
+    sets = ["Public"] * 8 + ["Private"] * (ROWS - 8 - len(others)) + list(others)
+    lines = [f"r{row},{truth(row)},{usage}" for row, usage in enumerate(sets)]
+    return upload(("id,label,Usage\n" + "\n".join(lines) + "\n").encode(), "solution.csv")
+
+
+def test_rows_that_answered_do_not_become_final(world: World, alice: Team) -> None:
+    correct(world, usages("Final", "Final"))
+    assert world.score(alice, predictions(wrong=[30])).status == Status.QUEUED
+    state = HoldoutState.objects.get(holdout__version=2)
+    assert state.halted_for == Halt.MOVED_ROWS
+    assert "2 rows" in state.halted_because
+
+
+def test_a_correction_is_checked_although_nothing_is_scored_on_it(
+    world: World, alice: Team
+) -> None:
+    correct(world, mended(public=7))
+    tasks.sweep()
+    assert HoldoutState.objects.get(holdout__version=2).halted_for == Halt.MOVED_ROWS
+    with pytest.raises(Refused) as refused:
+        ending.start(world.digits)
+    assert refused.value.code == "paused"
+
+
+def test_the_finals_wait_until_a_correction_is_checked(world: World, alice: Team) -> None:
+    after = correct(world)
+    with pytest.raises(Refused) as refused:
+        ending.start(world.digits)
+    assert refused.value.code == "correction_unchecked"
+    tasks.sweep()
+    after.refresh_from_db()
+    assert after.fits_at is not None
+    ending.start(world.digits)
+
+
+def test_a_check_that_fails_holds_up_nothing_else(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = correct(world)
+
+    def broken(*versions: Holdout) -> int:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("leaderboard.vault.count_moved", broken)
+    tasks.sweep()
+    after.refresh_from_db()
+    assert (after.fits_at, head(after).halted_for) == (None, "")
 
 
 def test_private_rows_may_become_public(world: World, alice: Team) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from leaderboard import corrections, queries, setup
+from leaderboard import corrections, queries, setup, tasks
 from leaderboard.models import Competition, FinalScore, Submission
 from leaderboard.pipeline import selection
 from scoring.guarantees.intervals import bonferroni_width, kl_divergence
@@ -116,6 +116,7 @@ def test_an_entry_that_was_not_asked_since_a_correction_is_one_more_question(
     corrections.correct_solution(
         world.digits, mended, by=world.organizer, reason="A label was wrong.", rescore="none"
     )
+    tasks.sweep()
     ending.reveal(world.digits)
     first, second = board(world.digits).rows
     # Two answers of 21 values and the correction, of one, were counted; two more are asked now.
