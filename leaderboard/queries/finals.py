@@ -88,7 +88,7 @@ class FinalRow:
     """A team on the final board, by the best of its entries; equal scores share a rank.
 
     `move` is how many places it went up from the released board, negative for down. `with_winner`
-    says that its interval overlaps the winner's: the rows can't tell the two apart.
+    says that its interval overlaps the winner's: the intervals don't tell the two apart.
     """
 
     rank: int
@@ -322,8 +322,7 @@ class _Maker(_Reader):
         self.my_team = _team_of(user, competition)
         self.places = _places(competition)
         self.facts = self._facts(competition)
-        winner = self.entry(self.places[0].scores[0]) if self.places else None
-        self.winners_interval = winner.interval if winner else None
+        self.winners_interval = self._winners_interval()
 
     def row(self, place: _Place) -> FinalRow:
         best, *others = (self.entry(score) for score in place.scores)
@@ -342,6 +341,12 @@ class _Maker(_Reader):
             with_winner=self._overlaps(best.interval),
             mine=place.team.pk == self.my_team,
         )
+
+    def _winners_interval(self) -> Interval | None:
+        """That of the first place; the widest where several share it, around the same score."""
+        winners = [self.entry(place.scores[0]) for place in self.places if place.rank == 1]
+        intervals = [each.interval for each in winners if each.interval is not None]
+        return max(intervals, key=lambda each: each.high - each.low, default=None)
 
     def _overlaps(self, interval: Interval | None) -> bool | None:
         winners = self.winners_interval

@@ -62,6 +62,20 @@ def test_on_the_holdout_each_entry_has_the_width_of_its_own_question(world: Worl
     assert reaches(second.best, 32) == pytest.approx((2 * 32 * second_question**2,) * 2)
 
 
+def test_where_teams_share_the_first_place_the_widest_interval_is_the_winner_s(
+    world: World,
+) -> None:
+    for user in (world.alice, world.bob):
+        world.score(world.join(user), predictions(range(8, 12)))
+    ending.reveal(world.digits)
+    shown = board(world.digits)
+    asked_first, asked_later = (row.best.interval for row in shown.rows)
+    assert asked_first is not None
+    assert asked_later is not None
+    assert asked_later.high - asked_later.low > asked_first.high - asked_first.low
+    assert shown.winners_interval == asked_later
+
+
 def test_on_final_rows_all_entries_share_beta_equally(world: World) -> None:
     usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
     setup.install_solution(world.digits, upload(solution(usage)), by=world.organizer)
