@@ -1,10 +1,12 @@
 """Intake: what is accepted, what is refused and why, and that refusing changes nothing."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from celery import current_app
 from django.core.files.storage import default_storage
+from django.db import OperationalError
 from django.utils import timezone
 
 from leaderboard.errors import Refused
@@ -46,6 +48,43 @@ def test_a_file_cut_short_by_a_crash_is_not_taken_for_the_upload(world: World) -
     default_storage.save(name, upload(predictions()[:10]))
     stored = world.submit(team).file
     assert default_storage.size(stored) == len(predictions())
+
+
+def stored_files() -> list[str]:
+    folders = default_storage.listdir("submissions")[0]
+    return [name for each in folders for name in default_storage.listdir(f"submissions/{each}")[1]]
+
+
+def test_a_file_refused_after_it_was_stored_is_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.submit(team)
+    before, store = stored_files(), intake._store
+
+    def meanwhile_others_submit(*args: Any) -> str:
+        Competition.objects.update(daily_limit=1)
+        return store(*args)
+
+    monkeypatch.setattr(intake, "_store", meanwhile_others_submit)
+    with pytest.raises(Refused):
+        world.submit(team, predictions([3]))
+    assert stored_files() == before
+
+
+def test_a_file_whose_acceptance_is_uncertain_is_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost_at_commit(*_: object) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    team = world.join(world.alice)
+    world.submit(team)
+    before = len(stored_files())
+    monkeypatch.setattr(intake, "_accept", lost_at_commit)
+    with pytest.raises(OperationalError):
+        world.submit(team, predictions([4]))
+    assert len(stored_files()) == before + 1
 
 
 def test_numbers_count_per_team(world: World) -> None:
