@@ -51,6 +51,13 @@ WORKER = (
     "guard: after its line",
     "task: done, before it is acknowledged",
 )
+FINALS = (
+    "final: before it is measured",
+    "final: measured, before the transaction",
+    "final: row inserted, before the commit",
+    "final: all there, not yet noted",
+    "final: done, before it is acknowledged",
+)
 SWEEP = ("sweep: before a message", "sweep: after a message")
 
 
@@ -143,12 +150,17 @@ def arm_worker() -> None:
 
     import leaderboard.pipeline.parse as parse_stage
     from leaderboard import guard, tasks, vault
+    from leaderboard.pipeline import finalize
 
     _wrap(tasks, "_claim", "claim: before", "claim: after")
     _wrap(tasks, "parse", "parse: before", "parse: after")
     _wrap(parse_stage, "read_predictions", "parse: inside")
     _wrap(tasks, "measure", "measure: before", "measure: after")
     _wrap(vault, "measure", after="measure: inside")
+    _wrap(vault, "measure_final", FINALS[0], FINALS[1])
+    _wrap(finalize, "_forget_failure", after=FINALS[2])
+    _wrap(finalize, "_note_all_scored", FINALS[3])
+    _wrap(finalize, "measure_final", after=FINALS[4])
     _wrap(tasks, "enqueue", "sweep: before a message", "sweep: after a message")
     _wrap(guard, "append", "guard: before its line", "guard: after its line")
     setattr(tasks, "release", _armed_release(getattr(tasks, "release")))  # noqa: B009, B010

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,19 +30,20 @@ from leaderboard.errors import Refused  # noqa: E402
 from leaderboard.models import (  # noqa: E402
     FINAL,
     Competition,
+    FinalScore,
     Release,
     Standing,
     Submission,
     Team,
     User,
 )
-from leaderboard.pipeline import intake, membership  # noqa: E402
+from leaderboard.pipeline import finalize, intake, membership, selection  # noqa: E402
 from leaderboard.pipeline.measure import measure  # noqa: E402
 from leaderboard.pipeline.parse import parse  # noqa: E402
 from leaderboard.pipeline.release import release as release_stage  # noqa: E402
 from leaderboard.queue import enqueue  # noqa: E402
 from leaderboard.vault import VaultClosed  # noqa: E402
-from tests import cast  # noqa: E402
+from tests import cast, ending  # noqa: E402
 from tests.servers import doom, invariants  # noqa: E402
 from tests.servers.crowd import alone, crowd  # noqa: E402
 
@@ -172,6 +174,57 @@ def race_for_share(submissions: list[int]) -> list[str]:
     return crowd(len(submissions), score)
 
 
+def end(slug: str) -> None:
+    """Lets a competition's deadline pass and starts its finals."""
+    ending.start(Competition.objects.get(slug=slug))
+
+
+def finals(slug: str) -> dict[str, Any]:
+    """What is known of a competition's final scores: losses by submission."""
+    scores = FinalScore.objects.filter(team__competition__slug=slug)
+    return {
+        "complete": Competition.objects.get(slug=slug).finals_scored_at is not None,
+        "losses": {str(each.submission_id): each.units / each.rows for each in scores},
+    }
+
+
+def choose(slug: str, numbers: list[int]) -> None:
+    """Alice's team of a competition enters these."""
+    alice = User.objects.get(username="alice")
+    team = Team.objects.get(competition__slug=slug, memberships__user=alice)
+    selection.select(team=team, user=alice, numbers=numbers)
+
+
+def race_for_the_end(slug: str, contents: list[str], team: str) -> list[str]:
+    """Starts the finals while files are uploaded by servers whose clocks are an hour late, from a
+    process each. What became of each; of the start, first."""
+    competition = ending.close(Competition.objects.get(slug=slug))
+    late = timezone.now() - timedelta(hours=1)
+    store = intake._store
+
+    def act(number: int, wait_for_all: Callable[[], object]) -> str:
+        def stored(*args: Any) -> str:
+            kept = store(*args)
+            wait_for_all()
+            return kept
+
+        try:
+            if number == 0:
+                wait_for_all()
+                finalize.start_finals(competition)
+                return "started"
+            with (
+                patch.object(timezone, "now", lambda: late),
+                patch.object(intake, "_store", stored),
+            ):
+                _submit(contents[number - 1], team)
+        except Refused as refused:
+            return refused.code
+        return "accepted"
+
+    return crowd(len(contents) + 1, act)
+
+
 def seen(submission: int) -> dict[str, Any]:
     """What is known of a submission, and of the board."""
     row = Submission.objects.get(pk=submission)
@@ -239,6 +292,10 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "die_submitting": die_submitting,
     "race_for_quota": race_for_quota,
     "race_for_share": race_for_share,
+    "end": end,
+    "finals": finals,
+    "choose": choose,
+    "race_for_the_end": race_for_the_end,
     "seen": seen,
     "sent": sent,
     "kinds": kinds,

@@ -12,7 +12,7 @@ import pytest
 from tests.cast import CHECKED_ROWS, predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
-from tests.servers.doom import INTAKE, RELEASE_WRITES, SWEEP, WORKER
+from tests.servers.doom import FINALS, INTAKE, RELEASE_WRITES, SWEEP, WORKER
 from tests.servers.postgres import PostgresServer, make_database
 
 DATABASES = [
@@ -217,3 +217,34 @@ def test_postgresql_may_lose_power_during_a_release(
     postgres_server.start_again()
     assert site.violations() == []
     assert site.ask("seen", submission=submission)["releases"] == 1
+
+
+@pytest.mark.parametrize("boundary", FINALS)
+def test_the_final_scoring_may_be_cut_off_anywhere(site: Deployment, boundary: str) -> None:
+    slug = f"ends-{FINALS.index(boundary)}"
+    site.ask("set_up_checked", slug=slug, team=slug, budget="9", team_share="9")
+    entered = [submit(site, slug) for _ in range(2)]
+    assert site.violations() == []
+    site.ask("choose", slug=slug, numbers=[1, 2])
+    site.orders.give(boundary, "die with group")
+    site.ask("end", slug=slug)
+    site.wait_until_obeyed()
+    found = site.eventually(
+        lambda: site.ask("finals", slug=slug), lambda finals: bool(finals["complete"])
+    )
+    assert set(found["losses"]) == {str(each) for each in entered}
+    assert all(loss >= 60 / 80 for loss in found["losses"].values())
+    assert site.violations() == []
+
+
+def test_no_upload_slips_through_while_the_finals_start(site: Deployment) -> None:
+    """Whatever the order: either something was accepted, and the finals do not start, or not."""
+    site.ask("set_up_checked", slug="races", team="R", budget="9", team_share="9")
+    submit(site, "R")
+    assert site.violations() == []
+    contents = [next_file() for _ in range(8)]
+    start, *uploads = site.ask("race_for_the_end", slug="races", contents=contents, team="R")
+    accepted = uploads.count("accepted")
+    assert start == ("submissions_waiting" if accepted else "started")
+    assert accepted + uploads.count("deadline_passed") == 8
+    assert site.violations() == []
