@@ -35,12 +35,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scoring.errors import ParameterError, PredictionError, Problem
+from scoring.errors import ParameterError, PredictionError
 from scoring.measurement import Mean
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE, Parameters, Scale, check_rows
 from scoring.metrics.registry import METRICS, add
-from scoring.predictions import Column, Lists, Predictions, Schema, Solution, Usage
+from scoring.predictions import Column, Lists, Predictions, RowIds, Schema, Solution, Usage
+from scoring.predictions.problems import metric_refused
 from scoring.predictions.schema import KINDS
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,6 @@ GROUP: Final = "holdfast.metrics"
 SECONDS: Final = 60
 MEGABYTES: Final = 4096
 WAITING_SECONDS: Final = 30  # beyond the time to compute: a busy machine starts processes slowly
-LONGEST_MESSAGE: Final = 500
 _CHILD: Final = Path(__file__).with_name("own_metric_child.py")
 _ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
@@ -90,7 +90,7 @@ class OwnMetric(Metric):
         if solution is None:
             return
         rows = solution.usage == Usage.PRIVATE
-        outcome = self._score(schema, solution.columns, solution, rows)
+        outcome = self._score(schema, solution.columns, solution, rows, solution.row_ids)
         if self._loss_of(outcome) is None:
             raise ParameterError(
                 "metric",
@@ -107,7 +107,9 @@ class OwnMetric(Metric):
     ) -> Mean:
         """As of any metric; the worst loss where `score` fails, which the organizer learns."""
         rows = check_rows(predictions, solution, mask)
-        outcome = self._score(solution.schema, predictions.columns, solution, mask)
+        outcome = self._score(
+            solution.schema, predictions.columns, solution, mask, predictions.row_ids
+        )
         loss = self._loss_of(outcome)
         if loss is None:
             _note(f"{self.title}: {outcome.failure or 'the score is not a number'}")
@@ -122,11 +124,10 @@ class OwnMetric(Metric):
         if not self.has_check:
             return
         everything = np.ones(predictions.rows, np.bool_)
-        frame = _table(predictions.schema, predictions.columns, everything)
+        frame = _table(predictions.schema, predictions.columns, everything, predictions.row_ids)
         outcome = self._run("check", [frame], predictions.schema.id_column)
         if outcome.says is not None:
-            says = outcome.says[:LONGEST_MESSAGE] or "The metric refuses this file."
-            raise PredictionError([Problem("metric_refused", says)])
+            raise PredictionError([metric_refused(outcome.says)])
         if outcome.failure:
             logger.error("%s, check: %s", self.title, outcome.failure)
             raise OwnMetricFailed(outcome.failure)
@@ -145,12 +146,18 @@ class OwnMetric(Metric):
         return self.loss(outcome.score, {})
 
     def _score(
-        self, schema: Schema, predicted: Columns, solution: Solution, mask: NDArray[np.bool_]
+        self,
+        schema: Schema,
+        predicted: Columns,
+        solution: Solution,
+        mask: NDArray[np.bool_],
+        row_ids: RowIds | None,
     ) -> Outcome:
-        truth = _table(schema, solution.columns, mask)
+        truth = _table(schema, solution.columns, mask, row_ids)
         if solution.weights is not None:
             truth = truth.append_column("Weight", pa.array(solution.weights[mask]))
-        return self._run("score", [truth, _table(schema, predicted, mask)], schema.id_column)
+        guess = _table(schema, predicted, mask, row_ids)
+        return self._run("score", [truth, guess], schema.id_column)
 
     def _run(self, step: str, frames: Sequence[pa.Table], id_column: str) -> Outcome:
         task = {
@@ -266,9 +273,12 @@ def _outcome(answer: bytes | str) -> Outcome:
     return Outcome(**json.loads(answer))
 
 
-def _table(schema: Schema, columns: Columns, mask: NDArray[np.bool_]) -> pa.Table:
-    """The rows of a mask as the files have them; ids are the places of rows in the sample."""
-    cells = {schema.id_column: pa.array(np.flatnonzero(mask))}
+def _table(
+    schema: Schema, columns: Columns, mask: NDArray[np.bool_], row_ids: RowIds | None
+) -> pa.Table:
+    """The rows of a mask as the files have them; where ids aren't known any more, their places."""
+    rows = np.flatnonzero(mask)
+    cells = {schema.id_column: pa.array(rows) if row_ids is None else row_ids.values(rows)}
     for column in schema.columns:
         cells[column.name] = _cells(column, columns[column.name][mask])
     return pa.table(cells)

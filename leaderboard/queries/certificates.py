@@ -4,6 +4,7 @@ import math
 
 from leaderboard.models import Holdout, Kind, Release
 from leaderboard.queries.scales import Interval, Scale
+from scoring import metrics
 from scoring.guarantees.certificate import certify
 
 # Only these say something of the file they answer; the others repeat an earlier score.
@@ -16,7 +17,9 @@ def certificate_interval(
     """The certified interval of a released score by the KL bound; None: no certificate."""
     if holdout is None or entry is None or entry.kind not in SPEAKING:
         return None
-    certificate = certify(entry, holdout.effective_private_rows)
+    certificate = certify(
+        entry, holdout.effective_private_rows, rounding=metrics.get(reads.metric).rounding
+    )
     if certificate is None:
         return None
     return reads.interval(certificate.low, certificate.high)

@@ -56,9 +56,14 @@ class Certificate:
     bound: str
 
 
-def certify(released: Released, rows: int, *, bound: str = KL) -> Certificate | None:
+def certify(
+    released: Released, rows: int, *, bound: str = KL, rounding: float = 0.0
+) -> Certificate | None:
     """The certified interval of a release on `rows` private rows.
 
+    rounding: how far a row's loss as it is counted may be from the exact one. The bounds hold for
+        counted losses, which are in [0, 1] too; the means of the two, over rows or expected, differ
+        by no more, so that the interval moved out by it holds for exact losses.
     "not_improved" bounds the submission's loss from below only, "pass" from above only. None where
     the release certifies nothing, or shows no loss to say it of (a "fail", a team without a share).
     """
@@ -73,7 +78,7 @@ def certify(released: Released, rows: int, *, bound: str = KL) -> Certificate | 
     else:
         low, high = kl_cell_interval(rows, lowest, highest, 2 * rows * released.width**2)
     return Certificate(
-        low=0.0 if released.kind in FROM_ABOVE else max(0.0, low),
-        high=1.0 if released.kind in FROM_BELOW else min(1.0, high),
+        low=0.0 if released.kind in FROM_ABOVE else max(0.0, low - rounding),
+        high=1.0 if released.kind in FROM_BELOW else min(1.0, high + rounding),
         bound=bound,
     )

@@ -186,6 +186,14 @@ class Metric:
         """The units that a row's loss is counted in."""
         return self.units
 
+    @property
+    def rounding(self) -> float:
+        """How far a row's loss as it is counted may be from the exact one: half a unit.
+
+        0 for losses that are 0 or 1 and counted in whole rows.
+        """
+        return 0.0 if self.units == 1 else 0.5 / self.units
+
     def score_range(self, params: Parameters) -> tuple[float, float]:
         """The worst and the best score."""
         return self.score(1.0, params), self.score(0.0, params)

@@ -61,7 +61,7 @@ class _Numbers:
         self.append = self._values.append
 
     def array(self, dtype: Any) -> NDArray[Any]:
-        return np.frombuffer(self._values, self._type).astype(dtype)
+        return np.frombuffer(self._values, self._type).astype(dtype, copy=False)
 
 
 class _Integers(_Numbers):
@@ -85,7 +85,7 @@ class _Codes:
 
     def array(self, dtype: Any) -> Lists:
         lengths = np.frombuffer(self._lengths, np.int32)
-        return Lists.of_lengths(lengths, np.frombuffer(self._codes, np.int32).copy())
+        return Lists.of_lengths(lengths, np.frombuffer(self._codes, np.int32))
 
 
 class Texts:
@@ -172,13 +172,13 @@ def align(table: Table, row_ids: RowIds, id_column: str, problems: Problems) -> 
     positions = row_ids.positions(table.ids.array())
     ragged = row_ids.positions(pa.array(table.ids_of_ragged_rows, pa.string()))
     _note_unknown(table, positions, row_ids, id_column, problems)
-    seen = np.zeros(len(row_ids), np.bool_)
-    known = positions >= 0
-    seen[positions[known]] = True
-    if np.count_nonzero(known) > np.count_nonzero(seen):
+    seen = np.zeros(len(row_ids) + 1, np.bool_)  # the last one is for unknown ids, at -1
+    seen[positions] = True
+    known = len(positions) - np.count_nonzero(positions < 0)
+    if known > np.count_nonzero(seen[:-1]):
         _note_doubled(table, positions, id_column, problems)
-    seen[ragged[ragged >= 0]] = True
-    _note_missing(np.flatnonzero(~seen), row_ids, id_column, problems)
+    seen[ragged] = True
+    _note_missing(np.flatnonzero(~seen[:-1]), row_ids, id_column, problems)
     return positions
 
 

@@ -9,6 +9,8 @@ ever in memory, only its text and the arrays that are wanted.
 """
 
 import codecs
+import ctypes
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -138,6 +140,8 @@ class _Filling:
         """All columns, if each row has its values, once."""
         if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._filled.all():
             return None
+        if self._lists:
+            give_memory_back()
         lists = {name: Lists.placed(parts) for name, parts in self._lists.items()}
         return {column.name: (self._arrays | lists)[column.name] for column in self._schema.columns}
 
@@ -155,7 +159,7 @@ class _Filling:
         for name, array in self._arrays.items():
             array[rows] = values[name]
         for name, parts in self._lists.items():
-            parts.append((values[name], rows))
+            parts.append((values[name].compact(), rows))
         self._filled[rows] = True
         return True
 
@@ -176,8 +180,11 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
 
 
 def give_memory_back() -> None:
-    """Lets go of what pyarrow keeps of a table that was read in vain."""
-    pa.default_memory_pool().release_unused()
+    """Lets go of what pyarrow and the C library keep of arrays that aren't needed any more."""
+    for _ in range(2):  # what threads that have ended kept is only taken over at first
+        pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
@@ -187,7 +194,7 @@ def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
 
 def _aligned(values: Any, rows: NDArray[Any]) -> Any:
     if isinstance(values, Lists):
-        return values[_aligned(np.arange(len(rows), dtype=np.int32), rows)]
+        return Lists.placed([(values, rows)])
     ordered = np.empty_like(values)
     for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
         ordered[rows[start : start + _ROWS]] = values[start : start + _ROWS]
@@ -286,8 +293,13 @@ def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:
 
 def _lists_of(cells: pa.StringArray, column: Column) -> Lists | None:
     parts = pc.split_pattern(cells, column.separator)
-    codes = _codes_of_texts(pa.chunked_array([parts.flatten()]), column.classes)
-    lengths = np.asarray(pc.list_value_length(parts))
+    words, lengths = parts.flatten(), np.array(pc.list_value_length(parts))
+    if column.kind == "labels":  # an empty cell has one empty part, and no label
+        lengths[np.asarray(pc.equal(pc.binary_length(cells), 0))] = 0
+        words = words.filter(pc.greater(pc.binary_length(words), 0))
+        if len(words) != lengths.sum():
+            return None
+    codes = _codes_of_texts(pa.chunked_array([words]), column.classes)
     if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):
         return None
     lists = Lists.of_lengths(lengths, codes)

@@ -8,6 +8,7 @@ from scoring.errors import PROBLEMS_KEPT, PredictionError, Problem, SolutionErro
 
 LINES_SHOWN = 5
 VALUE_LENGTH = 60
+METRIC_SAYS = 500  # characters
 
 # Every code that a file can be rejected with. Codes are stable: programs match them.
 REJECTIONS = {
@@ -52,6 +53,7 @@ REJECTIONS = {
     "unknown_label": "A label isn't one of the classes.",
     "duplicate_label": "A list of labels has a label twice.",
     "too_many_labels": "A ranking is longer than allowed.",
+    "metric_refused": "The check of a server's own metric refuses the predictions.",
     "unknown_usage": "A solution's usage isn't Public, Private, Final or Ignored.",
     "negative_weight": "A solution's weight is below 0.",
     "no_weight": "A solution's scored rows all have the weight 0.",
@@ -131,6 +133,11 @@ class Problems:
 
 def _place(problem: Problem) -> float:
     return float("inf") if problem.line is None else problem.line
+
+
+def metric_refused(says: str) -> Problem:
+    """What an operator's own metric says of predictions, without having seen labels."""
+    return Problem("metric_refused", says[:METRIC_SAYS] or "The metric refuses this file.")
 
 
 def quoted(text: str) -> str:

@@ -30,13 +30,21 @@ class Predictions:
 
     columns: label -> int32 codes into the classes; probability and number -> float64; labels and
         ranking -> Lists of codes. Read-only.
-    row_ids_digest: the digest of the row ids that they are aligned with.
     """
 
     schema: Schema
     columns: dict[str, Any]
-    rows: int
-    row_ids_digest: str
+    row_ids: RowIds
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.row_ids)
+
+    @property
+    def row_ids_digest(self) -> str:
+        """The digest of the row ids that they are aligned with."""
+        return self.row_ids.digest
 
     @cached_property
     def digest(self) -> str:
@@ -83,7 +91,7 @@ def predictions_of(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> 
     """Predictions from aligned, valid arrays; they become read-only."""
     for values in columns.values():
         values.setflags(write=False)
-    return Predictions(schema, columns, len(row_ids), row_ids.digest)
+    return Predictions(schema, columns, row_ids)
 
 
 def _read_exactly(
@@ -100,7 +108,9 @@ def _read_exactly(
     table = exact.read_table(text, id_index, len(header.cells), fields, limits, problems)
     positions = exact.align(table, row_ids, schema.id_column, problems)
     problems.raise_any()
-    return fast.aligned(table.columns(fields), positions)
+    columns = table.columns(fields)
+    del table
+    return fast.aligned(columns, positions)
 
 
 def _canonical(values: "NDArray[Any] | Lists") -> list[NDArray[Any]]:

@@ -52,6 +52,12 @@ class RowIds:
     def __getitem__(self, row: int) -> str:
         return str(self._texts[row].as_py())
 
+    def values(self, rows: NDArray[Any]) -> pa.Array:
+        """The ids of some rows: int64 if all of ours are integers, else texts."""
+        if self.are_integers:
+            return pa.array(self._numbers[rows])
+        return self._texts.take(pa.array(rows))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowIds) and self.digest == other.digest
 
@@ -66,8 +72,9 @@ class RowIds:
         """SHA-256, hex, of the ids in their order."""
         offsets, characters = self._buffers()
         digest = hashlib.sha256(b"holdfast row ids 1\0")
-        digest.update(offsets.astype("<i8").tobytes())
-        digest.update(characters.tobytes())
+        for start in range(0, len(offsets), _PART):  # a part at a time, to spare memory
+            digest.update(offsets[start : start + _PART].astype("<i8").data)
+        digest.update(characters.data)
         return digest.hexdigest()
 
     def to_bytes(self) -> bytes:

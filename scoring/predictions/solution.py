@@ -58,6 +58,7 @@ class Solution:
     usage: int8, of each row a `Usage`.
     row_ids_digest: the digest of the row ids that it is aligned with.
     weights: float64, finite, not negative, not all 0 in a split, 0 in ignored rows; None if none.
+    row_ids: the row ids themselves, as long as it isn't stored.
 
     It shows no labels, and can't be pickled or copied; `to_bytes` is for the vault alone.
     """
@@ -67,6 +68,7 @@ class Solution:
     usage: NDArray[np.int8]
     row_ids_digest: str
     weights: NDArray[np.float64] | None = None
+    row_ids: RowIds | None = None
 
     def __post_init__(self) -> None:
         for values in (*self.columns.values(), self.usage, self.weights):
@@ -160,7 +162,7 @@ def read_solution(
     if weights is not None:
         _check_weights(weights, splits, problems)
         weights = np.where(splits == Usage.IGNORED, 0.0, weights)
-    return Solution(schema, ordered, splits, row_ids.digest, weights)
+    return Solution(schema, ordered, splits, row_ids.digest, weights, row_ids)
 
 
 def _named(header: Header, names: Sequence[str]) -> str | None:

@@ -72,8 +72,10 @@ def _records(
         line = reader.line_num + 1
         try:
             cells = next(reader, None)
-        except csv.Error:
-            problems.fail(_broken_quotes(line))
+        except csv.Error as error:
+            # A cell that goes on over line ends until it is too long has a quote that never closes.
+            is_long = "limit" in str(error) and reader.line_num == line
+            problems.fail(_too_long(line) if is_long else _broken_quotes(line))
         if cells is None:
             return
         if cells:
@@ -88,9 +90,16 @@ def _recorded(lines: Iterator[str], into: list[str]) -> Iterator[str]:
         yield line
 
 
+def _too_long(line: int) -> Problem:
+    return Problem(
+        "cell_too_long",
+        f"Line {line}: a cell has more than {csv.field_size_limit()} characters.",
+        line=line,
+        expected=f"at most {csv.field_size_limit()} characters",
+    )
+
+
 def _broken_quotes(line: int) -> Problem:
-    # The reader also gives up on a cell of more than 131,072 characters: in practice a quote that
-    # is never closed.
     return Problem(
         "broken_quotes",
         f"Line {line}: a quoted cell that starts here doesn't end, or goes on after its closing "

@@ -25,6 +25,7 @@ from scoring.predictions import (
     Solution,
     Usage,
     predictions_of,
+    read_solution,
 )
 from tests.cast import World, predictions, said
 from tests.web.pages import browser
@@ -107,7 +108,7 @@ def test_its_process_sees_no_secrets_and_writes_no_files() -> None:
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("example_endless", "Endless: its process ended with code -"),
+        ("example_endless", "Endless: it"),
         ("example_greedy", "Greedy: MemoryError at example_metrics.py:"),
         ("example_raising", "Raising: ParticipantVisibleError at example_metrics.py:"),
     ],
@@ -188,6 +189,20 @@ def test_a_metrics_own_check_rejects_a_file_before_the_holdout_is_asked(fussy: W
     assert submission.status == Status.REJECTED
     assert submission.problems[0]["message"] == "All rows are of class 3."
     assert HoldoutState.objects.get().asked == 0
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "c"], ["9", "7", "5"]])
+def test_rows_have_the_ids_of_the_sample(ids: list[str]) -> None:
+    solution = read_solution(
+        f"id,y,Usage\n{ids[0]},1,Public\n{ids[1]},1,Private\n{ids[2]},1,Private\n".encode(),
+        SCHEMA,
+        RowIds(ids),
+    )
+    guesses = predictions_of({"y": np.ones(3)}, SCHEMA, RowIds(ids))
+    metric, private = own("example_ids"), solution.usage == Usage.PRIVATE
+    metric.check(SCHEMA, solution, {})
+    stored = Solution.from_bytes(solution.to_bytes())
+    assert metric.measure(guesses, stored, private, {}).units == 0
 
 
 def test_labels_and_integers_arrive_as_in_a_file() -> None:

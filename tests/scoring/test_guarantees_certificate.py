@@ -132,3 +132,11 @@ def test_parts_of_beta_are_positive_and_add_up_to_at_most_one(parts: tuple[Fract
     bounds = [Bound("each", part, lambda beta: 0.1) for part in parts]
     with pytest.raises(ConditionError):
         narrowest(bounds, 0.05)
+
+
+def test_losses_that_are_counted_in_units_widen_the_interval_by_half_a_unit() -> None:
+    exact, counted = certify(IMPROVED, ROWS), certify(IMPROVED, ROWS, rounding=5e-7)
+    assert exact is not None
+    assert counted is not None
+    assert counted.low == pytest.approx(exact.low - 5e-7, abs=1e-15)
+    assert counted.high == pytest.approx(exact.high + 5e-7, abs=1e-15)

@@ -91,7 +91,7 @@ def test_quantising_moves_a_loss_by_half_a_unit_at_most(
     params = metric.parse({})
     mean = measured(metric, (predicted, actual))
     exact = metric.loss(metric.evaluate(predicted, actual, params), params)
-    assert abs(mean.units / mean.whole - exact) <= 0.5 / mean.resolution + 1e-9
+    assert abs(mean.units / mean.whole - exact) <= metric.rounding + 1e-9
 
 
 @EVERY_METRIC

@@ -19,6 +19,7 @@ from scoring.predictions import (
     read_predictions,
     read_solution,
 )
+from scoring.predictions.problems import metric_refused
 from tests.scoring.packed import in_parquet, in_zip, zstd
 
 DOCS = Path(__file__).parents[2] / "docs" / "files.md"
@@ -92,6 +93,14 @@ PARTICIPANTS: dict[str, Callable[[], object]] = {
     "duplicate_label": upload("id,top\n1,a b\n2,a a\n3,c\n", RANKED),
     "too_many_labels": upload("id,top\n1,a b\n2,a b c\n3,c\n", RANKED),
 }
+
+
+def refuse() -> None:
+    """As an operator's own metric does, see `leaderboard.own_metrics`."""
+    raise PredictionError([metric_refused("Sales are not negative.")])
+
+
+PARTICIPANTS["metric_refused"] = refuse
 ORGANIZERS: dict[str, Callable[[], object]] = {
     "unusable_column": lambda: infer_schema(b"id,usage\n1,0.5\n"),
     "unknown_usage": solution("1,1,Public,1\n2,0,Secret,1\n3,0,Private,1\n"),

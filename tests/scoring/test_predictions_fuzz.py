@@ -6,6 +6,8 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from scoring.predictions import (
     RowIds,
     Schema,
     Solution,
+    fast,
     infer_schema,
     preview,
     read_predictions,
@@ -35,27 +38,40 @@ SOLUTION = GOOD.replace("price\n", "price,Usage\n").replace(".5\n", ".5,Public\n
 SOLUTION = SOLUTION.replace(".5\n", ".5,Private\n")
 
 
-def check(data: bytes) -> None:
+def check(data: bytes, schema: Schema = SCHEMA) -> None:
     """Reads a file as each thing that it could be, and looks at what is said of it."""
     try:
-        predictions = read_predictions(data, SCHEMA, ROW_IDS, LIMITS)
+        predictions = read_predictions(data, schema, ROW_IDS, LIMITS)
     except PredictionError as error:
         check_error(error)
     else:
-        assert all(len(values) == len(IDS) for values in predictions.columns.values())
-        assert np.isfinite(predictions.columns["price"]).all()
-        assert {*predictions.columns["label"]} <= {*range(10)}
-        assert ((predictions.columns["p"] >= 0) & (predictions.columns["p"] <= 1)).all()
+        for column in schema.columns:
+            check_values(column, predictions.columns[column.name])
     for read in (
-        lambda: read_row_ids(data, SCHEMA, LIMITS),
-        lambda: preview(data, SCHEMA, limits=LIMITS),
+        lambda: read_row_ids(data, schema, LIMITS),
+        lambda: preview(data, schema, limits=LIMITS),
         lambda: infer_schema(data, LIMITS),
-        lambda: read_solution(data, SCHEMA, ROW_IDS, LIMITS),
+        lambda: read_solution(data, schema, ROW_IDS, LIMITS),
     ):
         try:
             read()
         except SolutionError as error:
             check_error(error)
+
+
+def check_values(column: Column, values: Any) -> None:
+    """Whatever was read keeps the promises of its column."""
+    assert len(values) == len(IDS)
+    if column.is_list:
+        assert values.lengths.max(initial=0) <= (column.most or len(column.classes))
+        assert not values.has_duplicates(len(column.classes))
+        values = values.codes
+    if column.classes:
+        assert values.dtype == np.int32
+        assert {*values.tolist()} <= {*range(len(column.classes))}
+    else:
+        assert np.isfinite(values).all()
+        assert column.kind == "number" or ((values >= 0) & (values <= 1)).all()
 
 
 def check_error(error: PredictionError | SolutionError) -> None:
@@ -140,14 +156,88 @@ LIST_SCHEMA = Schema(
 )
 
 
-@given(st.binary(max_size=100), st.integers(0, len(GOOD)), st.integers(0, 100))
-def test_any_bytes_with_lists(data: bytes, place: int, deleted: int) -> None:
-    text = GOOD.encode().replace(b",0.", b",5 ")
-    text = text[:place] + data + text[place + deleted :]
+LISTS = "id,label,p,price,Usage\n" + "".join(
+    f"{name},{';'.join('0123456789'[: int(name) % 4])},{name[0]} . {name[1]},{name}.5,Private\n"
+    if name[0] != name[1]
+    else f"{name},7;2,{name[0]},{name}.5,Public\n"
+    for name in IDS
+)
+LIST_PREDICTIONS = "\n".join(row.rpartition(",")[0] for row in LISTS.splitlines())
+LIST_EDIT = st.tuples(
+    st.integers(0, len(LISTS)),
+    st.integers(0, 30),
+    st.binary(max_size=3) | st.sampled_from([b" ", b";", b",", b"3", b";7;", b'"', b"\n", b". ."]),
+)
+
+
+def test_the_files_of_lists_are_good() -> None:
+    read_predictions(LIST_PREDICTIONS.encode(), LIST_SCHEMA, ROW_IDS, LIMITS)
+    read_solution(LISTS.encode(), LIST_SCHEMA, ROW_IDS, LIMITS)
+
+
+@given(st.sampled_from([LIST_PREDICTIONS, LISTS]), st.lists(LIST_EDIT, min_size=1, max_size=6))
+def test_mutated_files_of_lists(text: str, edits: list[tuple[int, int, bytes]]) -> None:
+    data = text.encode()
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    check(data, LIST_SCHEMA)
+
+
+@given(st.lists(LIST_EDIT, max_size=3), st.sampled_from([60, 1 << 19]))
+def test_lists_are_read_alike_by_both_readers(
+    edits: list[tuple[int, int, bytes]], stretch: int
+) -> None:
+    data = LIST_PREDICTIONS.encode()
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    with patch.object(fast, "_STRETCH", stretch):
+        quick = said_of(data)
+    with patch.object(fast, "read_aligned", return_value=None):
+        assert said_of(data) == quick
+
+
+def said_of(data: bytes) -> str:
     try:
-        read_predictions(text, LIST_SCHEMA, ROW_IDS, LIMITS)
+        return read_predictions(data, LIST_SCHEMA, ROW_IDS, LIMITS).digest
     except PredictionError as error:
         check_error(error)
+        return repr(error.problems)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_after_a_good_header_of_lists(data: bytes) -> None:
+    check(b"id,label,p,price\n" + data, LIST_SCHEMA)
+
+
+@given(st.sampled_from(list(PACKED)), st.lists(LIST_EDIT, max_size=3))
+def test_mutated_lists_in_archives(name: str, edits: list[tuple[int, int, bytes]]) -> None:
+    data = LIST_PREDICTIONS.encode()
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    check(PACKED[name](data), LIST_SCHEMA)
+
+
+LIST_PARQUET = in_parquet(
+    {
+        "id": list(map(int, IDS)),
+        "label": [["1", "2"], []] * (len(IDS) // 2),
+        "p": [["3", "."], ["1"]] * (len(IDS) // 2),
+        "price": [0.5] * len(IDS),
+    }
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(LIST_PARQUET)), st.integers(0, 4), st.binary(max_size=4)),
+        max_size=4,
+    )
+)
+def test_mutated_parquet_files_of_lists(edits: list[tuple[int, int, bytes]]) -> None:
+    data = LIST_PARQUET
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    check(data, LIST_SCHEMA)
 
 
 @given(st.text(max_size=100), st.integers(0, len(GOOD)))

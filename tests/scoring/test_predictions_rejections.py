@@ -594,3 +594,16 @@ def test_a_file_of_quotes_is_refused_in_memory_that_its_size_bounds() -> None:
 def test_a_very_long_wrong_number_takes_no_longer_than_its_length(end: str) -> None:
     """A grammar that goes back over its digits would take hours."""
     assert problem(with_line(5, f"13,3,0.13,{'7' * 100_000}{end}")).code == "cell_too_long"
+
+
+@pytest.mark.parametrize("line", [1, 3])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_cell_beyond_all_measure_is_named_as_such(line: int, quote: str) -> None:
+    found = problem(with_line(line, f"{quote}{'9' * 140_000}{quote},1,0.5,2.5"))
+    assert (found.code, found.line) == ("cell_too_long", line)
+    assert found.message == f"Line {line}: a cell has more than 131072 characters."
+
+
+def test_a_quote_that_never_closes_is_named_as_such_however_much_follows() -> None:
+    found = problem(with_line(3, '"11,1,0.5,2.5') + "9\n" * 100_000)
+    assert (found.code, found.line) == ("broken_quotes", 3)
