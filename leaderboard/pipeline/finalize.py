@@ -97,8 +97,8 @@ def measure_final(submission: Submission, predictions: Predictions) -> None:
             },
         )
         _forget_failure(submission)
-    if notes:
-        note_failure(submission, notes[0])
+        if notes:
+            note_failure(submission, notes[0])
     if not entered(competition).filter(final_score__isnull=True).exists():
         _note_all_scored(competition)
 

@@ -62,13 +62,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the end has come, for organizers. `failures`: what can't be measured, and why."""
+    """How far the end has come, for organizers. `failures` can't be measured, and say why; `worst`
+    got the worst score, because an operator's own metric gave none."""
 
     stage: Stage
     before: Unfinished
     entered: int
     scored: int
     failures: tuple[Submission, ...]
+    worst: tuple[Submission, ...]
 
 
 @dataclass(frozen=True)
@@ -182,13 +184,15 @@ def progress(competition: Competition) -> Progress:
     """What an organizer sees of the end before the reveal."""
     known = entered(competition)
     missing = known.filter(final_score__isnull=True)
-    failed = missing.filter(failure__startswith=FAILURE).select_related("team")
+    noted = known.filter(failure__startswith=FAILURE).select_related("team")
+    noted = noted.order_by("team__name", "number")
     return Progress(
         stage=stage(competition),
         before=unfinished(competition),
         entered=known.count(),
         scored=known.count() - missing.count(),
-        failures=tuple(failed.order_by("team__name", "number")),
+        failures=tuple(noted.filter(final_score__isnull=True)),
+        worst=tuple(noted.filter(final_score__isnull=False)),
     )
 
 

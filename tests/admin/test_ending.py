@@ -81,6 +81,14 @@ def test_a_final_score_that_fails_is_named_with_its_place(played: World, organiz
     assert "Some final scores are missing" in shown
 
 
+def test_what_an_own_metric_could_not_score_is_named(played: World, organizer: Client) -> None:
+    ending.score(played.digits)
+    Submission.objects.filter(team__name="team bob").update(failure="Final score: Own: E at m.py:1")
+    shown = text(organizer.get(at("end", played.digits)))
+    assert "Counted as the worst" in shown
+    assert "team bob #1 Final score: Own: E at m.py:1" in shown
+
+
 def test_the_end_fixes_times_and_limits(played: World, organizer: Client) -> None:
     digits = ending.score(played.digits)
     before = Competition.objects.values().get(pk=digits.pk)
