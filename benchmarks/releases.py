@@ -89,8 +89,14 @@ def inside(part: str, files: int, workers: int) -> None:
         _set_up()
         plain = _rate(files, workers, _plain_transactions(files // workers))
         ours = _rate(files, workers, _releases(files, workers))
-        print(f"release: {ours:.0f} transactions per second with {workers} processes")
-        print(f"insert and update alone: {plain:.0f} per second; ratio {ours / plain:.2f}")
+        print(
+            f"release: {ours[0]:.0f} transactions per second with {workers} processes, "
+            f"{ours[1]:.1f} ms of processor each"
+        )
+        print(
+            f"insert and update alone: {plain[0]:.0f} per second, {plain[1]:.1f} ms each; "
+            f"ratio of the rates {ours[0] / plain[0]:.2f}"
+        )
     else:
         _flow(files)
 
@@ -117,13 +123,15 @@ def _submit(number: int) -> Any:
     return intake.submit(team=team, user=team.captain, upload=upload)
 
 
-def _rate(files: int, workers: int, work: Any) -> float:
-    """Transactions per second of `workers` processes that begin at the same moment."""
+def _rate(files: int, workers: int, work: Any) -> tuple[float, float]:
+    """Transactions per second of `workers` processes that begin at the same moment, and the
+    milliseconds that each transaction keeps a processor of the client busy."""
     from tests.servers.crowd import crowd
 
-    moments = [json.loads(said) for said in crowd(workers, work)]
-    began, ended = min(each[0] for each in moments), max(each[1] for each in moments)
-    return (files // workers) * workers / float(ended - began)
+    said = [json.loads(each) for each in crowd(workers, work)]
+    began, ended = min(each[0] for each in said), max(each[1] for each in said)
+    done = files // workers * workers
+    return done / float(ended - began), 1000 * sum(each[2] for each in said) / done
 
 
 def _releases(files: int, workers: int) -> Any:
@@ -143,10 +151,10 @@ def _releases(files: int, workers: int) -> Any:
             parsed = parse(submission)
             ready.append((key, *measure(submission, parsed), parsed.digest))
         wait_for_all()
-        began = time.monotonic()
+        began, cpu = time.monotonic(), time.process_time()
         for key, holdout, measured, digest in ready:
             assert release(key, holdout, digest, measured)
-        return json.dumps([began, time.monotonic()])
+        return json.dumps([began, time.monotonic(), time.process_time() - cpu])
 
     return work
 
@@ -162,12 +170,12 @@ def _plain_transactions(each: int) -> Any:
 
     def work(number: int, wait_for_all: Any) -> str:
         wait_for_all()
-        began = time.monotonic()
+        began, cpu = time.monotonic(), time.process_time()
         for _ in range(each):
             with transaction.atomic(durable=True), connection.cursor() as cursor:
                 cursor.execute("UPDATE plain_head SET entries = entries + 1 WHERE id = 1")
                 cursor.execute("INSERT INTO plain_entry VALUES (%s, %s)", [number, "x" * 600])
-        return json.dumps([began, time.monotonic()])
+        return json.dumps([began, time.monotonic(), time.process_time() - cpu])
 
     return work
 
