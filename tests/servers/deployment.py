@@ -179,12 +179,17 @@ class Deployment:
         paths = [self.directory / f"{name}.log" for name in names]
         return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in paths if path.exists())
 
-    def close(self) -> None:
-        """Ends everything."""
+    def leave_stage(self) -> None:
+        """Ends the stage; the next part opens it again."""
         if self._stage:
             _pipe(self._stage.stdin).close()
             self._stage.wait(timeout=PATIENCE_SECONDS)
             _pipe(self._stage.stdout).close()
+        self._stage = None
+
+    def close(self) -> None:
+        """Ends everything."""
+        self.leave_stage()
         for name in [name for name in self._running if name != "redis"]:
             self.stop(name, signal.SIGKILL)
         if "redis" in self._running:

@@ -1,0 +1,177 @@
+"""Real databases restored from real backups, and solutions corrected while workers answer."""
+
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+import pytest
+
+from scoring.verification import verify
+from tests.cast import predictions
+from tests.servers.conftest import Deploy
+from tests.servers.deployment import Deployment
+from tests.servers.postgres import make_database
+
+DATABASES = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"rewinds on {name}"))
+    for name in ("sqlite", "postgres")
+]
+
+
+@dataclass
+class Site:
+    """An installation whose database can be saved and restored while its processes are away."""
+
+    deployment: Deployment
+    copy: Callable[[str, str], None]
+
+    def begin(self) -> None:
+        self.deployment.start_worker()
+        self.deployment.start_beat()
+
+    def end(self) -> None:
+        """Kills workers and beat, once the guard has its line: it is written after the commit."""
+        (file,) = (self.deployment.directory / "guard").iterdir()
+        releases = self.head()["releases"]
+        self.deployment.eventually(file.read_text, lambda text: f"\n{releases} " in text)
+        for name in ("worker", "beat"):
+            self.deployment.stop(name, signal.SIGKILL)
+        self.deployment.leave_stage()
+
+    def head(self) -> dict[str, Any]:
+        head: dict[str, Any] = self.deployment.ask("head", competition="digits")
+        return head
+
+    def save(self) -> None:
+        self.end()
+        self.copy("live", "backup")
+        self.begin()
+
+    def restore(self) -> None:
+        self.end()
+        self.copy("backup", "live")
+
+    def submit(self, *wrong: int) -> int:
+        content = predictions({8, 9, 10, 11, *wrong}).decode()
+        key: int = self.deployment.ask("submit", content=content)
+        return key
+
+    def release(self, *wrong: int) -> None:
+        self.deployment.wait_for(self.submit(*wrong), "released")
+
+    def lose(self) -> list[bytes]:
+        """Releases two answers and restores the database from before. Returns the ledger."""
+        self.save()
+        for wrong in ((21,), (21, 22)):
+            self.release(*wrong)
+        ledger = self.ledger()
+        self.restore()
+        return ledger
+
+    def ledger(self) -> list[bytes]:
+        text: str = self.deployment.ask("ledger", competition="digits")
+        return [line.encode() for line in text.splitlines(keepends=True)]
+
+    def wait_until_halted(self) -> None:
+        self.deployment.eventually(self.head, lambda head: bool(head["halted_for"] == "rewound"))
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def site(request: pytest.FixtureRequest, deploy: Deploy) -> Site:
+    """An installation with Redis, beat, a worker, a competition, and alice in it, who has an
+    answer."""
+    if request.param == "postgres":
+        url = make_database(request.getfixturevalue("postgres"))
+        deployment = deploy(url)
+        copy = _copying_postgres(url)
+    else:
+        deployment = deploy()
+        copy = _copying_sqlite(deployment.directory)
+    deployment.start_redis()
+    site = Site(deployment, copy)
+    site.begin()
+    deployment.ask("set_up")
+    site.release(20)
+    return site
+
+
+def _copying_sqlite(directory: Path) -> Callable[[str, str], None]:
+    names = {"live": "db.sqlite3", "backup": "backup.sqlite3"}
+
+    def copy(source: str, target: str) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{directory / names[target]}{suffix}").unlink(missing_ok=True)
+            if Path(f"{directory / names[source]}{suffix}").exists():
+                shutil.copy(
+                    f"{directory / names[source]}{suffix}", f"{directory / names[target]}{suffix}"
+                )
+
+    return copy
+
+
+def _copying_postgres(url: str) -> Callable[[str, str], None]:
+    parts = urlsplit(url)
+    live = parts.path.strip("/")
+    names = {"live": live, "backup": f"{live}_backup"}
+
+    def copy(source: str, target: str) -> None:
+        host = unquote(parts.netloc.rpartition("@")[2])
+        with psycopg.connect(host=host, user="postgres", autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE IF EXISTS "{names[target]}" WITH (FORCE)')
+            connection.execute(f'CREATE DATABASE "{names[target]}" TEMPLATE "{names[source]}"')
+
+    return copy
+
+
+def test_a_restored_database_answers_nobody_until_the_ledger_is_replayed(
+    site: Site, tmp_path: Path
+) -> None:
+    ledger = site.lose()
+    waiting = site.submit(23)
+    site.begin()
+    site.wait_until_halted()
+    assert site.deployment.ask("seen", submission=waiting)["releases"] == 0
+    kept = tmp_path / "ledger.jsonl"
+    kept.write_bytes(b"".join(ledger))
+    said = site.deployment.manage("rewind", "digits", "--replay", str(kept))
+    assert "Replayed 2 entries." in said
+    assert site.deployment.wait_for(waiting, "released")["attempts"] == 1
+    assert site.ledger()[1 : len(ledger)] == ledger[1:]
+    assert verify(site.ledger()).difference is None
+
+
+def test_what_is_given_up_is_spent_and_the_ledger_goes_on(site: Site) -> None:
+    before = site.head()
+    site.lose()
+    waiting = site.submit(24)
+    site.begin()
+    site.wait_until_halted()
+    assert "Wrote 2 answers off" in site.deployment.manage("rewind", "digits", "--give-up")
+    site.deployment.wait_for(waiting, "released")
+    after = site.head()
+    # Two lost answers, the one that waited, and in the ledger the note of the write-off.
+    assert after["asked"] == before["asked"] + 3
+    assert after["releases"] == before["releases"] + 4
+    assert verify(site.ledger()).difference is None
+
+
+def test_a_correction_in_the_middle_of_releases_loses_and_doubles_none(site: Site) -> None:
+    site.end()
+    submissions = [site.submit(21, 25 + number) for number in range(4)]
+    said = site.deployment.ask("race_a_correction", submissions=submissions, competition="digits")
+    assert said[-1] == "version 2"
+    assert set(said[:-1]) <= {"released", "queued"}
+    site.begin()
+    site.deployment.eventually(lambda: site.deployment.ask("unfinished"), lambda left: left == 0)
+    assert verify(site.ledger()).difference is None
+    entries = [json.loads(line) for line in site.ledger()]
+    second = next(place for place, entry in enumerate(entries) if entry.get("version") == 2)
+    numbers = [entry["submission"] for entry in entries[second + 2 :]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) == site.deployment.ask("sent", team="Alice")
