@@ -73,10 +73,10 @@ def correct_solution(
 
 
 def to_score_again(competition: Competition, rescore: str) -> QuerySet[Submission]:
-    """The released submissions that a choice would score again, in the order of acceptance."""
-    released = Submission.objects.filter(
-        team__competition=competition, status=Status.RELEASED
-    ).order_by("created_at", "pk")
+    """The released submissions that a choice would score again, in the order of acceptance; not
+    those whose files were lost with a database."""
+    released = Submission.objects.filter(team__competition=competition, status=Status.RELEASED)
+    released = released.exclude(file="").order_by("created_at", "pk")
     if rescore == Rescore.ALL:
         return released
     if rescore == Rescore.BEST:

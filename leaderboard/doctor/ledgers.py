@@ -47,7 +47,7 @@ def _halted(ledger: Ledger) -> list[Finding]:
     mend = (
         _how_to_go_on(ledger)
         if ledger.halted_for == Halt.REWOUND
-        else "The organizer has to correct it again, so that no row is better hidden than before."
+        else "The organizer has to correct the solution so that Public rows stay Public."
     )
     return [wrong(f"{ledger.competition} answers nobody. {ledger.halted_because}", mend)]
 

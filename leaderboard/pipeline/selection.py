@@ -42,10 +42,11 @@ def entered(competition: Competition) -> QuerySet[Submission]:
 
     One that waits to be scored again, on a corrected solution, counts by the answer that it has. A
     team that chose nothing enters its best released score, the earliest where several reached
-    it; without one, the last submission that it got an answer to.
+    it; without one, the last submission that it got an answer to. Files that were lost with a
+    database can't be measured, so they don't count.
     """
     released = Submission.objects.filter(
-        team__competition=competition, release__isnull=False
+        ~Q(file=""), team__competition=competition, release__isnull=False
     ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
     choices = Selection.objects.filter(team=OuterRef("team")).order_by()
     stand_in = Standing.objects.filter(team=OuterRef("team")).values(
@@ -88,8 +89,8 @@ def _check_number(numbers: set[int], competition: Competition) -> None:
 
 
 def _released(team: Team, numbers: set[int]) -> list[Submission]:
-    found = team.submissions.filter(number__in=numbers, release__isnull=False).order_by("number")
-    chosen = list(found)
+    answered = team.submissions.filter(number__in=numbers, release__isnull=False)
+    chosen = list(answered.exclude(file="").order_by("number"))
     missing = sorted(numbers - {each.number for each in chosen})
     if missing:
         listed = ", ".join(map(str, missing))

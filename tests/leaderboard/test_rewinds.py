@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from leaderboard import guard, queries, rewinds
-from leaderboard.corrections import correct_solution
+from leaderboard import guard, queries, rewinds, verification
+from leaderboard.corrections import correct_solution, to_score_again
 from leaderboard.errors import Refused
 from leaderboard.guard import Head
 from leaderboard.models import (
@@ -30,6 +30,7 @@ from leaderboard.models import (
     TeamState,
     User,
 )
+from leaderboard.pipeline import selection
 from leaderboard.pipeline.release import ledger_name
 from leaderboard.tasks import score_submission, sweep
 from scoring.verification import Differs, verify
@@ -449,3 +450,26 @@ def test_nobody_is_told_anything_by_the_stand_ins(
     rewind("checked", "--replay", kept(lose(checked, play)))
     stand_in = User.objects.get(username__startswith="lost-team-")
     assert not stand_in.has_usable_password()
+
+
+def test_a_file_that_is_lost_is_neither_scored_again_nor_entered_for_the_end(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    rewind("checked", "--replay", kept(lose(checked, lambda: world.score(alice, wrong_from(99)))))
+    lost = Submission.objects.get(team=alice, number=2)
+    assert lost not in to_score_again(checked, "all")
+    with pytest.raises(Refused):
+        selection.enter(team=alice, user=world.alice, number=2)
+    assert lost not in selection.entered(checked)
+
+
+def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    waiting = world.submit(alice, wrong_from(21))
+    published = lose(
+        checked,
+        lambda: [score_submission(submission_id=waiting.pk), world.score(alice, wrong_from(98))],
+    )
+    rewind("checked", "--replay", kept(published))
+    assert verification.verify_competition(checked).report.difference is None
