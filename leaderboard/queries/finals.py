@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import NamedTuple
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
@@ -206,15 +207,15 @@ def final_board(
 ) -> FinalBoard:
     """A page of the final board. Whether it may be seen is for the caller to know."""
     maker = _Maker(competition, user)
-    shown = [place for place in maker.places if search.casefold() in place.team.name.casefold()]
+    shown = [place for place in maker.places if search.casefold() in place.team.casefold()]
     pages = max(1, math.ceil(len(shown) / page_rows))
     page = min(max(1, page), pages)
     part = shown[(page - 1) * page_rows : page * page_rows]
-    mine = next((place for place in maker.places if place.team.pk == maker.my_team), None)
+    mine = next((place for place in maker.places if place.team_id == maker.my_team), None)
     return FinalBoard(
         facts=maker.facts,
         rows=tuple(maker.row(place) for place in part),
-        winners=tuple(place.team.name for place in maker.places if place.rank == 1),
+        winners=tuple(place.team for place in maker.places if place.rank == 1),
         winners_interval=maker.winners_interval,
         page=page,
         pages=pages,
@@ -236,19 +237,32 @@ def final_entries(team: Team) -> dict[int, FinalEntry]:
     if team.competition.revealed_at is None:
         return {}
     reads = _Reader(team.competition)
-    scores = FinalScore.objects.filter(team=team).select_related("submission")
-    return {score.submission.number: reads.entry(score) for score in scores}
+    scores = _scores(FinalScore.objects.filter(team=team))
+    return {score.number: reads.entry(score) for score in scores}
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Score(NamedTuple):
+    """An exact score, sorted by its loss."""
+
+    loss: Fraction
+    number: int
+    submission_id: int
+    team_id: int
+    is_chosen: bool
+    rows: int
+
+
+class _Place(NamedTuple):
     """A team, its rank and its final scores, the best first."""
 
     rank: int
-    team: Team
-    standing: Standing
+    team_id: int
+    team: str
+    is_baseline: bool
+    is_verified: bool
     released_rank: int
-    scores: tuple[FinalScore, ...]
+    released_loss: float | None
+    scores: list[_Score]
 
 
 class _Reader:
@@ -264,48 +278,48 @@ class _Reader:
         self.finalists = scores.count()
         self.any = scores.select_related("holdout").first()
         self.decimals = self._decimals()
-        self.widths = self._widths(competition)
+        self.widths = self._widths(scores)
 
     @property
     def on_final_rows(self) -> bool:
         return self.any is not None and self.any.holdout.final_rows > 0
 
-    def entry(self, score: FinalScore) -> FinalEntry:
-        loss = Fraction(score.units, score.rows * score.resolution)
-        value = self.reads.score(float(loss))
+    def entry(self, score: _Score) -> FinalEntry:
+        value = self.reads.score(float(score.loss))
         return FinalEntry(
-            number=score.submission.number,
-            is_chosen=score.chosen,
-            loss=loss,
+            number=score.number,
+            is_chosen=score.is_chosen,
+            loss=score.loss,
             value=value,
             score=f"{value:.{self.decimals}f}",
-            interval=self._interval(score, float(loss)),
+            interval=self._interval(score),
         )
 
-    def _interval(self, score: FinalScore, loss: float) -> Interval | None:
+    def _interval(self, score: _Score) -> Interval | None:
         if not self.metric.is_mean:
             return None
+        loss = float(score.loss)
         if self.on_final_rows:
             ends = untouched_interval(loss, score.rows, self.finalists, self.beta)
         else:
             ends = counted_interval(loss, score.rows, self.widths[score.submission_id])
         return self.reads.interval(*ends)
 
-    def _widths(self, competition: Competition) -> dict[int, float]:
+    def _widths(self, scores: QuerySet[FinalScore]) -> dict[int, float]:
         """What the ledger sets aside for each entered submission: as it was published with the
         answer, or, for one that was not asked since a correction, as one more question now."""
         if self.any is None or self.on_final_rows or not self.metric.is_mean:
             return {}
-        entries = FinalScore.objects.filter(team__competition=competition)
-        ids = list(entries.order_by("submission").values_list("submission", flat=True))
         asked = Release.objects.filter(
-            holdout=self.any.holdout, submission__in=entries.values("submission")
+            holdout=self.any.holdout, submission__in=scores.values("submission")
         )
         widths = dict(asked.values_list("submission", "width"))
         head = HoldoutState.objects.get(holdout=self.any.holdout)
-        for question, pk in enumerate((pk for pk in ids if pk not in widths), start=head.asked + 1):
+        others = scores.exclude(submission__in=asked.values("submission")).order_by("submission")
+        keys = others.values_list("submission", flat=True)
+        for question, key in enumerate(keys, start=head.asked + 1):
             # Half of beta is the ledger's with every mechanism; some keep the rest for their noise.
-            widths[pk] = ledger_width(
+            widths[key] = ledger_width(
                 self.any.rows, question, head.answered, head.log_alphabets, math.log(self.beta / 2)
             )
         return widths
@@ -330,27 +344,28 @@ class _Maker(_Reader):
 
     def row(self, place: _Place) -> FinalRow:
         best, *others = (self.entry(score) for score in place.scores)
-        loss = place.standing.loss
+        loss = place.released_loss
         return FinalRow(
             rank=place.rank,
-            team_id=place.team.pk,
-            team=place.team.name,
-            is_baseline=place.team.is_baseline,
-            is_verified=place.team.is_verified,
+            team_id=place.team_id,
+            team=place.team,
+            is_baseline=place.is_baseline,
+            is_verified=place.is_verified,
             best=best,
             others=tuple(others),
             released_rank=place.released_rank,
             released_score=None if loss is None else self.reads.text(loss),
             move=place.released_rank - place.rank,
             with_winner=self._overlaps(best.interval),
-            mine=place.team.pk == self.my_team,
+            mine=place.team_id == self.my_team,
         )
 
     def _winners_interval(self) -> Interval | None:
         """That of the first place; the widest where several share it, around the same score."""
-        winners = [self.entry(place.scores[0]) for place in self.places if place.rank == 1]
-        intervals = [each.interval for each in winners if each.interval is not None]
-        return max(intervals, key=lambda each: each.high - each.low, default=None)
+        winners = [place.scores[0] for place in self.places if place.rank == 1]
+        if not winners:
+            return None
+        return self._interval(max(winners, key=lambda s: self.widths.get(s.submission_id, 0.0)))
 
     def _overlaps(self, interval: Interval | None) -> bool | None:
         winners = self.winners_interval
@@ -383,33 +398,34 @@ class _Maker(_Reader):
 def _places(competition: Competition) -> list[_Place]:
     """The teams by the best of their exact scores; those of one rank as the released board had
     them."""
-    scores: dict[int, list[FinalScore]] = {}
-    for score in FinalScore.objects.filter(team__competition=competition).select_related(
-        "submission"
-    ):
+    scores: dict[int, list[_Score]] = {}
+    for score in sorted(_scores(FinalScore.objects.filter(team__competition=competition))):
         scores.setdefault(score.team_id, []).append(score)
-    standings = Standing.objects.filter(competition=competition).select_related("team")
-    released = standings.order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
+    standings = Standing.objects.filter(competition=competition).order_by(
+        F("loss").asc(nulls_last=True), "reached_at", "pk"
+    )
+    names = ("team", "team__name", "team__is_baseline", "team__is_verified", "loss")
     teams = [
-        (place, standing, sorted(scores[standing.team_id], key=_order))
-        for place, standing in enumerate(released, start=1)
-        if standing.team_id in scores
+        (row, released_rank)
+        for released_rank, row in enumerate(standings.values_list(*names), start=1)
+        if row[0] in scores
     ]
-    teams.sort(key=lambda each: _loss(each[2][0]))
+    teams.sort(key=lambda team: scores[team[0][0]][0].loss)
     places: list[_Place] = []
-    for number, (released_rank, standing, own) in enumerate(teams, start=1):
-        tied = places and _loss(places[-1].scores[0]) == _loss(own[0])
+    for number, ((key, name, is_baseline, is_verified, loss), released_rank) in enumerate(teams, 1):
+        own = scores[key]
+        tied = places and places[-1].scores[0].loss == own[0].loss
         rank = places[-1].rank if tied else number
-        places.append(_Place(rank, standing.team, standing, released_rank, tuple(own)))
+        places.append(_Place(rank, key, name, is_baseline, is_verified, released_rank, loss, own))
     return places
 
 
-def _order(score: FinalScore) -> tuple[Fraction, int]:
-    return _loss(score), score.submission.number
-
-
-def _loss(score: FinalScore) -> Fraction:
-    return Fraction(score.units, score.rows * score.resolution)
+def _scores(scores: QuerySet[FinalScore]) -> list[_Score]:
+    names = ("submission__number", "submission", "team", "chosen", "rows", "units", "resolution")
+    return [
+        _Score(Fraction(units, rows * resolution), number, key, team, chosen, rows)
+        for number, key, team, chosen, rows, units, resolution in scores.values_list(*names)
+    ]
 
 
 def _team_of(user: Person, competition: Competition) -> int | None:
