@@ -7,6 +7,9 @@ nothing is released while the database knows less than the file, or something el
 The line is written after the commit. A crash between the two leaves the file one entry behind the
 database, which the next release finds and mends; concurrent workers may write out of order, so the
 highest number counts. A line that was cut short counts as not written.
+
+The line "ended" is written before the first exact score is measured: a database of before the
+finals must not answer on what everybody may know by then.
 """
 
 import errno
@@ -20,11 +23,19 @@ from pathlib import Path
 from django.conf import settings
 
 _LINE = re.compile(rb"(\d+) ([0-9a-f]{64}|-)")
+_ENDED = b"ended"
 _TAIL_BYTES = 16 * 1024
 
 
 class Rewound(Exception):
     """Database and guard tell different stories. The text names entries, never a score."""
+
+
+class EndUndone(Rewound):
+    """The database doesn't know of the finals, whose exact scores were measured."""
+
+    def __str__(self) -> str:
+        return "The guard knows that the final scores were measured; the database does not."
 
 
 class GuardAway(Exception):
@@ -92,13 +103,27 @@ def check(ledger: str, known: Head, *, guarded: bool, follows: Callable[[Head], 
 
 def append(ledger: str, head: Head) -> None:
     """Writes an entry down, for good. Raises GuardAway."""
+    _write(ledger, f"{head.number} {head.hash or '-'}\n".encode())
+
+
+def end(ledger: str) -> None:
+    """Notes that exact scores are measured from now on. Raises GuardAway."""
+    if not has_ended(ledger):
+        _write(ledger, _ENDED + b"\n")
+
+
+def has_ended(ledger: str) -> bool:
+    """Whether the end was noted. Raises GuardAway."""
+    return _ENDED in (_tail(ledger) or b"").split(b"\n")[:-1]
+
+
+def _write(ledger: str, line: bytes) -> None:
     path = file_of(ledger)
     with _refusals():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not path.exists()
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            line = f"{head.number} {head.hash or '-'}\n".encode()
             whole = line if _ends_whole(file) else b"\n" + line
             if os.write(file, whole) < len(whole):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

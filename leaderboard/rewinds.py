@@ -53,19 +53,26 @@ from scoring.verification import Header, Replay, check_chain
 from scoring.verification.notes import CORRECTION, is_note
 
 Entry = dict[str, Any]
+_TOO_LATE = "The competition had ended before this was scored."
+_END_AGAIN = (
+    "No answer is lost, but the end is: exact scores were measured that this database doesn't "
+    "know of. End the competition again, with --end."
+)
 _ROUNDED = timedelta(seconds=1)  # moments are published to the second
 
 
 @dataclass(frozen=True)
 class Situation:
     """What database and guard know. `written` is None where the guard's file can't be read;
-    `problem` says what is wrong, and is empty where nothing is."""
+    `problem` says what is wrong, and is empty where nothing is. `end_undone`: all entries are
+    there, and the end that followed them is not."""
 
     ledger: str
     known: Head
     written: Head | None
     halted_at: datetime | None
     problem: str
+    end_undone: bool = False
 
     @property
     def lost(self) -> int | None:
@@ -94,6 +101,8 @@ def replay(competition: Competition, lines: Iterable[bytes]) -> int:
         if not situation.problem:
             _resume(row)
             return 0
+        if situation.end_undone:
+            raise _refused(_END_AGAIN)
         if situation.written is None or situation.written.number <= situation.known.number:
             raise _refused("There is nothing to replay up to: " + situation.problem)
         lost = _lost_entries(lines, situation.known, situation.written)
@@ -101,7 +110,7 @@ def replay(competition: Competition, lines: Iterable[bytes]) -> int:
         for entry, state in lost.entries:
             _take(entry, state, holdout)
         _write(row, lost.head, lost.teams, situation.written)
-        _resume(row)
+        _resume_if_whole(row, holdout)
     return len(lost.entries)
 
 
@@ -116,6 +125,8 @@ def give_up(competition: Competition, *, lost: int | None = None) -> LedgerNote 
         if not situation.problem:
             _resume(row)
             return None
+        if situation.end_undone:
+            raise _refused(_END_AGAIN)
         counted = _count_lost(situation, competition)
         if counted is None and lost is None:
             raise _refused(
@@ -127,9 +138,31 @@ def give_up(competition: Competition, *, lost: int | None = None) -> LedgerNote 
             row, holdout, competition, situation, max(counted or 0, lost or 0, at_least)
         )
     guard.append(situation.ledger, Head(note.number, note.hash))
-    with _locked(competition) as (row, _):
-        _resume(row)
+    with _locked(competition) as (row, holdout):
+        _resume_if_whole(row, holdout)
     return note
+
+
+def end_again(competition: Competition) -> None:
+    """Starts the finals that the database has forgotten, with the choices that it knows.
+
+    What waited fails: no answer may follow exact scores. Raises Refused unless every entry of the
+    ledger is there, or the end is known.
+    """
+    with _locked(competition) as (row, holdout):
+        situation = _situation(row, holdout)
+        if not situation.end_undone:
+            raise _refused(situation.problem or "The end of this competition is not lost.")
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
+        now = timezone.now()
+        locked.finals_started_at, locked.closes_at = now, min(now, locked.closes_at)
+        locked.save(update_fields=["finals_started_at", "closes_at"])
+        waiting = Submission.objects.filter(
+            team__competition=locked, status__in=(Status.QUEUED, Status.SCORING)
+        )
+        waiting.update(status=Status.FAILED, finished_at=now, failure=_TOO_LATE)
+        _resume(row)
 
 
 @contextmanager
@@ -143,17 +176,17 @@ def _locked(competition: Competition) -> Iterator[tuple[HoldoutState, Holdout]]:
 
 def _situation(row: HoldoutState, holdout: Holdout) -> Situation:
     ledger = ledger_name(row, holdout)
-    problem, written = "", None
+    problem, written, end_undone = "", None, False
     try:
         check_guard(row, holdout)
     except Rewound as rewound:
-        problem = str(rewound)
+        problem, end_undone = str(rewound), isinstance(rewound, guard.EndUndone)
     try:
         written = guard.read(ledger)
     except Rewound as rewound:
         problem = str(rewound)
     known = Head(row.releases, row.head_hash)
-    return Situation(ledger, known, written, row.halted_at, problem)
+    return Situation(ledger, known, written, row.halted_at, problem, end_undone)
 
 
 def _resume(row: HoldoutState) -> None:
@@ -162,6 +195,12 @@ def _resume(row: HoldoutState) -> None:
     if halted.update(halted_at=None, halted_for="", halted_because=""):
         waiting = Submission.objects.filter(team__competition__holdouts=row.pk)
         waiting.filter(status=Status.QUEUED).update(enqueued_at=None)
+
+
+def _resume_if_whole(row: HoldoutState, holdout: Holdout) -> None:
+    row.refresh_from_db()
+    if not _situation(row, holdout).problem:
+        _resume(row)
 
 
 def _refused(detail: str) -> Refused:

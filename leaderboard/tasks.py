@@ -82,7 +82,7 @@ def score_final(*, submission_id: int) -> None:
     try:
         finalize.measure_final(submission, parse(submission))
     except Exception as error:
-        if outages.is_outage(error):
+        if outages.is_outage(error) or isinstance(error, GuardAway):
             logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
             return
         failure = logs.place(error)

@@ -79,6 +79,11 @@ class Holdout(models.Model):
         return f"{self.competition.slug} v{self.version}"
 
     @property
+    def ledger_name(self) -> str:
+        """What the rewind guard calls this holdout's ledger, over all corrections."""
+        return self.state.ledger or self.solution_commitment
+
+    @property
     def is_unchecked(self) -> bool:
         """Whether it is a correction that no worker has compared with the versions before."""
         return bool(self.reason) and self.fits_at is None

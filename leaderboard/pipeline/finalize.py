@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import own_metrics, vault
+from leaderboard import guard, own_metrics, vault
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
 from leaderboard.pipeline.selection import entered
@@ -78,10 +78,12 @@ def is_wanted(submission: Submission) -> bool:
 def measure_final(submission: Submission, predictions: Predictions) -> None:
     """Measures an entered submission exactly and writes its final score; a retry changes nothing.
 
-    Raises StateError where the holdout was sealed for other rows or columns.
+    The rewind guard is told first: no database of before the finals may answer any more. Raises
+    StateError where the holdout was sealed for other rows or columns, GuardAway.
     """
     competition = submission.team.competition
-    holdout = competition.holdouts.get(retired_at__isnull=True)
+    holdout = competition.holdouts.select_related("state").get(retired_at__isnull=True)
+    guard.end(holdout.ledger_name)
     with own_metrics.noting() as notes:
         mean = vault.measure_final(holdout, competition, predictions)
     with transaction.atomic(durable=True):

@@ -92,8 +92,12 @@ def check_guard(row: HoldoutState, holdout: Holdout) -> None:
         }
         return any(model.objects.filter(**after).exists() for model in (Release, LedgerNote))
 
-    known = guard.Head(row.releases, row.head_hash)
-    guard.check(ledger_name(row, holdout), known, guarded=row.guarded, follows=follows)
+    name, known = ledger_name(row, holdout), guard.Head(row.releases, row.head_hash)
+    guard.check(name, known, guarded=row.guarded, follows=follows)
+    if guard.has_ended(name):
+        answering = Competition.objects.filter(finals_started_at__isnull=True)
+        if answering.filter(pk=holdout.competition_id).exists():
+            raise guard.EndUndone
 
 
 def look_for_rewinds() -> None:

@@ -18,6 +18,8 @@ from leaderboard.errors import Refused
 from leaderboard.guard import Head
 from leaderboard.models import (
     Competition,
+    FinalScore,
+    Halt,
     Holdout,
     HoldoutState,
     Kind,
@@ -34,6 +36,7 @@ from leaderboard.pipeline import selection
 from leaderboard.pipeline.release import ledger_name
 from leaderboard.tasks import score_submission, sweep
 from scoring.verification import Differs, verify
+from tests import ending
 from tests.cast import CHECKED_ROWS, World, make_checked, make_user, predictions, said, solution
 from tests.cast import upload as uploaded
 
@@ -473,3 +476,69 @@ def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(
     )
     rewind("checked", "--replay", kept(published))
     assert verification.verify_competition(checked).report.difference is None
+
+
+# --- The end --------------------------------------------------------------------------------------
+
+
+def _end(competition: Competition) -> None:
+    ending.score(Competition.objects.get(pk=competition.pk))
+
+
+def test_a_database_of_before_the_finals_answers_nobody(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: _end(checked))
+    late = world.score(alice, wrong_from(21))
+    assert late.status == Status.QUEUED
+    assert state(checked).halted_for == Halt.REWOUND
+    assert "--end" in rewind("checked")
+
+
+@pytest.mark.parametrize("way", [("--give-up", "--lost", 1), ("--replay",)])
+def test_an_end_can_be_neither_replayed_nor_given_up(
+    checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path], way: tuple[object, ...]
+) -> None:
+    published = lose(checked, lambda: _end(checked))
+    more = (kept(published),) if way == ("--replay",) else ()
+    with pytest.raises(CommandError, match="--end"):
+        rewind("checked", *way, *more)
+    assert rewinds.look(checked).end_undone
+
+
+def test_answers_that_are_lost_with_the_end_are_mended_first(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    def play() -> None:
+        world.score(alice, wrong_from(21))
+        _end(checked)
+
+    lose(checked, play)
+    with pytest.raises(CommandError, match="knows entry"):
+        rewind("checked", "--end")
+    assert "--end" in rewind("checked", "--give-up")
+    assert world.score(alice, wrong_from(22)).status == Status.QUEUED
+    rewind("checked", "--end")
+    assert not rewinds.look(checked).problem
+
+
+def test_ending_again_fails_what_waits_and_takes_no_more(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: _end(checked))
+    late = world.score(alice, wrong_from(21))
+    rewind("checked", "--end")
+    late.refresh_from_db()
+    assert late.status == Status.FAILED
+    assert "had ended" in late.failure
+    checked.refresh_from_db()
+    alice.competition.refresh_from_db()
+    with pytest.raises(Refused):
+        world.submit(alice)
+    ending.measure(checked)
+    assert FinalScore.objects.filter(team=alice).count() == 1
+
+
+def test_an_end_that_is_not_lost_is_not_made_again(checked: Competition, alice: Team) -> None:
+    with pytest.raises(CommandError, match="not lost"):
+        rewind("checked", "--end")

@@ -32,6 +32,11 @@ class Command(BaseCommand):
             action="store_true",
             help="write the lost answers off: each is counted as if it had said the most it could",
         )
+        how.add_argument(
+            "--end",
+            action="store_true",
+            help="start the finals again that the database has forgotten",
+        )
         parser.add_argument(
             "--lost",
             type=int,
@@ -61,6 +66,9 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"Wrote {note.document['lost']} answers off: entry {note.number}."
                 )
+        elif options["end"]:
+            rewinds.end_again(competition)
+            self.stdout.write("The finals have started again, with the choices of the backup.")
         self._show(rewinds.look(competition))
 
     def _show(self, situation: rewinds.Situation) -> None:
@@ -71,6 +79,9 @@ class Command(BaseCommand):
             self.stdout.write("They agree: the holdout answers.")
             return
         self.stdout.write(situation.problem)
+        if situation.end_undone:
+            self.stdout.write("Nothing may be released any more: end it again (--end).")
+            return
         self.stdout.write(
             "Nothing is released until this is mended: replay a saved copy of the published "
             "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
