@@ -11,6 +11,7 @@ from django.utils.timesince import timesince
 
 from leaderboard.doctor.report import Finding, more_workers, ok, unseen, wrong
 from leaderboard.models import Competition, Status, Submission
+from leaderboard.pipeline import opening
 
 WAITING = timedelta(minutes=5)
 NAMED = 5
@@ -20,7 +21,7 @@ def submissions() -> Iterator[Finding]:
     """None waits too long, is held past its lease, or has failed."""
     now = timezone.now()
     try:
-        problems = [*_waiting(now), *_held(now), *_failed(), *_finals(now)]
+        problems = [*_waiting(now), *_held(now), *_failed(), *_finals(now), *_openings(now)]
         queued = Submission.objects.filter(status=Status.QUEUED).count()
     except DatabaseError:
         yield unseen("database and migrations")
@@ -73,6 +74,15 @@ def _finals(now: datetime) -> Iterator[Finding]:
         yield wrong(
             f"The final scores of {competition.slug} have been incomplete for {since}.",
             "The worker's log says why. Mend that; the sweeper asks for them again by itself.",
+        )
+
+
+def _openings(now: datetime) -> Iterator[Finding]:
+    late = opening.to_open().filter(competition__unsealed_at__lt=now - WAITING)
+    for holdout in opening.unclaimed(late).select_related("competition"):
+        yield wrong(
+            f"Nobody writes the opening of {holdout}, which its organizer has asked for.",
+            "The worker's log says why. Mend that; the sweeper asks for it again by itself.",
         )
 
 

@@ -27,7 +27,7 @@ from leaderboard.doctor.site import site as site_check
 from leaderboard.guard import file_of
 from leaderboard.keys import generate
 from leaderboard.management.commands import doctor
-from leaderboard.models import Halt, HoldoutState, Status, Submission
+from leaderboard.models import Halt, Holdout, HoldoutState, Status, Submission
 from leaderboard.vault import public_fingerprint
 from leaderboard.version import code_version
 from tests.cast import World
@@ -514,6 +514,18 @@ def test_final_scores_that_don_t_come_are_told(world: World) -> None:
     assert only(submissions.submissions).says == (
         "The final scores of digits have been incomplete for 1 hour."
     )
+
+
+@pytest.mark.parametrize(("claimed", "told"), [(None, True), (timedelta(), False)])
+def test_an_opening_that_nobody_writes_is_told(
+    world: World, claimed: timedelta | None, told: bool
+) -> None:
+    now = timezone.now()
+    for name in ("finals_started_at", "finals_scored_at", "unsealed_at"):
+        setattr(world.digits, name, now - timedelta(hours=1))
+    world.digits.save()
+    Holdout.objects.update(opening_claimed_at=None if claimed is None else now - claimed)
+    assert bool(problems(submissions.submissions)) is told
 
 
 @pytest.mark.parametrize("slug", [(), ("digits",)])
