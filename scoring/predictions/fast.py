@@ -49,7 +49,8 @@ def read_aligned(
         return None
     filling = _Filling(file, schema, row_ids)
     at_once = file.has_quotes or not row_ids.has_tables
-    stretches = [(start, len(text))] if at_once else list(_stretches(text, start))
+    size = _STRETCH // 4 if schema.separators else _STRETCH  # lists take more memory on their way
+    stretches = [(start, len(text))] if at_once else list(_stretches(text, start, size))
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         run = map if len(stretches) == 1 else threads.map
         counts = list(run(file.line_ends, stretches))
@@ -58,10 +59,10 @@ def read_aligned(
     return filling.columns()
 
 
-def _stretches(text: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Where stretches of whole lines start and end."""
+def _stretches(text: bytes, start: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where stretches of whole lines start and end, each of about that many bytes."""
     while start < len(text):
-        end = text.find(b"\n", start + _STRETCH) + 1 or len(text)
+        end = text.find(b"\n", start + size) + 1 or len(text)
         yield start, end
         start = end
 
