@@ -25,7 +25,7 @@ Weights = Values | None
 # (labels, predictions, weights or None) -> score
 Reference = Callable[[Values, Values, Weights], float]
 
-FEWER = settings().max_examples // 6
+FEWER = settings().max_examples // 10
 # Nothing is cut in files of eighths up to 100.
 PARAMETERS = {
     "mae": {"clip": "1000"},

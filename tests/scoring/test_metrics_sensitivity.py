@@ -60,7 +60,7 @@ def orders(rows: int) -> st.SearchStrategy[Values]:
 
 @EVERY_SET_FUNCTION
 @settings(
-    max_examples=settings().max_examples // 6,
+    max_examples=settings().max_examples // 10,
     suppress_health_check=[HealthCheck.filter_too_much],
 )
 @given(data=st.data())
