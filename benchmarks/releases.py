@@ -184,16 +184,20 @@ def _flow(files: int) -> None:
     """Sends files, eight on their way at any time, and reads the server's own times."""
     from leaderboard.models import FINAL, Status, Submission
 
+    def wait_until_fewer_than(limit: int) -> None:
+        while Submission.objects.exclude(status__in=FINAL).count() >= limit:
+            time.sleep(0.01)
+
+    numbers = itertools.count(2**19)
+    for _ in range(IN_FLIGHT):  # until then the worker starts, and opens the vault
+        _submit(next(numbers))
+    wait_until_fewer_than(1)
     sent = list[int]()
     began = time.monotonic()
-    for number in itertools.count(2**19):
-        while Submission.objects.exclude(status__in=FINAL).count() >= IN_FLIGHT:
-            time.sleep(0.01)
-        if len(sent) == files:
-            break
-        sent.append(_submit(number).pk)
-    while Submission.objects.exclude(status__in=FINAL).exists():
-        time.sleep(0.01)
+    for _ in range(files):
+        wait_until_fewer_than(IN_FLIGHT)
+        sent.append(_submit(next(numbers)).pk)
+    wait_until_fewer_than(1)
     seconds = time.monotonic() - began
     rows = Submission.objects.filter(pk__in=sent)
     assert {row.status for row in rows} == {Status.RELEASED}
