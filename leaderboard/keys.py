@@ -52,7 +52,11 @@ def private_file() -> Path:
 
 def private_keys() -> list[PrivateKey]:
     """All keys that open something, the newest last. Raises NoPrivateKey."""
-    return read(private_file())
+    path = private_file()
+    found = read(path)
+    if not found:
+        raise NoPrivateKey(f"The vault's private key at {path} is empty.")
+    return found
 
 
 def read(path: Path) -> list[PrivateKey]:

@@ -17,11 +17,11 @@ from django.conf import settings
 
 from leaderboard import claims, guard, queries, vault
 from leaderboard.files import open_stored
-from leaderboard.models import Competition, Holdout, Release, Submission
+from leaderboard.models import Competition, Holdout, LedgerNote, Release, Submission
 from leaderboard.pipeline.opening import opened_of
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import ledger_name
-from leaderboard.queries.snapshots import Snapshot, Stand
+from leaderboard.queries.snapshots import Head, Snapshot, Stand
 from leaderboard.remeasuring import remeasure
 from scoring.errors import PredictionError
 from scoring.noise import KeyedNoise
@@ -206,33 +206,36 @@ def _check_guard(competition: Competition, found: Snapshot) -> bool:
 
     Raises Differs, or GuardAway.
     """
-    for state in found.heads:
-        if state.holdout.retired_at is not None:
-            continue
-        ledger = ledger_name(state, state.holdout)
-        try:
-            written = guard.read(ledger)
-        except guard.Rewound as rewound:
-            raise Differs(None, "guard", str(rewound)) from None
-        if written is None:
-            if state.guarded:
-                raise Differs(None, "guard", f"The file {guard.file_of(ledger)} is missing.")
-            return False
-        if written.number > state.releases:
-            raise Differs(
-                None,
-                "guard",
-                f"It knows entry {written}, the database ends with {state.releases}: "
-                "`python manage.py rewind` mends it.",
-            )
-        if written.number and written.hash != _hash_of(competition, state.holdout, written.number):
-            raise Differs(written.number, "guard", "It knows another hash of this entry.")
-        return True
-    return False
+    in_force = [state for state in found.heads if state.holdout.retired_at is None]
+    return all(_guard_agrees(competition, state) for state in in_force) and bool(in_force)
 
 
-def _hash_of(competition: Competition, holdout: Holdout, number: int) -> str:
-    for model in (Release, holdout.notes.model):
+def _guard_agrees(competition: Competition, state: Head) -> bool:
+    ledger = ledger_name(state, state.holdout)
+    if guard.has_ended(ledger) and competition.finals_started_at is None:
+        raise Differs(None, "guard", str(guard.EndUndone()))
+    try:
+        written = guard.read(ledger)
+    except guard.Rewound as rewound:
+        raise Differs(None, "guard", str(rewound)) from None
+    if written is None and state.guarded:
+        raise Differs(None, "guard", f"The file {guard.file_of(ledger)} is missing.")
+    if written is None or not written.number:
+        return False
+    if written.number > state.releases:
+        raise Differs(
+            None,
+            "guard",
+            f"It knows entry {written}, the database ends with {state.releases}: "
+            "`python manage.py rewind` mends it.",
+        )
+    if written.hash != _hash_of(competition, written.number):
+        raise Differs(written.number, "guard", "It knows another hash of this entry.")
+    return True
+
+
+def _hash_of(competition: Competition, number: int) -> str:
+    for model in (Release, LedgerNote):
         rows = model.objects.filter(holdout__competition=competition, number=number)
         for digest in rows.values_list("hash", flat=True):
             return str(digest)

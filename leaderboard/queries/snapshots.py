@@ -8,6 +8,9 @@ from leaderboard.models import Competition, HoldoutState, Standing, TeamState
 from scoring.mechanisms.base import TeamState as TeamHead
 
 
+Head = HoldoutState  # to be read: whoever writes it imports the model
+
+
 @dataclass(frozen=True)
 class Stand:
     """A team's row of the board: its loss, the entries it rests on, and how many it has."""
@@ -22,7 +25,7 @@ class Stand:
 class Snapshot:
     """heads: of each version, in order. teams: for each version's key, by team. board: by team."""
 
-    heads: tuple[HoldoutState, ...]
+    heads: tuple[Head, ...]
     teams: dict[int, dict[int, TeamHead]]
     board: dict[int, Stand]
 

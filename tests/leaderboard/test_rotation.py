@@ -205,6 +205,12 @@ def test_two_rotations_don_t_run_at_once(private: Path, monkeypatch: pytest.Monk
         rotate(private)
 
 
+def test_a_private_key_that_is_empty_opens_nothing(private: Path, world: World) -> None:
+    private.write_text("")
+    with pytest.raises(vault.VaultClosed, match="is empty"):
+        vault.check_opens(Holdout.objects.get(competition=world.digits))
+
+
 def test_keys_stay_readable_by_their_owner_only(private: Path) -> None:
     rotate(private)
     assert private.stat().st_mode & 0o077 == 0

@@ -192,6 +192,12 @@ def test_a_guard_that_knows_another_history_is_named() -> None:
         verify()
 
 
+def test_a_guard_that_knows_of_an_end_that_the_database_does_not_is_named() -> None:
+    guard.end(Holdout.objects.get().solution_commitment)
+    with pytest.raises(CommandError, match="the final scores were measured"):
+        verify()
+
+
 def test_a_guard_that_is_missing_is_named() -> None:
     guard.file_of(Holdout.objects.get().solution_commitment).unlink()
     with pytest.raises(CommandError, match="is missing"):
