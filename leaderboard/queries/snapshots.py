@@ -7,7 +7,6 @@ from django.db import transaction
 from leaderboard.models import Competition, HoldoutState, Standing, TeamState
 from scoring.mechanisms.base import TeamState as TeamHead
 
-
 Head = HoldoutState  # to be read: whoever writes it imports the model
 
 
