@@ -157,7 +157,7 @@ def contents(holdout: Holdout) -> tuple[Salted, Salted]:
     VaultClosed.
     """
     competition = holdout.competition
-    if competition.unsealed_at is None or competition.finals_scored_at is None:
+    if competition.unsealed_at is None or competition.revealed_at is None:
         raise StillSealed("Nobody has said that this solution may be seen.")
     solution = _unseal(_stored_box(holdout), holdout.solution_commitment)
     return solution, _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)

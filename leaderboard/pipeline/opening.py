@@ -51,7 +51,8 @@ WORK_OF_LEASE: Final = 0.3
 def unseal(competition: Competition) -> None:
     """Says that solution, secret and measurements become public. Said again, it changes nothing.
 
-    Raises Refused unless the final scores are there: then nobody can submit or choose any more.
+    Raises Refused unless the final scores are revealed: nobody can submit or choose any more, and
+    what the measurements tell is public already.
     """
     with transaction.atomic():
         locked = Competition.objects.select_for_update().get(pk=competition.pk)
@@ -67,12 +68,12 @@ def unseal(competition: Competition) -> None:
 
 def check_may_unseal(competition: Competition) -> None:
     """Raises Refused, saying what has to happen first."""
-    if competition.finals_scored_at is None:
+    if competition.revealed_at is None:
         raise Refused(
             "not_ended",
             "The competition has not ended",
-            "Score the finals first. As long as somebody can submit or choose, the labels must "
-            "stay hidden; and once they are published they can't be hidden again.",
+            "Reveal the final scores first. As long as somebody can submit or choose, the labels "
+            "must stay hidden; and once they are published they can't be hidden again.",
         )
     unfinished = Submission.objects.filter(
         team__competition=competition, status__in=(Status.QUEUED, Status.SCORING)

@@ -14,7 +14,9 @@ from tests.cast import World
 @pytest.fixture
 def ended(world: World) -> Competition:
     now = timezone.now()
-    Competition.objects.update(closes_at=now, finals_started_at=now, finals_scored_at=now)
+    Competition.objects.update(
+        closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
+    )
     world.digits.refresh_from_db()
     return world.digits
 

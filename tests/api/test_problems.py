@@ -263,8 +263,9 @@ def test_every_known_code_is_provoked() -> None:
 
 def test_every_refusal_that_the_api_can_meet_is_known() -> None:
     root = Path(settings.BASE_DIR) / "leaderboard"
-    # What ends a competition is asked for in the admin pages only.
-    stages = [path for path in (root / "pipeline").glob("*.py") if path.name != "finalize.py"]
+    # What ends and opens a competition is asked for in the admin pages only.
+    in_admin = ("finalize.py", "opening.py")
+    stages = [path for path in (root / "pipeline").glob("*.py") if path.name not in in_admin]
     sources = [root / "errors.py", *stages, *(root / "api").glob("*.py")]
     codes = {
         call.args[0].value

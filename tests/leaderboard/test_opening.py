@@ -54,9 +54,9 @@ def holdout(world: World) -> Holdout:
 
 
 def end(competition: Competition) -> None:
-    """The finals are scored."""
+    """The finals are scored and revealed."""
     now = timezone.now()
-    for name in ("closes_at", "finals_started_at", "finals_scored_at"):
+    for name in ("closes_at", "finals_started_at", "finals_scored_at", "revealed_at"):
         setattr(competition, name, now)
     competition.save()
 
@@ -119,12 +119,11 @@ def test_each_release_has_its_exact_means(world: World, holdout: Holdout) -> Non
     assert first["reference"]["units"] == 0
 
 
-@pytest.mark.parametrize("missing", ["finals_scored_at", "both"])
-def test_nothing_is_opened_before_the_end(world: World, holdout: Holdout, missing: str) -> None:
-    Competition.objects.update(finals_scored_at=None)
-    if missing == "both":
-        Competition.objects.update(finals_started_at=None)
-    with pytest.raises(Refused, match="Score the finals first"):
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_nothing_is_opened_before_the_end(world: World, holdout: Holdout, missing: int) -> None:
+    steps = ("revealed_at", "finals_scored_at", "finals_started_at")
+    Competition.objects.update(**dict.fromkeys(steps[:missing]))
+    with pytest.raises(Refused, match="Reveal the final scores first"):
         opening.unseal(world.digits)
     assert not opening.to_open().exists()
     with pytest.raises(vault.StillSealed):

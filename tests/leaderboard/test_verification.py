@@ -59,7 +59,7 @@ def verify(slug: str = "digits", **options: Any) -> str:
 def open_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
     Competition.objects.filter(pk=competition.pk).update(
-        closes_at=now, finals_started_at=now, finals_scored_at=now
+        closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
     )
     competition.refresh_from_db()
     monkeypatch.setattr(opening, "enqueue_opening", lambda holdout_id: None)

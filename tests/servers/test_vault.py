@@ -204,6 +204,7 @@ def test_after_the_end_everybody_verifies_what_a_worker_has_opened(
     site.ask("close", slug=SLUG)
     post(olga, "end/start/", see="end/")
     site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["scored"]))
+    post(olga, "end/reveal/", see="end/")
     post(olga, "unsealing/", slug=SLUG)
     site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["opened"]))
     mine.write_text(guess(0.45))
