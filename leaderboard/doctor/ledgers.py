@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from leaderboard import guard
-from leaderboard.doctor.report import Finding, ok, unseen, wrong
+from leaderboard.doctor.report import Finding, note, ok, unseen, wrong
 from leaderboard.models import Halt
 from leaderboard.queries import operation
 from leaderboard.queries.operation import Ledger
@@ -55,6 +55,8 @@ def _halted(ledger: Ledger) -> list[Finding]:
 def _unlike(ledger: Ledger, written: guard.Head | Finding | None) -> list[Finding]:
     if isinstance(written, Finding):
         return [written]
+    if written is None and not settings.VAULT_PRIVATE_KEY_FILE:
+        return [note(f"The guard of {ledger.competition} can't be seen here.", "Look in a worker.")]
     if written is None:
         missing = f"The guard's file {guard.file_of(ledger.name)} is missing."
         return [wrong(missing, _how_to_go_on(ledger))] if ledger.guarded else []
