@@ -17,7 +17,6 @@ from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
 
 VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie in [0, 1]
-_SHOWING: Final = frozenset({"confirmed", "corrected", "improved", "pass"})
 
 
 def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> HoldoutState:
@@ -131,12 +130,6 @@ def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
 def write_off_team(team: TeamState, lost: int) -> TeamState:
     """A team after `lost` answers that nobody can read any more: all may have been its own."""
     return replace(team, share_left=_less(team.share_left, lost))
-
-
-def replay_team(team: TeamState, kind: str, level: int | None, share_left: int | None) -> TeamState:
-    """The team after an answer that the public ledger holds; not for answers given again."""
-    shown = show_level(team, level) if kind in _SHOWING and level is not None else team
-    return replace(shown, share_left=share_left)
 
 
 def _less(left: int | None, lost: int) -> int | None:
