@@ -3,7 +3,10 @@
 import json
 import shutil
 import signal
+import sqlite3
+import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +29,11 @@ DATABASES = [
 
 @dataclass
 class Site:
-    """An installation whose database can be saved and restored while its processes are away."""
+    """An installation whose database can be saved while it runs, and restored when it does not."""
 
     deployment: Deployment
-    copy: Callable[[str, str], None]
+    save: Callable[[], None]
+    load: Callable[[], None]
 
     def begin(self) -> None:
         self.deployment.start_worker()
@@ -48,15 +52,6 @@ class Site:
         head: dict[str, Any] = self.deployment.ask("head", competition="digits")
         return head
 
-    def save(self) -> None:
-        self.end()
-        self.copy("live", "backup")
-        self.begin()
-
-    def restore(self) -> None:
-        self.end()
-        self.copy("backup", "live")
-
     def submit(self, *wrong: int) -> int:
         content = predictions({8, 9, 10, 11, *wrong}).decode()
         key: int = self.deployment.ask("submit", content=content)
@@ -71,7 +66,8 @@ class Site:
         for wrong in ((21,), (21, 22)):
             self.release(*wrong)
         ledger = self.ledger()
-        self.restore()
+        self.end()
+        self.load()
         return ledger
 
     def ledger(self) -> list[bytes]:
@@ -89,44 +85,56 @@ def site(request: pytest.FixtureRequest, deploy: Deploy) -> Site:
     if request.param == "postgres":
         url = make_database(request.getfixturevalue("postgres"))
         deployment = deploy(url)
-        copy = _copying_postgres(url)
+        site = Site(deployment, *_postgres(url, deployment.directory / "backup.sql"))
     else:
         deployment = deploy()
-        copy = _copying_sqlite(deployment.directory)
+        site = Site(deployment, *_sqlite(deployment.directory))
     deployment.start_redis()
-    site = Site(deployment, copy)
     site.begin()
     deployment.ask("set_up")
     site.release(20)
     return site
 
 
-def _copying_sqlite(directory: Path) -> Callable[[str, str], None]:
-    names = {"live": "db.sqlite3", "backup": "backup.sqlite3"}
+SaveAndLoad = tuple[Callable[[], None], Callable[[], None]]
 
-    def copy(source: str, target: str) -> None:
+
+def _sqlite(directory: Path) -> SaveAndLoad:
+    live, backup = directory / "db.sqlite3", directory / "backup.sqlite3"
+
+    def save() -> None:
+        backup.unlink(missing_ok=True)
+        with closing(sqlite3.connect(live)) as connection:
+            connection.execute("VACUUM INTO ?", [str(backup)])
+
+    def load() -> None:
         for suffix in ("", "-wal", "-shm"):
-            Path(f"{directory / names[target]}{suffix}").unlink(missing_ok=True)
-            if Path(f"{directory / names[source]}{suffix}").exists():
-                shutil.copy(
-                    f"{directory / names[source]}{suffix}", f"{directory / names[target]}{suffix}"
-                )
+            Path(f"{live}{suffix}").unlink(missing_ok=True)
+        shutil.copy(backup, live)
 
-    return copy
+    return save, load
 
 
-def _copying_postgres(url: str) -> Callable[[str, str], None]:
+def _postgres(url: str, backup: Path) -> SaveAndLoad:
+    from pgserver._commands import POSTGRES_BIN_PATH
+
     parts = urlsplit(url)
-    live = parts.path.strip("/")
-    names = {"live": live, "backup": f"{live}_backup"}
+    host, name = unquote(parts.netloc.rpartition("@")[2]), parts.path.strip("/")
 
-    def copy(source: str, target: str) -> None:
-        host = unquote(parts.netloc.rpartition("@")[2])
+    def run(program: str, *arguments: str) -> None:
+        command = [str(POSTGRES_BIN_PATH / program), "--host", host, "--username", "postgres"]
+        subprocess.run([*command, *arguments], check=True, capture_output=True)
+
+    def save() -> None:
+        run("pg_dump", "--file", str(backup), name)
+
+    def load() -> None:
         with psycopg.connect(host=host, user="postgres", autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE IF EXISTS "{names[target]}" WITH (FORCE)')
-            connection.execute(f'CREATE DATABASE "{names[target]}" TEMPLATE "{names[source]}"')
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+            connection.execute(f'CREATE DATABASE "{name}"')
+        run("psql", "--quiet", "--dbname", name, "--file", str(backup))
 
-    return copy
+    return save, load
 
 
 def test_a_restored_database_answers_nobody_until_the_ledger_is_replayed(
