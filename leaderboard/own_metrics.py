@@ -186,6 +186,11 @@ def register() -> None:
             logger.error("Metric %s of %s: %s", point.name, point.value, repr(error))
 
 
+def is_own(name: str) -> bool:
+    """Whether the metric is an operator's own."""
+    return isinstance(METRICS.get(name), OwnMetric)
+
+
 def screen(name: str, predictions: Predictions) -> None:
     """The check of an own metric; nothing for others. See `OwnMetric.screen`."""
     metric = METRICS.get(name)

@@ -189,7 +189,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "leaderboard.passwords.RevokeTokens"}]
 ACCOUNT_FORMS = {"add_email": "leaderboard.web.forms.AddEmailForm"}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]

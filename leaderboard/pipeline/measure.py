@@ -26,8 +26,10 @@ def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, 
         check_fits(holdout)
     with own_metrics.noting() as notes:
         measured = vault.measure(holdout, competition, predictions, submission.claimed_score)
-    if notes:
-        Submission.objects.filter(pk=submission.pk).update(failure=notes[0][:200])
+    if own_metrics.is_own(competition.metric):
+        # Written whether it failed or not: nothing that the worker does may depend on labels.
+        failure = notes[0][:200] if notes else ""
+        Submission.objects.filter(pk=submission.pk).update(failure=failure)
     return holdout, measured
 
 

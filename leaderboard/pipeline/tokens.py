@@ -27,3 +27,8 @@ def revoke(user: User, key: str) -> bool:
     """Makes this person's tokens that begin with `key` invalid; whether there were any."""
     deleted, _ = AuthToken.objects.filter(user=user, token_key=key).delete()
     return bool(deleted)
+
+
+def revoke_all(user: User) -> None:
+    """Makes all tokens of this person invalid."""
+    AuthToken.objects.filter(user=user).delete()

@@ -37,6 +37,7 @@ from leaderboard.models import (  # noqa: E402
     Standing,
     Submission,
     Team,
+    TeamState,
     User,
 )
 from leaderboard.pipeline import finalize, intake, membership, selection  # noqa: E402
@@ -105,6 +106,25 @@ def set_up_checked(slug: str, team: str, daily_limit: int = 100_000, **parameter
     competition.save()
     alice = User.objects.get(username="alice")
     membership.join(competition=competition, user=alice, accept_rules=True, team_name=team)
+
+
+def set_up_numbers(solution: str) -> None:
+    """Makes a competition of numbers, scored by their distance, and alice's team in it."""
+    with patch.object(cast, "solution", lambda rows, public: solution.encode()):
+        competition = cast.make_competition(
+            "numbers",
+            cast.make_user("organizer"),
+            schema={"id_column": "id", "columns": [{"name": "label", "kind": "number"}]},
+            metric="mae",
+            metric_parameters={"clip": "100"},
+        )
+    alice = cast.make_user("alice")
+    membership.join(competition=competition, user=alice, accept_rules=True, team_name="Alice")
+
+
+def spoil_the_team() -> None:
+    """Writes a state that no mechanism takes: what is measured next can't be released."""
+    TeamState.objects.update(best=20, last=0)
 
 
 def submit(content: str, team: str = "Alice", *, silent: bool = False) -> int:
@@ -326,6 +346,8 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "close": close,
     "open_vault": open_vault,
     "set_up_checked": set_up_checked,
+    "set_up_numbers": set_up_numbers,
+    "spoil_the_team": spoil_the_team,
     "submit": submit,
     "refusal": refusal,
     "die_submitting": die_submitting,

@@ -10,7 +10,7 @@ from django.test import RequestFactory, override_settings
 from knox.models import AuthToken
 
 from leaderboard.models import User
-from tests.cast import World
+from tests.cast import World, make_user
 from tests.web.pages import browser, text
 
 PASSWORD = "a-long-enough-one-9"
@@ -140,3 +140,39 @@ def test_limits_count_the_address_that_the_proxy_saw(rf: RequestFactory) -> None
     assert get_adapter().get_client_ip(request) == "127.0.0.1"
     with override_settings(ALLAUTH_TRUSTED_PROXY_COUNT=1):
         assert get_adapter().get_client_ip(request) == "192.0.2.7"
+
+
+@pytest.mark.parametrize("by", ["the person", "an operator", "a console"])
+def test_a_new_password_revokes_the_tokens_that_were_made_with_the_old_one(
+    by: str, world: World
+) -> None:
+    AuthToken.objects.create(world.alice)
+    AuthToken.objects.create(world.bob)
+    chosen = {"password1": PASSWORD, "password2": PASSWORD}
+    if by == "the person":
+        form = chosen | {"oldpassword": "alice-password"}
+        browser(world.alice).post("/account/password/change/", form)
+    elif by == "an operator":
+        operator = make_user("root", is_superuser=True)
+        address = f"/admin/leaderboard/user/{world.alice.pk}/password/"
+        browser(operator).post(address, chosen | {"usable_password": "true"})
+    else:
+        world.alice.set_password(PASSWORD)
+        world.alice.save()
+    world.alice.refresh_from_db()
+    assert world.alice.check_password(PASSWORD)
+    assert list(AuthToken.objects.values_list("user__username", flat=True)) == ["bob"]
+
+
+def test_signing_in_keeps_the_tokens(world: World) -> None:
+    AuthToken.objects.create(world.alice)
+    browser().post("/account/login/", {"login": "alice", "password": "alice-password"})
+    assert AuthToken.objects.filter(user=world.alice).exists()
+
+
+def test_looking_at_the_addresses_notes_none(world: World) -> None:
+    client = browser(world.alice)
+    assert "alice@example.org not verified" in text(client.get("/account/email/"))
+    assert not world.alice.emailaddress_set.exists()  # type: ignore[attr-defined]  # of allauth
+    client.post("/account/email/", {"action_send": "", "email": "alice@example.org"})
+    assert world.alice.emailaddress_set.exists()  # type: ignore[attr-defined]  # of allauth

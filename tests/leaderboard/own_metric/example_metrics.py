@@ -115,3 +115,18 @@ class Ids:
     def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
         ids = submission[row_id_column_name].tolist()
         return float(ids == solution[row_id_column_name].tolist() in (["b", "c"], [7, 5]))
+
+
+class Touchy:
+    """Fails or not, as the labels are; a wrong file gets the worst score either way."""
+
+    title = "Touchy"
+    worst, best = 0.0, 1.0
+
+    @staticmethod
+    def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+        if (solution["label"] == submission["label"]).all():
+            return 1.0
+        if solution["label"].sum() % 2:
+            raise ValueError(f"odd labels: {solution['label'].tolist()}")
+        return 0.0
