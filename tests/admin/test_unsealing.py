@@ -33,7 +33,7 @@ def test_the_page_says_what_becomes_public(ended: Competition, organizer: Client
 
 def test_before_the_end_there_is_no_button(world: World, organizer: Client) -> None:
     content = organizer.get(at("unsealing", world.digits)).content.decode()
-    assert "Score the finals first" in content
+    assert "Reveal the final scores first" in content
     assert "Publish the labels" not in content
     organizer.post(at("unsealing", world.digits), {"slug": "digits"})
     assert not was_said()
