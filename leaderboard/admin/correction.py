@@ -23,7 +23,9 @@ from leaderboard.pipeline.release import ledger_head
 from leaderboard.queries import holdout_in_force
 from scoring import mechanisms
 from scoring.errors import HoldfastError, ParameterError, SolutionError
+from scoring.guarantees.ledger import answers_of_most_histories
 from scoring.mechanisms import books
+from scoring.mechanisms.base import HoldoutState
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
@@ -55,7 +57,7 @@ class Cost:
     """What scoring so many files again would do: each is a counted question.
 
     `now` and `then` are the certificates of the next question, as a loss; None: no certificate.
-    `then` is if each answer says the most it could.
+    `then` is if the answers widen it as much as they can.
     """
 
     choice: str
@@ -131,18 +133,25 @@ def costs(competition: Competition) -> list[Cost]:
     found = list[Cost]()
     for choice in Rescore:
         files = corrections.to_score_again(competition, choice).count()
-        carried = books.carry_on(head)
-        after = replace(
-            carried,
-            asked=carried.asked + files,
-            answered=carried.answered + files,
-            log_alphabets=carried.log_alphabets + files * math.log(parameters.alphabet),
-        )
-        then = budget.forecast(competition, holdout, after)
+        then = budget.forecast(competition, holdout, _after(head, files, parameters.alphabet))
         found.append(
             Cost(choice.label, files, now.width if now else None, then.width if then else None)
         )
     return found
+
+
+def _after(head: HoldoutState, files: int, alphabet: int) -> HoldoutState:
+    """The ledger after so many more answers, of those that widen the next certificate the most."""
+    carried = books.carry_on(head)
+    asked = carried.asked + files
+    widest = answers_of_most_histories(asked + 1, alphabet) - carried.answered
+    yeses = min(max(widest, 0), files)
+    return replace(
+        carried,
+        asked=asked,
+        answered=carried.answered + yeses,
+        log_alphabets=carried.log_alphabets + yeses * math.log(alphabet),
+    )
 
 
 def _is_confirmed(form: CorrectionForm) -> bool:

@@ -107,7 +107,10 @@ def test_pages_for_organizers_fit_and_are_accessible(
     wrong = [visit(page, name, path, variant) for name, path in ORGANIZERS_PAGES.items()]
     page.goto("/admin/")
     page.get_by_role("link", name="Handwritten digits").click()
-    wrong.append(visit(page, "admin-competition", page.url, variant))
+    settings = page.url
+    wrong.append(visit(page, "admin-competition", settings, variant))
+    correction = settings.replace("/change/", "/solution/correction/")
+    wrong.append(visit(page, "admin-correction", correction, variant))
     assert [problem for problems in wrong for problem in problems] == []
 
 
