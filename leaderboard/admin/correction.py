@@ -24,8 +24,7 @@ from leaderboard.queries import holdout_in_force
 from scoring import mechanisms
 from scoring.errors import HoldfastError, ParameterError, SolutionError
 from scoring.guarantees.ledger import answers_of_most_histories
-from scoring.mechanisms import books
-from scoring.mechanisms.base import HoldoutState
+from scoring.mechanisms import base, books
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
@@ -140,7 +139,7 @@ def costs(competition: Competition) -> list[Cost]:
     return found
 
 
-def _after(head: HoldoutState, files: int, alphabet: int) -> HoldoutState:
+def _after(head: base.HoldoutState, files: int, alphabet: int) -> base.HoldoutState:
     """The ledger after so many more answers, of those that widen the next certificate the most."""
     carried = books.carry_on(head)
     asked = carried.asked + files
