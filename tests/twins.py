@@ -1,0 +1,231 @@
+"""Two worlds that differ in their hidden data and in nothing that the mechanisms say of it.
+
+Rows come in pairs, for which every file predicts the same. World B has the two solutions of a pair
+exchanged, label, set and weight, so that other rows are Public and other labels hidden; and one
+label more is wrong for every file, which no released value shows. Every competition is played by
+two teams, up to what each mechanism can say.
+
+What differs by nature are the commitments, hidden by salts, and what is hashed with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+from django.apps import apps
+from django.core.files.base import ContentFile
+from django.core.management.color import no_style
+from django.db import connection
+
+from leaderboard import setup
+from leaderboard.models import Competition, FileRole, Holdout, HoldoutState, Release, User
+from tests.cast import upload
+
+PAIRS, PUBLIC_PAIRS = 100, 20
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+CLASSES = {"accuracy": 4, "roc_auc": 2}
+LADDER = {"steps": "20", "confidence": "0.95"}
+CHECKED = {
+    "threshold": "0.25",
+    "noise_scale": "0.0125",
+    "budget": "4",
+    "team_share": "2",
+    "steps": "20",
+    "confidence": "0.95",
+}
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A competition of both worlds."""
+
+    slug: str
+    metric: str = "accuracy"
+    mechanism: str = "ladder"
+    parameters: dict[str, str] = field(default_factory=lambda: LADDER)
+    weighted: bool = False
+    plays: tuple[tuple[str, range], ...] = ()
+
+
+_STEPS = (
+    ("participant", range(60, 80)),
+    ("participant", range(60, 70)),
+    ("participant", range(62, 70)),
+    ("participant", range(60, 60)),
+    ("participant", range(60, 60)),
+    ("rival", range(50, 90)),
+)
+TWINS = (
+    Twin("twin-ladder", plays=_STEPS),
+    Twin("twin-weights", weighted=True, plays=_STEPS),
+    Twin("twin-auc", metric="roc_auc", plays=_STEPS),
+    Twin("twin-own", metric="example_touchy", plays=_STEPS[:2]),
+    Twin(
+        "twin-checked",
+        mechanism="thresholdout",
+        parameters=CHECKED,
+        plays=(
+            ("participant", range(60, 60)),
+            ("participant", range(20, 90)),
+            ("participant", range(20, 95)),
+            ("participant", range(20, 85)),
+            ("rival", range(60, 64)),
+        ),
+    ),
+)
+
+
+def kinds() -> set[str]:
+    """What the mechanisms said in this world."""
+    return set(Release.objects.values_list("kind", flat=True))
+
+
+def released() -> list[tuple[object, ...]]:
+    """Everything that was released, in order, without the hashes."""
+    names = ("submission_id", "kind", "level", "reference_level", "asked", "width", "certificate")
+    return list(Release.objects.order_by("pk").values_list(*names))
+
+
+def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
+    """The competition with the solution of world "a" or "b"; `coin` decides its noise and salts."""
+    columns: list[dict[str, Any]] = [{"name": "label", "kind": "label", "classes": _classes(twin)}]
+    if twin.metric == "roc_auc":
+        columns = [{"name": "label", "kind": "number"}]
+    competition = Competition.objects.create(
+        slug=twin.slug,
+        title=twin.slug.title(),
+        description="# Twins",
+        rules="Play fair.",
+        opens_at=NOW - timedelta(days=1),
+        closes_at=NOW + timedelta(days=30),
+        schema={"id_column": "id", "columns": columns},
+        metric=twin.metric,
+        mechanism=twin.mechanism,
+        mechanism_parameters=twin.parameters,
+        daily_limit=8,
+    )
+    competition.organizers.add(organizer)
+    sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(2 * PAIRS))
+    setup.add_file(competition, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
+    setup.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    with fixed_randomness(f"{twin.slug} {coin}"):
+        file = ContentFile(solution(twin, world), name="solution.csv")
+        setup.install_solution(competition, file, by=organizer)
+    setup.open_competition(competition)
+    return competition
+
+
+def solution(twin: Twin, world: str) -> bytes:
+    """The hidden file."""
+    lines = ["id,label,Usage" + (",Weight" if twin.weighted else "")]
+    for pair in range(PAIRS):
+        rows = [_row(twin, pair, odd, world) for odd in (False, True)]
+        for place, row in enumerate(reversed(rows) if world == "b" else rows):
+            lines.append(f"r{2 * pair + place},{row}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def guesses(twin: Twin, wrong: range) -> bytes:
+    """A file that errs on both rows of some pairs."""
+    lines = ["id,label"]
+    for pair in range(PAIRS):
+        label = _label(twin, pair, 1 if pair in wrong else 0)
+        lines += [f"r{2 * pair},{label}", f"r{2 * pair + 1},{label}"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _row(twin: Twin, pair: int, odd: bool, world: str) -> str:
+    # Every tenth pair has one label that no file predicts; in world B one pair more.
+    moved = (odd and pair % 10 == 0) or (world == "b" and not odd and pair == 55)
+    usage = "Public" if pair < PUBLIC_PAIRS and not odd else "Private"
+    weight = f",{1 + pair % 3}" if twin.weighted else ""
+    return f"{_label(twin, pair, _OTHER_CLASS if moved else 0)},{usage}{weight}"
+
+
+_OTHER_CLASS = 3
+
+
+def _label(twin: Twin, pair: int, away: int) -> int:
+    classes = len(_classes(twin))
+    return (pair + away) % classes
+
+
+def _classes(twin: Twin) -> list[str]:
+    return [str(label) for label in range(CLASSES.get(twin.metric, 4))]
+
+
+# --- What is made equal on both sides -------------------------------------------------------------
+
+
+class Stream:
+    """Bytes that look random and are the same in every run."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed, self._taken = seed.encode(), 0
+
+    def __call__(self, size: int) -> bytes:
+        self._taken += 1
+        start = self._seed + self._taken.to_bytes(8)
+        return hashlib.shake_256(start).digest(size)
+
+
+@contextmanager
+def fixed_randomness(seed: str) -> Iterator[None]:
+    """The system's source of randomness gives the same bytes on both sides: session keys, form
+    tokens, request ids, salts and secrets would differ by chance alone, in every run."""
+    stream = Stream(seed)
+    with (
+        mock.patch.object(os, "urandom", stream),
+        mock.patch.object(random, "_urandom", stream),
+        mock.patch("knox.crypto.generate_bytes", stream),
+        mock.patch("django.core.mail.message.make_msgid", return_value="<a mail>"),
+    ):
+        yield
+
+
+@contextmanager
+def stopped_clock() -> Iterator[None]:
+    """It is always the same moment: dates are published, and seconds pass by chance."""
+    seconds = NOW.timestamp()
+    with (
+        mock.patch("django.utils.timezone.now", return_value=NOW),
+        mock.patch("time.time", return_value=seconds),
+        mock.patch("leaderboard.access_log._write"),  # says how long the answer took
+        mock.patch(
+            "django.contrib.auth.tokens.PasswordResetTokenGenerator._now",
+            return_value=NOW.replace(tzinfo=None),
+        ),
+    ):
+        yield
+
+
+def number_from_one() -> None:
+    """Keys of rows begin anew, as in a database that has just been made."""
+    models = list(apps.get_models(include_auto_created=True))
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), models):
+            cursor.execute(statement)
+
+
+def hidden_values() -> dict[str, str]:
+    """The hexadecimal values that differ between the worlds by nature, with a name for each:
+    commitments, what is keyed by the secret that belongs to them, and hashes over these."""
+    named = dict[str, str]()
+    for number, holdout in enumerate(Holdout.objects.order_by("pk")):
+        named[holdout.solution_commitment] = f"<solution {number}>"
+        named[holdout.secret_commitment] = f"<secret {number}>"
+    for number, entry in enumerate(Release.objects.order_by("pk")):
+        named[entry.predictions_tag] = f"<tag {number}>"
+        named.setdefault(entry.parameters_hash, f"<parameters of {number}>")
+        named[entry.hash] = f"<hash {number}>"
+    heads = HoldoutState.objects.exclude(head_hash="").values_list("head_hash", flat=True)
+    assert set(heads) <= set(named)
+    return named
