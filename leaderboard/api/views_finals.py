@@ -63,6 +63,7 @@ class FinalsView(View):
             "finals_started",
             "too_many_finals",
             "not_released",
+            "paused",
         ),
     )
     def put(self, request: Request, slug: str) -> Response:

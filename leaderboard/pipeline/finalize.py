@@ -4,6 +4,7 @@ Here, and nowhere else, an exact score of the hidden rows is stored: no question
 could answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from django.utils import timezone
 from leaderboard import guard, own_metrics, vault
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
-from leaderboard.pipeline.selection import entered
+from leaderboard.pipeline.selection import entered, over_limit
 from leaderboard.queue import enqueue_finals, wake_sweeper
 from scoring.predictions import Predictions
 
@@ -161,6 +162,13 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
             f"{_names(found.failed)} failed on our side. Queue them again, or accept that they "
             "end without an answer.",
         )
+    if too_many := tuple(over_limit(competition)):
+        raise Refused(
+            "too_many_finals",
+            "Some teams have chosen too many final entries",
+            f"The limit was lowered to {competition.finals_limit} after these had chosen more: "
+            f"{_names(too_many)}. Raise it again, or let them choose anew.",
+        )
     if not entered(competition).exists():
         raise Refused(
             "nothing_to_score",
@@ -169,9 +177,9 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
         )
 
 
-def _names(submissions: tuple[Submission, ...]) -> str:
-    names = [str(each) for each in submissions[:NAMED]]
-    more = len(submissions) - len(names)
+def _names(found: Sequence[Submission | Team]) -> str:
+    names = [str(each) for each in found[:NAMED]]
+    more = len(found) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 

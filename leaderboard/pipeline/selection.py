@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
+    Halt,
     Membership,
     Selection,
     Standing,
@@ -22,7 +23,7 @@ def select(*, team: Team, user: User, numbers: Collection[int]) -> None:
     """Enters these submissions of the team, by their numbers, and no others.
 
     Raises Refused, having changed nothing, if the user isn't a member, the finals have started,
-    there are too many, or one of them has no released score.
+    the ledger is being restored, there are too many, or one of them has no released score.
     """
     _change(team, user, lambda before: set(numbers))
 
@@ -35,6 +36,12 @@ def enter(*, team: Team, user: User, number: int) -> None:
 def withdraw(*, team: Team, user: User, number: int) -> None:
     """Enters one less. Raises Refused as `select` does."""
     _change(team, user, lambda before: before - {number})
+
+
+def over_limit(competition: Competition) -> QuerySet[Team]:
+    """The teams that chose more than a team may enter, which was more when they did."""
+    chosen = Team.objects.filter(competition=competition).annotate(chosen=Count("selections"))
+    return chosen.filter(chosen__gt=competition.finals_limit).order_by("name")
 
 
 def entered(competition: Competition) -> QuerySet[Submission]:
@@ -65,9 +72,13 @@ def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> N
             raise Refused.not_a_member()
         if competition.finals_started_at is not None:
             raise Refused.finals_started()
+        if competition.paused_for() == Halt.REWOUND:
+            # What the database has forgotten may be the end, and everybody knows the exact scores.
+            raise Refused.paused()
         before = set(team.selections.values_list("submission__number", flat=True))
         after = change(before)
-        _check_number(after, competition)
+        if not after <= before:  # a limit that was lowered keeps nobody from taking one out
+            _check_number(after, competition)
         chosen = _released(team, after)
         team.selections.exclude(submission__in=chosen).delete()
         Selection.objects.bulk_create(

@@ -181,6 +181,23 @@ def test_what_failed_is_named_and_has_to_be_accepted(world: World) -> None:
     assert ending.statuses(world.digits) == ["released", "failed"]
 
 
+def test_who_chose_under_a_higher_limit_chooses_anew_before_the_start(world: World) -> None:
+    Competition.objects.update(finals_limit=3)
+    team = world.join(world.alice)
+    for count in (9, 6, 3):
+        world.score(team, wrong(count))
+    selection.select(team=team, user=world.alice, numbers=[1, 2, 3])
+    Competition.objects.update(finals_limit=1)
+    world.digits.refresh_from_db()
+    with pytest.raises(Refused, match="team alice") as refused:
+        ending.start(world.digits)
+    assert refused.value.code == "too_many_finals"
+    for number in (1, 2):
+        selection.withdraw(team=team, user=world.alice, number=number)
+    ending.start(world.digits)
+    assert numbers(world.digits) == [("team alice", 3, True)]
+
+
 def test_a_competition_without_answers_has_no_finals(world: World) -> None:
     world.join(world.alice)
     with pytest.raises(Refused, match="no final board to make"):

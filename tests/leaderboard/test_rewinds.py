@@ -495,6 +495,17 @@ def test_a_database_of_before_the_finals_answers_nobody(
     assert "--end" in rewind("checked")
 
 
+def test_nobody_chooses_anew_what_to_enter_while_the_end_is_lost(
+    world: World, checked: Competition, alice: Team
+) -> None:
+    lose(checked, lambda: _end(checked))
+    world.score(alice, wrong_from(21))
+    with pytest.raises(Refused) as refused:
+        selection.select(team=alice, user=world.alice, numbers=[1])
+    assert refused.value.code == "paused"
+    assert not alice.selections.exists()
+
+
 @pytest.mark.parametrize("way", [("--give-up", "--lost", 1), ("--replay",)])
 def test_an_end_can_be_neither_replayed_nor_given_up(
     checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path], way: tuple[object, ...]
