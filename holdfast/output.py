@@ -7,6 +7,7 @@ terminal (control characters are dropped) or become a formula in a spreadsheet.
 import csv
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,8 @@ from holdfast.errors import Failure
 
 Row = Mapping[str, Any]
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Where a formula may begin: a cell, or what becomes one where spreadsheets split at semicolons.
+FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
 UNLIMITED_WIDTH = 100_000
 
 
@@ -176,5 +178,4 @@ def _csv_value(value: object) -> object:
     """The exact value; text that a spreadsheet would run as a formula gets an apostrophe."""
     if not isinstance(value, str):
         return json.dumps(value) if isinstance(value, bool | list | dict) else value
-    text = clean(value)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    return FORMULA.sub(r"\1'", clean(value))

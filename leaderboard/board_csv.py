@@ -1,6 +1,7 @@
 """The boards as CSV files, safe to open in a spreadsheet: released values, and the final scores."""
 
 import csv
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from io import StringIO
@@ -39,7 +40,8 @@ FINAL_HEADER = (
     "baseline",
     "verified",
 )
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+# Where a formula may begin: a cell, or what becomes one where spreadsheets split at semicolons.
+FORMULA = re.compile(r"(^|[;\t])(?=\s*[=+\-@\t\r＝＋－＠])")
 DIGITS = 6
 
 
@@ -55,7 +57,7 @@ def final_csv(rows: Iterable[FinalRow]) -> str:
 
 def plain_text(text: str) -> str:
     """Text that no spreadsheet runs as a formula (OWASP, CSV injection)."""
-    return f"'{text}" if text.lstrip().startswith(FORMULA_STARTS) else text
+    return FORMULA.sub(r"\1'", text)
 
 
 def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

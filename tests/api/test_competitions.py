@@ -158,6 +158,15 @@ def test_a_team_s_name_is_no_formula(name: str, world: World, anonymous: APIClie
     assert row["team"] == f"'{name}"
 
 
+def test_a_team_s_name_is_no_formula_where_semicolons_part_cells(
+    world: World, anonymous: APIClient
+) -> None:
+    world.score(world.join(world.alice, "x; =1+1;y"))
+    response = anonymous.get(f"{DIGITS}leaderboard/", {"format": "csv"})
+    row = next(csv.DictReader(StringIO(response.content.decode())))
+    assert row["team"] == "x;' =1+1;y"
+
+
 @pytest.mark.parametrize("search", ["", "team"])
 def test_the_board_takes_the_same_queries_for_more_rows(
     search: str, world: World, anonymous: APIClient
