@@ -154,9 +154,11 @@ def _arguments(record: logging.LogRecord) -> Any:
         hidden = {"exc": _type_of(record), "traceback": ""}
         return {name: hidden.get(name, _discreet(v)) for name, v in record.args.items()}
     request = getattr(record, "request", None)
-    path = getattr(request, "path", None)
+    path = getattr(request, "path", "")
+    # Django writes paths as ASCII with escapes.
+    paths = (path, path.encode("unicode_escape").decode()) if path else ()
     return tuple(
-        route_of(request) if path and argument == path else _discreet(argument)
+        route_of(request) if argument in paths else _discreet(argument)
         for argument in record.args or ()
     )
 

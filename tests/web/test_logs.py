@@ -189,6 +189,7 @@ def test_an_invitation_s_token_is_in_no_line(client: Client, world: World, lines
     client.force_login(world.bob)
     client.get(f"/c/digits/join/{invitation.token}/?next=/{invitation.token}")
     client.get(f"/c/elsewhere/join/{invitation.token}/")
+    client.get(f"/c/digits/join/{invitation.token}/”")  # pasted with a quotation mark
     assert lines.of("leaderboard.access")[0]["route"] == "c/<slug:slug>/join/<slug:token>/"
     assert lines.of("django.request") != []
     assert invitation.token not in lines.text
