@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,11 +135,11 @@ def _save(client: Client, path: str, target: Path, style: str = "") -> Path:
 
 def _since(earlier: Path, path: Path) -> int:
     """How many entries the earlier copy has; Failure if the ledger does not begin with them."""
-    from scoring.verification import Differs, check_since
+    from scoring.verification import Differs, bounded_lines, check_since
 
     with earlier.open("rb") as kept, path.open("rb") as now:
         try:
-            return check_since(kept, now)
+            return check_since(bounded_lines(kept), bounded_lines(now))
         except Differs as differs:
             raise Failure(
                 f"The ledger does not begin with {earlier.name}. {differs.difference}",
@@ -151,11 +151,12 @@ _KEEP = "Keep both copies: together they show it. Ask the organizer what happene
 
 
 def _headers(path: Path) -> list[Header]:
-    from scoring.verification import Differs, Header, check_chain
+    from scoring.verification import Differs, Header, bounded_lines, check_chain
 
-    with path.open("rb") as lines:
+    with path.open("rb") as file:
         try:
-            return [item for item in check_chain(lines) if isinstance(item, Header)]
+            chain = check_chain(bounded_lines(file))
+            return [item for item in chain if isinstance(item, Header)]
         except Differs as differs:
             raise Failure(f"The ledger differs. {differs.difference}", hint=_KEEP) from None
 
@@ -223,10 +224,11 @@ def _take_own(case: _Case, files: list[Path], sample: Path) -> None:
 
 
 def _report(case: _Case) -> Report:
+    from scoring.verification import bounded_lines
     from scoring.verification import verify as verify_ledger
 
     with ExitStack() as stack:
-        lines: Iterator[bytes] = stack.enter_context(case.ledger.open("rb"))
+        lines = bounded_lines(stack.enter_context(case.ledger.open("rb")))
         openings: dict[int, IO[bytes]] = {
             version: stack.enter_context(path.open("rb")) for version, path in case.openings.items()
         }

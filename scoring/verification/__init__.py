@@ -8,7 +8,13 @@ docs/verification.md says what each check shows and what none can show.
 """
 
 from scoring.verification.differences import Difference, Differs, Report
-from scoring.verification.ledgers import Header, check_chain, check_since, entry_line
+from scoring.verification.ledgers import (
+    Header,
+    bounded_lines,
+    check_chain,
+    check_since,
+    entry_line,
+)
 from scoring.verification.openings import (
     SALT_BYTES,
     Known,
@@ -35,6 +41,7 @@ __all__ = [
     "Report",
     "Salted",
     "Witness",
+    "bounded_lines",
     "check_chain",
     "check_since",
     "entry_line",

@@ -6,9 +6,10 @@ those of `notes`.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from scoring.chain import canonical, document_hash
 from scoring.verification import notes
@@ -16,6 +17,7 @@ from scoring.verification.differences import Differs, shown
 
 FORMAT: Final = "holdfast ledger 1"
 _LONGEST_LINE: Final = 1 << 20
+_MOST_DIGITS: Final = 20
 
 Document = Mapping[str, Any]
 # What all versions of a holdout have in common: one part of beta is shared among their answers.
@@ -63,6 +65,25 @@ class Header:
         return header
 
 
+def _whole(text: str) -> int:
+    """An integer that is no larger than any that is published."""
+    if len(text) > _MOST_DIGITS:
+        raise ValueError("too large")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("not finite")
+    return number
+
+
+_STRICT: Final[dict[str, Any]] = {
+    "parse_int": _whole,
+    "parse_float": _number,
+    "parse_constant": _number,
+}
 _KINDS: Final[Mapping[str, type]] = {
     "competition": str,
     "version": int,
@@ -212,9 +233,15 @@ def _same_facts(kept: Header, found: Header | dict[str, Any] | None) -> None:
         raise Differs(kept.first, "header", "The earlier copy has another header here.")
 
 
+def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file from whomever: of one that is too long no more than shows that it is."""
+    while line := file.readline(_LONGEST_LINE + 1):
+        yield line
+
+
 def _parsed(line: bytes, place: int) -> dict[str, Any]:
     try:
-        document = json.loads(line) if len(line) <= _LONGEST_LINE else None
+        document = json.loads(line, **_STRICT) if len(line) <= _LONGEST_LINE else None
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):

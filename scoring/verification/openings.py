@@ -141,9 +141,10 @@ class OpenedHoldout:
             secret = Salted(*(bytes.fromhex(facts[name]) for name in ("secret_salt", "secret")))
             salt = bytes.fromhex(facts["solution_salt"])
             solution = Salted(salt, self._stored(SOLUTION))
+            opens = facts["competition"], facts["version"]
         except _UNREADABLE:
             raise Differs(None, "opening", "The opening can't be read.") from None
-        if (facts["competition"], facts["version"]) != (header.competition, header.version):
+        if opens != (header.competition, header.version):
             raise Differs(None, "opening", "It opens another holdout.")
         _check_commitment(solution, header, "solution_commitment")
         _check_commitment(secret, header, "secret_commitment")

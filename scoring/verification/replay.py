@@ -61,6 +61,9 @@ class Rules:
             public = facts["effective_public_rows"]
         except (ParameterError, KeyError, TypeError, AttributeError) as error:
             raise Differs(None, "scoring", f"These facts are no competition's: {error}.") from None
+        for count, least in ((rows, 1), (public, 0)):
+            if type(count) is not int or count < least:
+                raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
         reference_rows = rows if takes_claims(parameters) else public
         return cls(mechanism, parameters, metric, metric_parameters, rows, reference_rows)
 

@@ -1,5 +1,10 @@
 """Verification: what is true passes; whatever was changed is found, and named where it stands."""
 
+import hashlib
+import io
+import json
+import math
+import zipfile
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,6 +21,7 @@ from scoring.verification import (
     Header,
     Lost,
     Salted,
+    bounded_lines,
     check_since,
     entry_line,
     verify,
@@ -345,6 +351,89 @@ def test_any_damage_of_an_opening_ends_in_a_named_difference(data: st.DataObject
 def test_any_bytes_are_read_as_a_ledger_or_refused(content: bytes) -> None:
     report = verify(content.splitlines(keepends=True))
     assert report.difference is not None
+
+
+STRANGE: tuple[object, ...] = (
+    None,
+    "x",
+    -1,
+    True,
+    10**40,
+    10**400,
+    1e300,
+    math.nan,
+    math.inf,
+    [],
+    {},
+)
+
+
+@pytest.mark.parametrize("value", STRANGE)
+@pytest.mark.parametrize(
+    "field", ["metric", "schema", "effective_private_rows", "effective_public_rows"]
+)
+def test_facts_that_no_server_publishes_are_named(field: str, value: object) -> None:
+    board = played("thresholdout")
+    facts = {**board.scoring, field: value}
+    digest, entries = _loose_hash(facts), list[dict[str, Any]]()
+    for entry in board.entries:
+        body = {**entry, "parameters_hash": digest}
+        body["previous_hash"] = entries[-1]["hash"] if entries else ""
+        del body["hash"]
+        entries.append({**body, "hash": document_hash(body)})
+    header = json.loads(board.lines()[0])
+    header |= {"scoring": facts, "parameters_hash": digest, "head_hash": entries[-1]["hash"]}
+    report = verify([json.dumps(header).encode(), *(json.dumps(e).encode() for e in entries)])
+    assert report.difference is not None or field in {"metric", "schema"}
+
+
+def _loose_hash(document: dict[str, Any]) -> str:
+    """As `document_hash`, also of numbers that it refuses."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("field", ["certificate", "width", "log_alphabets", "asked"])
+def test_numbers_beyond_all_floats_are_refused_at_their_line(field: str) -> None:
+    board = played("thresholdout")
+    entries = [{**board.entries[0], field: 10**400}, *board.entries[1:]]
+    difference = found(board, board.lines(rewritten(entries)), opening=None)
+    assert difference is not None
+    assert difference.field == "line 2"
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end() -> None:
+    class Endless(io.RawIOBase):
+        read_bytes = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            self.read_bytes += len(buffer)
+            return len(buffer)
+
+    file = Endless()
+    report = verify(bounded_lines(io.BufferedReader(file)))
+    assert report.difference is not None
+    assert file.read_bytes < 1 << 22
+
+
+@pytest.mark.parametrize("name", ["competition", "version", "secret", "solution_salt"])
+def test_an_opening_that_lacks_a_fact_can_t_be_read(name: str) -> None:
+    board = played("ladder")
+    changed = io.BytesIO()
+    with zipfile.ZipFile(board.opening()) as whole, zipfile.ZipFile(changed, "w") as archive:
+        for member in whole.infolist():
+            content = whole.read(member)
+            if member.filename == "opening.json":
+                facts = json.loads(content)
+                del facts[name]
+                content = json.dumps(facts).encode()
+            archive.writestr(member, content)
+    difference = verify(board.lines(), {1: changed}).difference
+    assert difference is not None
+    assert difference.field == "opening"
 
 
 @given(st.data())

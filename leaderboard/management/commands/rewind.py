@@ -9,7 +9,7 @@ from leaderboard import rewinds
 from leaderboard.errors import Refused
 from leaderboard.guard import GuardAway
 from leaderboard.models import Competition
-from scoring.verification import Differs
+from scoring.verification import Differs, bounded_lines
 
 
 class Command(BaseCommand):
@@ -57,8 +57,8 @@ class Command(BaseCommand):
 
     def _mend(self, competition: Competition, options: dict[str, Any]) -> None:
         if options["replay"]:
-            with _opened(options["replay"]) as lines:
-                entries = rewinds.replay(competition, lines)
+            with _opened(options["replay"]) as file:
+                entries = rewinds.replay(competition, bounded_lines(file))
             self.stdout.write(f"Replayed {entries} entries.")
         elif options["give_up"]:
             note = rewinds.give_up(competition, lost=options["lost"])
