@@ -26,8 +26,10 @@ from leaderboard.models import (
     Competition,
     CompetitionFile,
     FileRole,
+    Halt,
     Holdout,
     HoldoutState,
+    LedgerNote,
     Release,
     Submission,
     User,
@@ -61,8 +63,19 @@ def effective_rows(holdout: Holdout) -> RowCounts:
 
 
 def is_frozen(competition: Competition) -> bool:
-    """Whether an answer has left the holdout: then its meaning may not change any more."""
-    return Release.objects.filter(holdout__competition=competition).exists()
+    """Whether an answer has left the holdout: then its meaning may not change any more.
+
+    Also an answer that a restored database has forgotten: another solution would begin another
+    ledger, with a budget of its own.
+    """
+    entries = (model.objects.filter(holdout__competition=competition) for model in _ENTRIES)
+    if any(found.exists() for found in entries):
+        return True
+    states = HoldoutState.objects.filter(holdout__competition=competition)
+    return states.filter(halted_for=Halt.REWOUND).exists()
+
+
+_ENTRIES = (Release, LedgerNote)
 
 
 def add_file(
@@ -170,7 +183,7 @@ def delete_competition(competition: Competition) -> None:
     """
     with transaction.atomic():
         locked = Competition.objects.select_for_update().get(pk=competition.pk)
-        if Submission.objects.filter(team__competition=locked).exists():
+        if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
             raise Refused(
                 "has_submissions",
                 "The competition has submissions",

@@ -134,7 +134,8 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         """Until somebody submits; after that the ledger is kept."""
         if not isinstance(obj, Competition) or not self.is_mine(request, obj):
             return False
-        return not Submission.objects.filter(team__competition=obj).exists()
+        submitted = Submission.objects.filter(team__competition=obj).exists()
+        return not submitted and not setup.is_frozen(obj)
 
     def get_fieldsets(self, request: HttpRequest, obj: Competition | None = None) -> Any:
         rules = ("rules", "ask_again") if obj else ("rules",)

@@ -1,9 +1,10 @@
 """Opens the vault for one moment: aligned predictions in, a measurement out."""
 
+from django.db.models import Q
 from django.utils import timezone
 
 from leaderboard import own_metrics, vault
-from leaderboard.models import Holdout, Submission
+from leaderboard.models import Holdout, NoteKind, Submission
 from leaderboard.vault import Measured
 from scoring.predictions import Predictions
 
@@ -40,8 +41,9 @@ def check_fits(holdout: Holdout) -> None:
     for good; intervals on Final rows need rows that were never asked. The web process can't see
     which rows are which: a worker looks.
     """
-    versions = Holdout.objects.filter(competition=holdout.competition_id, ledger__isnull=False)
-    for earlier in versions.exclude(pk=holdout.pk).distinct():
+    versions = Holdout.objects.filter(competition=holdout.competition_id).exclude(pk=holdout.pk)
+    written_off = Q(notes__kind=NoteKind.WRITE_OFF)
+    for earlier in versions.filter(Q(ledger__isnull=False) | written_off).distinct():
         if moved := vault.count_moved(earlier, holdout):
             raise RowsMoved(
                 f"{moved} rows that gave answers in version {earlier.version} are held back anew "

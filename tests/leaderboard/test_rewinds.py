@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from leaderboard import guard, queries, rewinds, verification
+from leaderboard import guard, queries, rewinds, setup, verification
 from leaderboard.corrections import correct_solution, to_score_again
 from leaderboard.errors import Refused
 from leaderboard.guard import Head
@@ -476,6 +476,35 @@ def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(
     )
     rewind("checked", "--replay", kept(published))
     assert verification.verify_competition(checked).report.difference is None
+
+
+@pytest.mark.parametrize("mended", [False, True])
+def test_another_solution_begins_no_new_ledger_where_all_answers_are_lost(
+    world: World, checked: Competition, mended: bool
+) -> None:
+    team = world.join(world.alice, competition=checked)
+    lose(checked, lambda: world.score(team, wrong_from(20)))
+    world.score(team, wrong_from(21))
+    if mended:
+        rewind("checked", "--give-up")
+    before = (state(checked).pk, state(checked).budget_left)
+    with pytest.raises(Refused) as refused:
+        setup.install_solution(checked, uploaded(solution(CHECKED_ROWS, 20)), by=world.organizer)
+    assert refused.value.code == "frozen"
+    assert (state(checked).pk, state(checked).budget_left) == before
+
+
+def test_a_correction_is_compared_with_a_version_whose_answers_were_all_written_off(
+    world: World, checked: Competition
+) -> None:
+    team = world.join(world.alice, competition=checked)
+    lose(checked, lambda: world.score(team, wrong_from(20)))
+    world.score(team, wrong_from(21))
+    rewind("checked", "--give-up")
+    moved = uploaded(solution(CHECKED_ROWS, 10))
+    correct_solution(checked, moved, by=world.organizer, reason="Ten Public rows became Private.")
+    sweep()
+    assert state(checked).halted_for == Halt.MOVED_ROWS
 
 
 # --- The end --------------------------------------------------------------------------------------
