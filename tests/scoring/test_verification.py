@@ -24,6 +24,7 @@ from scoring.verification import (
     bounded_lines,
     check_since,
     entry_line,
+    notes,
     verify,
 )
 from scoring.verification.ledgers import ENTRY_FIELDS
@@ -468,6 +469,18 @@ def test_rewritten_history_is_found_by_who_kept_a_copy() -> None:
     with pytest.raises(Differs) as differs:
         check_since(board.lines(board.entries[:7]), lines)
     assert differs.value.difference.number == 5
+
+
+def test_an_answer_that_became_a_note_is_found_by_who_kept_a_copy() -> None:
+    board = played("ladder")
+    note = {
+        **{name: board.entries[0].get(name, 0) for name in notes.FIELDS[notes.CORRECTION]},
+        "kind": notes.CORRECTION,
+    }
+    today = rewritten([note, *board.entries[1:]])
+    with pytest.raises(Differs) as differs:
+        check_since(board.lines(), board.lines(today))
+    assert differs.value.difference.number == 1
 
 
 def test_segments_carry_on_and_a_gap_between_them_is_found() -> None:
