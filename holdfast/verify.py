@@ -95,6 +95,8 @@ def verify(
         )
         client = _Lazy(stack)
         path = ledger or _download_ledger(client(), slug or "", Path(folder))
+        if save:
+            save.write_bytes(path.read_bytes())
         kept = _since(since, path) if since else None
         case = _Case(path, _headers(path), {})
         case.openings = _openings(case, opening, None if ledger else client, slug, Path(folder))
@@ -102,8 +104,6 @@ def verify(
             _take_own(case, predictions, _sample(sample, client, slug, Path(folder)))
         report = _report(case)
         _check_slug(report, slug)
-        if save:
-            save.write_bytes(path.read_bytes())
     if not quiet:
         _say(report, case, kept, predictions or [])
 
@@ -135,8 +135,17 @@ def _save(client: Client, path: str, target: Path, style: str = "") -> Path:
 
 def _since(earlier: Path, path: Path) -> int:
     """How many entries the earlier copy has; Failure if the ledger does not begin with them."""
-    from scoring.verification import Differs, bounded_lines, check_since
+    from scoring.verification import Differs, bounded_lines, check_chain, check_since
 
+    with earlier.open("rb") as kept:
+        try:
+            for _ in check_chain(bounded_lines(kept)):
+                pass
+        except Differs as differs:
+            raise Failure(
+                f"{earlier.name} is no whole copy of a ledger. {differs.difference}",
+                hint="It says nothing about the server. Is there another copy?",
+            ) from None
     with earlier.open("rb") as kept, path.open("rb") as now:
         try:
             return check_since(bounded_lines(kept), bounded_lines(now))
@@ -148,6 +157,7 @@ def _since(earlier: Path, path: Path) -> int:
 
 
 _KEEP = "Keep both copies: together they show it. Ask the organizer what happened."
+_SAVE = "Keep a copy of what you were given, with --save, and ask the organizer what happened."
 
 
 def _headers(path: Path) -> list[Header]:
@@ -158,7 +168,7 @@ def _headers(path: Path) -> list[Header]:
             chain = check_chain(bounded_lines(file))
             return [item for item in chain if isinstance(item, Header)]
         except Differs as differs:
-            raise Failure(f"The ledger differs. {differs.difference}", hint=_KEEP) from None
+            raise Failure(f"The ledger differs. {differs.difference}", hint=_SAVE) from None
 
 
 def _openings(
@@ -237,7 +247,7 @@ def _report(case: _Case) -> Report:
         raise Failure(
             f"The ledger differs. {report.difference}",
             details=[f"{report.entries:,} entries before it are as they should be."],
-            hint=_KEEP,
+            hint=_SAVE,
         )
     return report
 
@@ -259,9 +269,10 @@ def _say(report: Report, case: _Case, kept: int | None, files: list[Path]) -> No
     if report.lost:
         output.say(f"{report.lost:,} answers are taken as said: the server has lost their files.")
     if case.own:
+        entries = "1 entry" if report.measured == 1 else f"{report.measured:,} entries"
         output.say(
-            f"{len(case.used)} of your {len(case.own)} different files are in it, and were "
-            f"measured again ({report.measured:,} entries)."
+            f"Of your different files {len(case.used)} of {len(case.own)} were found in it and "
+            f"measured again ({entries})."
         )
     if len(case.used) < len(case.own):
         output.warn("A file that is not in it was never scored, or had other predictions.")

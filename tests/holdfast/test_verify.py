@@ -97,7 +97,7 @@ def test_one_s_own_files_are_measured_again(
     publish(board.lines(), board.opening().getvalue())
     ran = run("verify", "played", "--predictions", str(sent))
     assert ran.code == 0, ran.err
-    assert "1 of your 1 different files are in it" in ran.out
+    assert "Of your different files 1 of 1 were found in it" in ran.out
 
 
 def test_a_file_that_was_never_scored_is_told_of(
@@ -183,6 +183,30 @@ def test_nothing_is_kept_unless_asked_and_no_copy_is_overwritten(
     assert kept.read_text() == "mine"
 
 
+def test_a_ledger_that_differs_is_kept_where_one_asked_for_it(
+    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+) -> None:
+    """It is the evidence: the server may give another one the next time."""
+    broken = [*board.lines()[:2], *board.lines()[3:]]
+    publish(broken)
+    kept = tmp_path / "kept.jsonl"
+    ran = run("verify", "played", "--save", str(kept))
+    assert ran.code == 1
+    assert kept.read_bytes() == b"".join(broken)
+
+
+def test_a_damaged_copy_of_one_s_own_accuses_nobody(
+    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+) -> None:
+    publish(board.lines())
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(b"".join([*board.lines()[:2], *board.lines()[3:]]))
+    ran = run("verify", "played", "--since", str(damaged))
+    assert ran.code == 1
+    assert "damaged.jsonl is no whole copy of a ledger. Entry 2, number" in ran.err
+    assert "organizer" not in ran.err
+
+
 def test_copies_are_verified_without_a_server(
     board: Played, run: Run, server: Server, tmp_path: Path, sent: Path
 ) -> None:
@@ -196,7 +220,7 @@ def test_copies_are_verified_without_a_server(
     )
     assert ran.code == 0, ran.err
     assert server.requests == []
-    assert "1 of your 1 different files" in ran.out
+    assert "Of your different files 1 of 1" in ran.out
 
 
 def test_the_ledger_of_another_competition_is_refused(

@@ -211,5 +211,5 @@ def test_after_the_end_everybody_verifies_what_a_worker_has_opened(
     said = holdfast(site, port, token, "verify", SLUG, "--since", str(kept), "-f", str(mine))
     assert "answers were drawn again from solution and secret" in said
     assert "of the earlier copy are unchanged" in said
-    assert "1 of your 1 different files are in it" in said
+    assert "Of your different files 1 of 1 were found in it" in said
     assert "from what was opened" in site.manage("verify", SLUG)
