@@ -69,6 +69,12 @@ def entered(choice: Choice) -> str:
         *first, last = choice.numbers
         listed = f"{', '.join(map(str, first))} and {last}"
         return f"Submissions {listed} {are} entered for the final scores."
+    if choice.lost:
+        also = ": enter another one" if choice.may_change else ""
+        return (
+            f"Nothing {is_} entered for the final scores: the file that would stand in was lost "
+            f"with a database{also}."
+        )
     if choice.stand_in is None:
         return f"Nothing {is_} entered for the final scores: no submission of yours has an answer."
     chosen = "is chosen yet" if choice.may_change else "was chosen"

@@ -47,13 +47,15 @@ class Stage(Enum):
 class Choice:
     """What a team enters for the final scores, by numbers of its submissions.
 
-    `stand_in` is what is entered as long as nothing is chosen; None before the first answer.
+    `stand_in` is what is entered as long as nothing is chosen; None before the first answer, and
+    where `lost`: the file that would stand in was lost with a database.
     """
 
     limit: int
     numbers: tuple[int, ...]
     stand_in: int | None
     may_change: bool
+    lost: bool = False
 
     @property
     def entered(self) -> tuple[int, ...]:
@@ -172,12 +174,14 @@ def choice(team: Team) -> Choice:
     stand_in = None
     if standing is not None:
         entry = standing.best or standing.last
-        stand_in = Submission.objects.get(pk=entry.submission_id).number
+        stand_in = Submission.objects.get(pk=entry.submission_id)
+    lost = stand_in is not None and not stand_in.file
     return Choice(
         limit=competition.finals_limit,
         numbers=tuple(numbers.values_list("submission__number", flat=True)),
-        stand_in=stand_in,
+        stand_in=None if stand_in is None or lost else stand_in.number,
         may_change=competition.finals_started_at is None,
+        lost=lost,
     )
 
 

@@ -69,6 +69,11 @@ class SubmissionRow:
         return self.finished_at is not None
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the file was lost with a database, and only its answer is known."""
+        return not self.sha256
+
+    @property
     def waits_again(self) -> bool:
         """Whether it has an answer on an earlier solution and is to be scored on the new one."""
         return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)

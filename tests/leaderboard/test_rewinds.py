@@ -35,6 +35,7 @@ from leaderboard.models import (
 from leaderboard.pipeline import selection
 from leaderboard.pipeline.release import ledger_name
 from leaderboard.tasks import score_submission, sweep
+from leaderboard.words import entered
 from scoring.verification import Differs, verify
 from tests import ending
 from tests.cast import CHECKED_ROWS, World, make_checked, make_user, predictions, said, solution
@@ -464,6 +465,17 @@ def test_a_file_that_is_lost_is_neither_scored_again_nor_entered_for_the_end(
     with pytest.raises(Refused):
         selection.enter(team=alice, user=world.alice, number=2)
     assert lost not in selection.entered(checked)
+
+
+def test_a_team_whose_best_file_is_lost_is_told_to_enter_another(
+    world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
+) -> None:
+    rewind("checked", "--replay", kept(lose(checked, lambda: world.score(alice, wrong_from(99)))))
+    choice = queries.choice(alice)
+    assert choice.entered == tuple(
+        selection.entered(checked).filter(team=alice).values_list("number", flat=True)
+    )
+    assert "lost with a database: enter another one" in entered(choice)
 
 
 def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(

@@ -59,24 +59,31 @@ class Command(BaseCommand):
         if options["replay"]:
             with _opened(options["replay"]) as file:
                 entries = rewinds.replay(competition, bounded_lines(file))
-            self.stdout.write(f"Replayed {entries} entries.")
+            noun = "entry" if entries == 1 else "entries"
+            self.stdout.write(f"Replayed {entries} {noun}.")
         elif options["give_up"]:
             note = rewinds.give_up(competition, lost=options["lost"])
             if note is not None:
                 self.stdout.write(
-                    f"Wrote {note.document['lost']} answers off: entry {note.number}."
+                    f"Wrote {_answers(note.document['lost'])} off: entry {note.number}."
                 )
         elif options["end"]:
             rewinds.end_again(competition)
             self.stdout.write("The finals have started again, with the choices of the backup.")
-        self._show(rewinds.look(competition))
+        competition.refresh_from_db()
+        self._show(rewinds.look(competition), ended=competition.finals_started_at is not None)
 
-    def _show(self, situation: rewinds.Situation) -> None:
+    def _show(self, situation: rewinds.Situation, *, ended: bool) -> None:
         self.stdout.write(f"The database is at entry {situation.known}.")
         if situation.written is not None:
             self.stdout.write(f"The guard is at entry {situation.written}.")
         if not situation.problem:
-            self.stdout.write("They agree: the holdout answers.")
+            then = (
+                "the finals have started, and exact scores may follow"
+                if ended
+                else "the holdout answers"
+            )
+            self.stdout.write(f"They agree: {then}.")
             return
         self.stdout.write(situation.problem)
         if situation.end_undone:
@@ -86,6 +93,10 @@ class Command(BaseCommand):
             "Nothing is released until this is mended: replay a saved copy of the published "
             "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
         )
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"
 
 
 def _opened(path: Path) -> Any:
