@@ -237,6 +237,6 @@ def _problem_line(problem: Mapping[str, Any]) -> str:
     places += [f"column `{column}`"] if column else []
     where = ", ".join(places)
     message = str(problem.get("message", ""))
-    if not where or message.lower().startswith(where):
+    if not where or message.lower().startswith(places[0]):
         return message
     return f"{where[0].upper()}{where[1:]}: {message}"

@@ -30,7 +30,7 @@ class UnsealForm(forms.Form):
 
     def clean_slug(self) -> str:
         if self.cleaned_data["slug"] != self.competition.slug:
-            raise forms.ValidationError(f"Type {self.competition.slug} to confirm.")
+            raise forms.ValidationError(f"Type “{self.competition.slug}” to confirm.")
         return self.competition.slug
 
 

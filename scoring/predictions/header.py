@@ -141,7 +141,7 @@ def _misspelt(header: Header, name: str, meant: str) -> Problem:
 def _difference(name: str, meant: str) -> str:
     if name.strip() == meant:
         return ", without spaces around it"
-    return ", in this case" if name.casefold() == meant.casefold() else ""
+    return " (upper and lower case differ)" if name.casefold() == meant.casefold() else ""
 
 
 def _missing(header: Header, name: str, expected: Sequence[str]) -> Problem:

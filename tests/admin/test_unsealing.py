@@ -41,7 +41,7 @@ def test_before_the_end_there_is_no_button(world: World, organizer: Client) -> N
 
 def test_the_short_name_confirms_it(ended: Competition, organizer: Client) -> None:
     refused = organizer.post(at("unsealing", ended), {"slug": "digit"})
-    assert "Type digits to confirm." in refused.content.decode()
+    assert "Type “digits” to confirm." in refused.content.decode()
     assert not was_said()
     organizer.post(at("unsealing", ended), {"slug": "digits"})
     assert was_said()

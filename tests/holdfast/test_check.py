@@ -69,6 +69,13 @@ def test_what_is_wrong_is_said_as_the_server_says_it(folder: Path, run: Run) -> 
     assert "Line 4, column `label`: 'bird' is not one of cat, dog." in ran.err
 
 
+def test_a_line_is_named_once(folder: Path, run: Run) -> None:
+    (folder / "header.csv").write_text("ID,label\na,cat\nb,dog\nc,cat\n")
+    ran = run("check", str(folder / "header.csv"), "--sample", str(folder / "sample.csv"))
+    assert ran.code == 1
+    assert ran.err.count("Line 1") == 1
+
+
 def test_a_schema_says_more_than_a_sample(folder: Path, run: Run) -> None:
     arguments = ("check", str(folder / "fish.csv"), "--sample", str(folder / "sample.csv"))
     assert run(*arguments).code == 1

@@ -156,7 +156,7 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         "misspelt_column",
         1,
         "id",
-        "Line 1: the column 'ID' has to be called 'id', in this case.",
+        "Line 1: the column 'ID' has to be called 'id' (upper and lower case differ).",
     ),
     "spaces in the header": (
         with_header("id, label,p,price"),
