@@ -37,16 +37,20 @@ def _count_together() -> None:
 
 _count_together()
 
-# Nothing else ends the wait for a client that sends half a request and falls silent: a few of
-# those would keep every thread. Accepted sockets inherit what is set on the listener.
+# Nothing else ends the wait for a client that sends half a request and falls silent, or reads no
+# more of its answer: a few of those would keep every thread. Accepted sockets inherit what is set
+# on the listener.
 SILENCE_SECONDS = 15
+# Python's `socket.sendfile` waits for ever, whatever the socket's limits are.
+sendfile = False
 
 
 def when_ready(server: Any) -> None:
-    """Sets how long a client may be silent in the middle of a request."""
+    """Sets how long a client may be silent in the middle of a request or of its answer."""
     wait = struct.pack("ll", SILENCE_SECONDS, 0)
     for listener in server.LISTENERS:
-        listener.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, wait)
+        for limit in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            listener.sock.setsockopt(socket.SOL_SOCKET, limit, wait)
 
 
 def on_exit(server: Any) -> None:
