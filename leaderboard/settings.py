@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from environs import Env, validate
-from kombu import Queue
 from whitenoise.compress import Compressor
 
 env = Env()
@@ -266,13 +265,6 @@ SPECTACULAR_SETTINGS = {
 
 # --- Celery: messages carry ids only, nothing is returned -----------------------------------------
 CELERY_BROKER_URL = REDIS_URL
-# A worker takes from its queues by turns, so that sweeps don't stand behind a long backlog.
-CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweeps"))
-CELERY_TASK_DEFAULT_QUEUE = "celery"
-CELERY_TASK_ROUTES = {
-    "leaderboard.tasks.sweep": {"queue": "sweeps"},
-    "leaderboard.tasks.look_for_rewinds_at_start": {"queue": "sweeps"},
-}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -24,6 +24,7 @@ from django.db import DatabaseError, OperationalError
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.log import AdminEmailHandler
 from django.views.debug import ExceptionReporter
+from pytest_django import Settings
 
 from leaderboard import tasks, vault
 from leaderboard.models import Competition, Status, Submission
@@ -56,7 +57,13 @@ def solution() -> bytes:
 
 
 @pytest.fixture
-def numbers(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+def own_storage(settings: Settings) -> None:
+    """Without the files of other tests, which are full of numbers."""
+    settings.STORAGES = dict(settings.STORAGES)
+
+
+@pytest.fixture
+def numbers(own_storage: None, world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The cast with a competition of numbers, scored by their distance."""
     with monkeypatch.context() as patched:
         patched.setattr("tests.cast.solution", lambda rows, public: solution())

@@ -84,6 +84,7 @@ class Stage:
     fresh: Competition
     closed: Competition
     scored: Competition
+    revealed: Competition
     _sessions: dict[str, dict[str, str]] = field(default_factory=dict)
     _client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
 
@@ -157,7 +158,7 @@ class Stage:
             "start": self.closed,
             "reveal": self.scored,
             "final.csv": self.scored,
-            "unsealing": self.scored,
+            "unsealing": self.revealed,
         }
         return of_another.get(page, self.digits)
 
@@ -248,7 +249,7 @@ class Stage:
             "admin/leaderboard/competition/<object_id>/solution/": {
                 "solution": upload(labels(), "solution.csv")
             },
-            "admin/leaderboard/competition/<object_id>/unsealing/": {"slug": "scored"},
+            "admin/leaderboard/competition/<object_id>/unsealing/": {"slug": "revealed"},
             "admin/leaderboard/competition/add/": settings_form(),
             "admin/leaderboard/competition/<object_id>/change/": settings_of(
                 self.digits, title="Another title"
@@ -309,14 +310,16 @@ def make_stage(world: World) -> Stage:
     Group.objects.create(name="a group")
     sketch = make_competition("sketch", world.organizer)
     setup.return_to_draft(sketch)
-    fresh, closed, scored = (
-        make_competition(slug, world.organizer) for slug in ("fresh", "closed", "scored")
+    fresh, closed, scored, revealed = (
+        make_competition(slug, world.organizer)
+        for slug in ("fresh", "closed", "scored", "revealed")
     )
-    for each in (closed, scored):
+    for each in (closed, scored, revealed):
         world.score(world.join(world.alice, competition=each), predictions([10]))
     ending.close(closed)
     ending.score(scored)
-    return Stage(world, people, sketch, fresh, closed, scored)
+    ending.reveal(revealed)
+    return Stage(world, people, sketch, fresh, closed, scored, revealed)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:

@@ -8,7 +8,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy.stats import rankdata
 
 from scoring.metrics.base import SIGNED, Parameters, Scale, Sensitivity, Values, number
 from scoring.metrics.labels import not_all_equal
@@ -112,6 +111,8 @@ def spearman_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
     """(1 - rho) / 2."""
+    from scipy.stats import rankdata  # takes as long to import as all the rest together
+
     return (1.0 - _correlation(rankdata(predicted), rankdata(actual), None)) / 2.0
 
 

@@ -6,7 +6,6 @@ import logging
 from datetime import timedelta
 
 import pytest
-from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
@@ -219,13 +218,3 @@ def test_a_worker_past_its_lease_does_not_end_its_successor_s_attempt(
     tasks.score_submission(submission_id=submission.pk)
     submission.refresh_from_db()
     assert submission.status == Status.SCORING
-
-
-def test_sweeps_do_not_wait_behind_submissions() -> None:
-    router = current_app.amqp.router
-    sweeps, submissions = (
-        router.route({}, f"leaderboard.tasks.{name}")["queue"].name
-        for name in ("sweep", "score_submission")
-    )
-    assert sweeps != submissions
-    assert {sweeps, submissions} <= set(current_app.amqp.queues)

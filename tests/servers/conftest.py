@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.deployment import Deployment
+from leaderboard import keys
+from tests.servers.deployment import PRIVATE_KEY, Deployment
 from tests.servers.postgres import PostgresServer, make_database
 
 Deploy = Callable[..., Deployment]
@@ -27,23 +28,36 @@ def postgres(postgres_server: PostgresServer) -> Path:
     return postgres_server.directory
 
 
-@pytest.fixture
-def new_database(postgres: Path) -> str:
-    """The address of an empty PostgreSQL database."""
-    return make_database(postgres)
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with empty tables, to be copied: migrating takes seconds."""
+    directory = tmp_path_factory.mktemp("tables")
+    file = directory / "db.sqlite3"
+    Deployment(directory, f"sqlite:///{file}").migrate()
+    return file
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Makes PostgreSQL databases with empty tables, and gives their addresses."""
+    tables = make_database(postgres)
+    Deployment(tmp_path_factory.mktemp("tables"), tables).migrate()
+    return lambda: make_database(postgres, like=tables.rpartition("/")[2])
 
 
 @pytest.fixture(scope="module")
-def deploy() -> Iterator[Deploy]:
-    """Makes installations with empty databases; they end with the module."""
+def deploy(sqlite_tables: Path) -> Iterator[Deploy]:
+    """Makes installations with keys and empty tables; they end with the module."""
     made: list[Deployment] = []
 
     def make(database_url: str = "", **settings: str) -> Deployment:
         directory = Path(tempfile.mkdtemp(prefix="holdfast-site-"))
-        url = database_url or f"sqlite:///{directory / 'db.sqlite3'}"
-        deployment = Deployment(directory, url, **settings)
+        file = directory / "db.sqlite3"
+        if not database_url:
+            shutil.copy(sqlite_tables, file)
+        deployment = Deployment(directory, database_url or f"sqlite:///{file}", **settings)
         made.append(deployment)
-        deployment.prepare()
+        keys.generate(directory / "vault" / "public.key", directory / PRIVATE_KEY)
         return deployment
 
     yield make

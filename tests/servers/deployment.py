@@ -48,6 +48,10 @@ class Deployment:
     def prepare(self) -> None:
         """Keys and tables."""
         self.manage("vault_keys")
+        self.migrate()
+
+    def migrate(self) -> None:
+        """Tables."""
         self.manage("migrate", "--no-input", "--verbosity", "0")
 
     def manage(self, *arguments: str) -> str:

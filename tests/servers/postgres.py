@@ -38,9 +38,9 @@ class PostgresServer:
         self._server.cleanup()
 
 
-def make_database(socket: Path) -> str:
-    """The address of a new database."""
+def make_database(socket: Path, like: str = "template1") -> str:
+    """The address of a new database, a copy of another."""
     name = f"test_{uuid.uuid4().hex}"
     with psycopg.connect(host=str(socket), user="postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
     return f"postgres://postgres@{quote(str(socket), safe='')}/{name}"

@@ -13,7 +13,7 @@ from tests.cast import CHECKED_ROWS, predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
 from tests.servers.doom import FINALS, INTAKE, RELEASE_WRITES, SWEEP, WORKER
-from tests.servers.postgres import PostgresServer, make_database
+from tests.servers.postgres import PostgresServer
 
 DATABASES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"crashes on {name}"))
@@ -43,7 +43,7 @@ _files = itertools.count()
 def site(request: pytest.FixtureRequest, deploy: Deploy) -> Deployment:
     """An installation with Redis, beat, a worker that can be told to die, and a team."""
     on_postgres = request.param == "postgres"
-    url = make_database(request.getfixturevalue("postgres")) if on_postgres else ""
+    url = request.getfixturevalue("new_database")() if on_postgres else ""
     site = deploy(url, **HASTE)
     site.start_redis()
     site.start_doomed()

@@ -10,7 +10,6 @@ import pytest
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
-from tests.servers.postgres import make_database
 
 DATABASES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"servers on {name}"))
@@ -22,7 +21,7 @@ DATABASES = [
 def site(request: pytest.FixtureRequest, deploy: Deploy) -> Deployment:
     """An installation with Redis, beat and a worker, a competition and alice in it."""
     on_postgres = request.param == "postgres"
-    url = make_database(request.getfixturevalue("postgres")) if on_postgres else ""
+    url = request.getfixturevalue("new_database")() if on_postgres else ""
     site = deploy(url)
     site.start_redis()
     site.start_worker()

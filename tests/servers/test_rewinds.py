@@ -19,7 +19,6 @@ from scoring.verification import verify
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
-from tests.servers.postgres import make_database
 
 DATABASES = [
     pytest.param(name, marks=pytest.mark.xdist_group(f"rewinds on {name}"))
@@ -83,7 +82,7 @@ def site(request: pytest.FixtureRequest, deploy: Deploy) -> Site:
     """An installation with Redis, beat, a worker, a competition, and alice in it, who has an
     answer."""
     if request.param == "postgres":
-        url = make_database(request.getfixturevalue("postgres"))
+        url = request.getfixturevalue("new_database")()
         deployment = deploy(url)
         site = Site(deployment, *_postgres(url, deployment.directory / "backup.sql"))
     else:

@@ -5,9 +5,8 @@ There is no container here: the processes get the environment that their service
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +17,7 @@ from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import ROOT, Deployment
 from tests.servers.embedded import free_port
-from tests.servers.postgres import PostgresServer, make_database
+from tests.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.xdist_group("servers on postgres")
 
@@ -59,9 +58,9 @@ def port() -> int:
 
 
 @pytest.fixture(scope="module")
-def site(deploy: Deploy, postgres: Path, port: int) -> Deployment:
+def site(deploy: Deploy, new_database: Callable[[], str], port: int) -> Deployment:
     """Web and two workers, started as the composition starts them."""
-    site = deploy(make_database(postgres))
+    site = deploy(new_database())
     site.manage("collectstatic", "--no-input")
     site.start_redis()
     gunicorn = (sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}")
