@@ -69,6 +69,7 @@ def _rotate(private: Path, keep_old: bool, say: Say) -> None:
         return
     keys.write_private(private, [new])
     say("Nothing is sealed to the old key any more; it is removed.")
+    say("Back up keys, database and files now: earlier backups open with the old key only.")
 
 
 @contextmanager
