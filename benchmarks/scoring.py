@@ -9,9 +9,9 @@ submissions (row ids, solution) is read before the clock starts, for the plain w
 that a release needs (sha256 of the arrays, 5 ms for a million numbers) is not in ours.
 
 What is wanted at a million rows, and what can be had: at most twice pyarrow's time (four times for
-ROC AUC) is reached in every case. Five times faster than the plain way is reached for text ids, by
-far; for integer ids not always, and for numbers in order never: of the plain way's time most is
-reading too, and pyarrow alone is only about three times faster there.
+ROC AUC) was reached in every case, on a busy machine. Five times faster than the plain way is
+reached for text ids, by far; for integer ids not always, and for numbers in order never: of the
+plain way's time most is reading too, and pyarrow alone is only about three times faster there.
 
 Each case runs in its own process, so that its memory is its own: "peak" is the most that the
 process held in all, libraries and what it keeps included. Times are the median after a warm-up,

@@ -81,7 +81,7 @@ class Holdout(models.Model):
     @property
     def ledger_name(self) -> str:
         """What the rewind guard calls this holdout's ledger, over all corrections."""
-        return self.state.ledger or self.solution_commitment
+        return self.state.name_for(self)
 
     @property
     def is_unchecked(self) -> bool:
@@ -128,6 +128,10 @@ class HoldoutState(models.Model):
 
     def __str__(self) -> str:
         return f"ledger of {self.holdout_id}"
+
+    def name_for(self, holdout: Holdout) -> str:
+        """The ledger's name, where the holdout is at hand already."""
+        return self.ledger or holdout.solution_commitment
 
 
 class NoteKind(models.TextChoices):

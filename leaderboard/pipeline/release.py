@@ -78,7 +78,7 @@ def release(
 
 def ledger_name(row: HoldoutState, holdout: Holdout) -> str:
     """The name that the guard knows this ledger by, over all corrections."""
-    return row.ledger or holdout.solution_commitment
+    return row.name_for(holdout)
 
 
 def check_guard(row: HoldoutState, holdout: Holdout) -> None:
