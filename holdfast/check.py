@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from scoring.predictions import Limits, Predictions, RowIds, Schema
 
+LONGEST_SAMPLE = 2**30  # bytes: it goes to a temporary folder that may be in memory
 File = Annotated[
     Path,
     typer.Argument(
@@ -187,5 +188,11 @@ def download_sample(client: Client, slug: str, folder: Path) -> Path:
     entry = next((each for each in files_of(client, slug) if each.get("role") == "sample"), None)
     if entry is None:
         raise Failure(f"{slug} has no sample submission to check against.")
+    size = int(entry["size"])
+    if size > LONGEST_SAMPLE:
+        raise Failure(
+            f"The sample submission has {output.size(size)}, more than is taken unasked.",
+            hint="Get it with `holdfast download`, and name it with --sample.",
+        )
     download(client, slug, entry, folder, force=False, advance=lambda _: None)
     return folder / local_name(str(entry["name"]))

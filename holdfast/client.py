@@ -2,9 +2,10 @@
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import PurePath
+from io import BytesIO
+from pathlib import Path, PurePath
 from typing import IO, Any, Self
 from urllib.parse import quote
 
@@ -12,11 +13,12 @@ import httpx
 
 from holdfast import __version__
 from holdfast.config import Settings
-from holdfast.errors import Failure, Refused, Unreachable
+from holdfast.errors import Failure, Refused, TooLong, Unreachable
 
 Json = dict[str, Any]
 TIMEOUT = httpx.Timeout(60, connect=10)
 PAGE_SIZE = 200  # the most that the server gives at once
+LONGEST_JSON = 64 * 2**20  # bytes: a hundred times what a page of a list has
 SIGN_IN = "Run `holdfast login`, or set HOLDFAST_TOKEN."
 
 
@@ -30,7 +32,12 @@ class Client:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        headers = {"User-Agent": f"holdfast/{__version__}", "Accept": "application/json"}
+        headers = {
+            "User-Agent": f"holdfast/{__version__}",
+            "Accept": "application/json",
+            # Sizes are limited, and places in a file counted, in bytes of the plain content.
+            "Accept-Encoding": "identity",
+        }
         if settings.token:
             headers["Authorization"] = f"Token {settings.token}"
         self._http = httpx.Client(
@@ -73,7 +80,7 @@ class Client:
         while True:
             answer = self.get(path, **params, page=page, page_size=PAGE_SIZE)
             yield from answer["results"]
-            if not answer.get("next"):
+            if not answer["results"] or not answer.get("next"):
                 return
             page += 1
 
@@ -83,25 +90,76 @@ class Client:
     ) -> Iterator[httpx.Response]:
         """An answer whose body is not read yet; Refused unless it is a success."""
         sent = {"Accept": "*/*", **(headers or {})}
+        with self._answer("GET", path, headers=sent, params=params) as response:
+            if not response.is_success:
+                raise _refusal(_whole(response), self.settings)
+            yield response
+
+    def save(self, path: str, target: Path, limit: int, **params: str | int) -> None:
+        """Write what is at the path to a file, of at most `limit` bytes; TooLong beyond."""
+        with self.stream(path, None, **params) as response, target.open("wb") as file:
+            write(response, file, limit)
+
+    @contextmanager
+    def _answer(self, method: str, path: str, **arguments: Any) -> Iterator[httpx.Response]:
         with _reasons(self.settings.url):
-            request = self._http.build_request("GET", path, headers=sent, params=params)
+            request = self._http.build_request(method, path, **arguments)
             response = self._http.send(request, stream=True)
             try:
-                if not response.is_success:
-                    response.read()
-                    raise _refusal(response, self.settings)
+                _check_encoding(response, self.settings.url)
                 yield response
             finally:
                 response.close()
 
     def _json(self, method: str, path: str, **arguments: Any) -> Json:
-        with _reasons(self.settings.url):
-            response = self._http.request(method, path, **arguments)
+        with self._answer(method, path, **arguments) as open_response:
+            response = _whole(open_response)
         if not response.is_success:
             raise _refusal(response, self.settings)
         if response.status_code == httpx.codes.NO_CONTENT:
             return {}
         return _object(response, self.settings.url)
+
+
+def write(
+    response: httpx.Response,
+    file: IO[bytes],
+    limit: int,
+    advance: Callable[[int], object] = lambda count: None,
+) -> None:
+    """Copy a body of at most `limit` bytes as it comes; TooLong as soon as there are more."""
+    announced = response.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limit:
+        raise TooLong(limit)
+    left = limit
+    for chunk in response.iter_bytes():
+        left -= len(chunk)
+        if left < 0:
+            raise TooLong(limit)
+        file.write(chunk)
+        advance(len(chunk))
+
+
+def _whole(response: httpx.Response) -> httpx.Response:
+    """The answer with its body in memory, where it is not too long for that."""
+    body = BytesIO()
+    write(response, body, LONGEST_JSON)
+    headers = {
+        name: value
+        for name, value in response.headers.items()
+        if name not in ("content-encoding", "content-length", "transfer-encoding")
+    }
+    return httpx.Response(response.status_code, headers=headers, content=body.getvalue())
+
+
+def _check_encoding(response: httpx.Response, url: str) -> None:
+    """A little that was compressed several times, or by other means, can become any amount."""
+    encoding = response.headers.get("content-encoding", "identity").lower()
+    if encoding not in ("identity", "gzip"):
+        raise Unreachable(
+            f"{url} compressed its answer as {encoding!r}, though it was asked not to.",
+            hint="Is there a proxy in between that should not do this?",
+        )
 
 
 def competition_path(slug: str, *rest: str | int) -> str:

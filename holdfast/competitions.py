@@ -9,7 +9,7 @@ import typer
 from holdfast import output
 from holdfast.client import Client, Json, competition_path
 from holdfast.download import Outcome, download, local_name
-from holdfast.errors import Failure
+from holdfast.errors import Failure, TooLong
 from holdfast.options import (
     Competition,
     CompetitionOption,
@@ -39,6 +39,7 @@ def yes_no(value: Any) -> str:
     return "yes" if value else ""
 
 
+LONGEST_BOARD = 256 * 2**20  # bytes of CSV: a million teams and more
 LIST_COLUMNS = [
     Column("slug", "Competition"),
     Column("title", "Title"),
@@ -289,9 +290,11 @@ def _save_board(client: Client, slug: str, board: str, folder: Path, *, quiet: b
     folder.mkdir(parents=True, exist_ok=True)
     path = competition_path(slug, board)
     part = folder / f".{target.name}.part"
-    with client.stream(path, format="csv") as response, part.open("wb") as file:
-        for chunk in response.iter_bytes():
-            file.write(chunk)
+    try:
+        client.save(path, part, LONGEST_BOARD, format="csv")
+    except TooLong:
+        part.unlink()
+        raise
     part.replace(target)
     if not quiet:
         output.note(f"Saved as {target}.")

@@ -5,12 +5,11 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO
 
 import httpx
 
-from holdfast.client import Client, Json, competition_path
-from holdfast.errors import Failure
+from holdfast.client import Client, Json, competition_path, write
+from holdfast.errors import Failure, TooLong
 
 SHA256 = re.compile("[0-9a-f]{64}")
 Advance = Callable[[int], None]
@@ -65,7 +64,15 @@ def download(
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".{target.name}.{wanted[:16]}.part"
     if not _is_whole(part, int(file["size"])):
-        _fetch(client, competition_path(slug, "files", target.name), wanted, part, advance)
+        try:
+            _fetch(client, slug, file, part, advance)
+        except TooLong:
+            part.unlink()
+            raise Failure(
+                f"{target.name} is longer than the {int(file['size']):,} bytes that the server "
+                "announced. Nothing was kept.",
+                hint="Tell the organizer of the competition.",
+            ) from None
     if digest(part) != wanted:
         part.unlink()
         raise Failure(
@@ -84,22 +91,17 @@ def _is_whole(part: Path, size: int) -> bool:
     return have == size
 
 
-def _fetch(client: Client, path: str, wanted: str, part: Path, advance: Advance) -> None:
+def _fetch(client: Client, slug: str, file: Json, part: Path, advance: Advance) -> None:
     """Append what is missing to the part, or start over where the server can't resume."""
-    have = part.stat().st_size if part.exists() else 0
-    # Places in the file are those of the plain content, so none may compress it on the way.
-    headers = {"Accept-Encoding": "identity"}
+    have, size = part.stat().st_size if part.exists() else 0, int(file["size"])
+    headers = {}
     if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": f'"{wanted}"'}
-    with part.open("ab") as file, client.stream(path, headers) as response:
+        headers = {"Range": f"bytes={have}-", "If-Range": f'"{file["sha256"]}"'}
+    path = competition_path(slug, "files", str(file["name"]))
+    with part.open("ab") as out, client.stream(path, headers) as response:
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
             advance(have)
+            write(response, out, size - have, advance)
         else:
-            file.truncate(0)
-        _copy(response, file, advance)
-
-
-def _copy(response: httpx.Response, file: BinaryIO, advance: Advance) -> None:
-    for chunk in response.iter_bytes():
-        file.write(chunk)
-        advance(len(chunk))
+            out.truncate(0)
+            write(response, out, size, advance)

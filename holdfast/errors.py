@@ -2,6 +2,7 @@
 
 Failure               printed on stderr; ends the command with `exit_code`
 ├ Refused             the server answered with a problem document (RFC 9457)
+├ TooLong             the server sends more than is taken
 └ Unreachable         no answer, or none that can be understood; trying again may help
 """
 
@@ -37,6 +38,14 @@ class Refused(Failure):
         self.status = status
         self.code = code
         self.retry_after = retry_after
+
+
+class TooLong(Failure):
+    """An answer of more than `limit` bytes, of which no more was read."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The server sends more than {limit:,} bytes where it should not.")
+        self.limit = limit
 
 
 class Unreachable(Failure):

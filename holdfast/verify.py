@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +17,7 @@ import typer
 from holdfast import output
 from holdfast.check import Rules, download_sample, parser, read, row_ids
 from holdfast.client import Client, competition_path
-from holdfast.errors import Failure
+from holdfast.errors import Failure, TooLong
 from holdfast.options import Competition, CompetitionOption, Quiet, competition_of
 from holdfast.session import connect
 
@@ -43,6 +45,15 @@ SinceOption = Annotated[
 ]
 SampleOption = Annotated[
     Path | None, typer.Option("--sample", help="The sample submission, if it is here.", **_FILE)
+]
+LimitOption = Annotated[
+    int,
+    typer.Option(
+        "--limit",
+        metavar="MIB",
+        min=1,
+        help="The most to download, for ledger and each opening.",
+    ),
 ]
 SaveOption = Annotated[
     Path | None,
@@ -76,6 +87,7 @@ def verify(
     since: SinceOption = None,
     sample: SampleOption = None,
     save: SaveOption = None,
+    limit: LimitOption = 1024,
     quiet: Quiet = False,
 ) -> None:
     """Verify a competition's ledger on this machine, and every answer once solution and secret are
@@ -93,15 +105,15 @@ def verify(
         slug = (
             None if ledger and not (competition or option) else competition_of(competition, option)
         )
-        client = _Lazy(stack)
-        path = ledger or _download_ledger(client(), slug or "", Path(folder))
+        client, place = _Lazy(stack), _Place(Path(folder), limit)
+        path = ledger or _download_ledger(client(), slug or "", place)
         if save:
-            save.write_bytes(path.read_bytes())
+            shutil.copyfile(path, save)
         kept = _since(since, path) if since else None
         case = _Case(path, _headers(path), {})
-        case.openings = _openings(case, opening, None if ledger else client, slug, Path(folder))
+        case.openings = _openings(case, opening, None if ledger else client, slug, place)
         if predictions:
-            _take_own(case, predictions, _sample(sample, client, slug, Path(folder)))
+            _take_own(case, predictions, _sample(sample, client, slug, place.folder))
         report = _report(case)
         _check_slug(report, slug)
     if not quiet:
@@ -121,16 +133,29 @@ class _Lazy:
         return self._client
 
 
-def _download_ledger(client: Client, slug: str, folder: Path) -> Path:
-    return _save(client, competition_path(slug, "ledger"), folder / "ledger.jsonl", "jsonl")
+@dataclass(frozen=True)
+class _Place:
+    """Where downloads go, and the most that each may have, in MiB."""
+
+    folder: Path
+    limit: int
+
+    def save(self, client: Client, path: str, name: str, what: str, **params: str) -> Path:
+        """What is at the path, as a file of this name; Failure if it is too long."""
+        target = self.folder / name
+        try:
+            client.save(path, target, self.limit * 2**20, **params)
+        except TooLong:
+            raise Failure(
+                f"{what} has more than {self.limit:,} MiB. Nothing was kept.",
+                hint="If the competition is that large, say how much to take with --limit.",
+            ) from None
+        return target
 
 
-def _save(client: Client, path: str, target: Path, style: str = "") -> Path:
-    params = {"format": style} if style else {}
-    with client.stream(path, None, **params) as response, target.open("wb") as file:
-        for chunk in response.iter_bytes():
-            file.write(chunk)
-    return target
+def _download_ledger(client: Client, slug: str, place: _Place) -> Path:
+    path = competition_path(slug, "ledger")
+    return place.save(client, path, "ledger.jsonl", "The ledger", format="jsonl")
 
 
 def _since(earlier: Path, path: Path) -> int:
@@ -176,7 +201,7 @@ def _openings(
     given: list[Path] | None,
     client: Callable[[], Client] | None,
     slug: str | None,
-    folder: Path,
+    place: _Place,
 ) -> dict[int, Path]:
     """The openings of the ledger's versions that are there: those that were given, else the
     server's."""
@@ -189,16 +214,16 @@ def _openings(
         return {header.version: path for header, path in zip(case.headers, given, strict=True)}
     if client is None or slug is None:
         return {}
+    offered = client().every(competition_path(slug, "openings"))
     found = {}
-    for entry in client().every(competition_path(slug, "openings")):
+    for entry in islice(offered, len(case.headers)):
         number = int(entry["version"])
-        path = _save(
-            client(), competition_path(slug, "openings", number), folder / f"opening-{number}.zip"
-        )
-        with path.open("rb") as file:
+        path = competition_path(slug, "openings", number)
+        what = f"The opening of version {number}"
+        found[number] = place.save(client(), path, f"opening-{number}.zip", what)
+        with found[number].open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
                 raise Failure("The opening arrived damaged.", hint="Try it again.")
-        found[number] = path
     return found
 
 

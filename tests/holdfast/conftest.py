@@ -2,8 +2,9 @@
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,20 @@ from holdfast import cli, client
 
 URL = "https://holdfast.example"
 Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
+
+
+class Unread(httpx.SyncByteStream):
+    """A body that nobody may begin to read."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        raise AssertionError("read")
+
+
+class Endless(httpx.SyncByteStream):
+    """A body without an end."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        return repeat(b" " * 2**20)
 
 
 @dataclass

@@ -193,3 +193,24 @@ def test_ordinary_names_are_kept(name: str) -> None:
 def test_a_name_that_is_refused_is_a_failure() -> None:
     with pytest.raises(Failure):
         local_name("../x")
+
+
+def test_a_file_longer_than_announced_is_not_taken(
+    server: Server, run: Run, environment: Path
+) -> None:
+    server.on("GET", FILES, page(_entry()))
+    server.on("GET", TRAIN, httpx.Response(200, content=CONTENT + b"more"))
+    ran = run("download", "digits")
+    assert ran.code == 1
+    assert f"longer than the {len(CONTENT)} bytes that the server announced" in ran.err
+    assert list(environment.iterdir()) == []
+
+
+def test_a_rest_longer_than_announced_is_not_taken(
+    server: Server, run: Run, environment: Path
+) -> None:
+    server.on("GET", FILES, page(_entry()))
+    server.on("GET", TRAIN, httpx.Response(206, content=CONTENT))
+    _part(environment, CONTENT[:5])
+    assert run("download", "digits").code == 1
+    assert list(environment.iterdir()) == []

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from holdfast import client, competitions
-from tests.holdfast.conftest import URL, Run, Server, ok, page, problem
+from tests.holdfast.conftest import URL, Endless, Run, Server, Unread, ok, page, problem
 
 pytestmark = pytest.mark.usefixtures("signed_in")
 
@@ -44,6 +44,13 @@ def _tls_failure(request: httpx.Request) -> httpx.Response:
             "sends on to https://new.example/",
             "holdfast login --url",
         ),
+        (
+            httpx.Response(200, headers={"content-encoding": "gzip, gzip"}, stream=Unread()),
+            "compressed its answer as 'gzip, gzip'",
+            "proxy in between",
+        ),
+        (httpx.Response(200, stream=Endless()), "more than 67,108,864 bytes", ""),
+        (httpx.Response(404, stream=Endless()), "more than 67,108,864 bytes", ""),
         (httpx.Response(502, html="Bad gateway"), "not available just now (502)", "Try again"),
         (
             problem(401, "not_authenticated", "The token is not valid."),

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from scoring.verification import Lost
-from tests.holdfast.conftest import Run, Server, ok, page
+from tests.holdfast.conftest import Endless, Run, Server, Unread, ok, page
 from tests.scoring.ledgers import ROWS, File, Played, rewritten, truth
 
 pytestmark = pytest.mark.usefixtures("signed_in")
@@ -257,3 +257,63 @@ def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
     assert "1 answers are taken as said" in ran.out
+
+
+def _endless(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, stream=Endless())
+
+
+def test_a_ledger_without_an_end_is_not_taken(server: Server, run: Run, tmp_path: Path) -> None:
+    server.on("GET", "competitions/played/ledger/", _endless)
+    kept = tmp_path / "kept.jsonl"
+    ran = run("verify", "played", "--limit", "1", "--save", str(kept))
+    assert ran.code == 1
+    assert "The ledger has more than 1 MiB. Nothing was kept." in ran.err
+    assert "--limit" in ran.err
+    assert not kept.exists()
+
+
+def test_an_opening_without_an_end_is_not_taken(
+    board: Played, publish: Callable[..., None], run: Run, server: Server
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    server.on("GET", "competitions/played/openings/1/", _endless)
+    ran = run("verify", "played", "--limit", "1")
+    assert ran.code == 1
+    assert "The opening of version 1 has more than 1 MiB." in ran.err
+
+
+def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_byte(
+    server: Server, run: Run
+) -> None:
+    def announced(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-length": str(2**40)}, stream=Unread())
+
+    server.on("GET", "competitions/played/ledger/", announced)
+    assert "The ledger has more than 1,024 MiB." in run("verify", "played").err
+
+
+def test_no_more_openings_are_taken_than_the_ledger_has_versions(
+    board: Played, publish: Callable[..., None], run: Run, server: Server
+) -> None:
+    opening = board.opening().getvalue()
+    publish(board.lines(), opening)
+    row = {"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}
+    more = ok({"results": [row] * 200, "next": "more"})
+    server.on("GET", "competitions/played/openings/", lambda _: more)
+    ran = run("verify", "played")
+    assert ran.code == 0, ran.err
+    asked = [request.url.path.removeprefix("/api/v1/") for request in server.requests]
+    assert asked.count("competitions/played/openings/1/") == 1
+    assert asked.count("competitions/played/openings/") == 1
+
+
+def test_a_sample_too_large_to_take_unasked_is_named_by_hand(
+    board: Played, publish: Callable[..., None], run: Run, server: Server, sent: Path
+) -> None:
+    publish(board.lines(), board.opening().getvalue())
+    entry = {"name": "s.csv", "role": "sample", "size": 2**40, "sha256": "0" * 64}
+    server.on("GET", "competitions/played/files/", ok({"results": [entry], "next": None}))
+    ran = run("verify", "played", "-f", str(sent))
+    assert ran.code == 1
+    assert "--sample" in ran.err
