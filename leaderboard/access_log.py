@@ -58,9 +58,8 @@ def _route(request: HttpRequest) -> str | None:
 
 def _write(request: HttpRequest, response: HttpResponse, route: str | None, seconds: float) -> None:
     match = request.resolver_match
-    level = logging.DEBUG if route in ROUTINE and response.status_code < 500 else logging.INFO
     logger.log(
-        level,
+        _level(route, response.status_code),
         "%s %s %s",
         request.method,
         route or NO_PAGE,
@@ -74,6 +73,12 @@ def _write(request: HttpRequest, response: HttpResponse, route: str | None, seco
             "user_id": _user_id(request),
         },
     )
+
+
+def _level(route: str | None, status: int) -> int:
+    if status >= 500:
+        return logging.WARNING
+    return logging.DEBUG if route in ROUTINE else logging.INFO
 
 
 def _user_id(request: HttpRequest) -> int | None:

@@ -102,6 +102,17 @@ def configure(config: dict[str, Any]) -> None:
     logging.captureWarnings(True)
 
 
+class Unexpected(logging.Filter):
+    """Of what Django says of answers from 500 up, only what came of an exception that it caught.
+
+    A refusal (503: the competition is paused) is in the access log with the request's id, which
+    Django's own line, written when the request is over, would lack.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is not None or getattr(record, "status_code", 0) < 500
+
+
 class LineFormatter(logging.Formatter):
     """`LEVEL logger: message`, and below it where an exception came from."""
 

@@ -340,6 +340,7 @@ LOGGING = {
         "json": {"()": "leaderboard.logs.JsonFormatter"},
         "line": {"()": "leaderboard.logs.LineFormatter"},
     },
+    "filters": {"unexpected": {"()": "leaderboard.logs.Unexpected"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.log_level("LOG_LEVEL", logging.INFO)},
     "loggers": {
@@ -347,7 +348,10 @@ LOGGING = {
         # A line for each request; nobody who looks on wants them.
         "leaderboard.access": {"level": "NOTSET" if LOG_FORMAT == "json" else "WARNING"},
         # What the access log says of a request that was refused, it says once.
-        "django.request": {"level": "ERROR" if LOG_FORMAT == "json" else "WARNING"},
+        "django.request": {
+            "level": "ERROR" if LOG_FORMAT == "json" else "WARNING",
+            "filters": ["unexpected"],
+        },
         # gunicorn sets up its own before it loads the site.
         "gunicorn.error": {"handlers": ["stderr"], "propagate": False},
         # The sweeper runs every few seconds; what becomes of a submission is said by the tasks.

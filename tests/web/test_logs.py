@@ -199,7 +199,11 @@ def _broken(request: HttpRequest) -> HttpResponse:
     raise ValueError(f"the label is {SECRET}")
 
 
-urlpatterns = [path("broken/", _broken)]
+def _paused(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("The competition is paused.", status=503)
+
+
+urlpatterns = [path("broken/", _broken), path("paused/", _paused)]
 
 
 def test_a_page_that_fails_says_where_but_no_value(
@@ -213,6 +217,16 @@ def test_a_page_that_fails_says_where_but_no_value(
     assert "ValueError" in lines.text
     assert "_broken" in lines.text
     assert SECRET not in lines.text
+
+
+def test_a_refusal_that_is_no_failure_is_one_warning_with_the_request_s_id(
+    client: Client, settings: Settings, lines: Lines
+) -> None:
+    settings.ROOT_URLCONF = __name__
+    client.get("/paused/", headers={"X-Request-ID": "request-1"})
+    (line,) = lines
+    assert (line["logger"], line["level"]) == ("leaderboard.access", "WARNING")
+    assert (line["request_id"], line["status"]) == ("request-1", 503)
 
 
 def test_a_submission_s_way_through_a_worker_is_logged_without_a_score(
