@@ -23,7 +23,7 @@ from holdfast.session import connect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scoring.predictions import Limits, Predictions, RowIds, Schema
+    from scoring.predictions import Limits, Predictions, Proposal, RowIds, Schema
 
 LONGEST_SAMPLE = 2**30  # bytes: it goes to a temporary folder that may be in memory
 File = Annotated[
@@ -46,6 +46,9 @@ SchemaOption = Annotated[
         help="The columns, as `schema` in the API's JSON; guessed from the sample if left out.",
     ),
 ]  # fmt: skip
+
+
+_GUESSED = "The columns were guessed from the sample; name the competition to use its own."
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,7 @@ def check(
     names = ", ".join(f"`{column.name}`" for column in rules.schema.columns)
     output.say(f"{file} is fine: {found.rows:,} rows with {names}.", "bold")
     if rules.guessed:
-        output.note(
-            "The columns were guessed from the sample; name the competition to use its own."
-        )
+        output.note(_GUESSED)
 
 
 @contextmanager
@@ -113,7 +114,9 @@ def read(file: Path, rules: Rules) -> Predictions:
     except PredictionError as error:
         problems = [problem.to_json() for problem in error.problems]
         raise Failure(
-            f"{file} would be rejected.", details=problem_lines(problems, error.total)
+            f"{file} would be rejected.",
+            details=problem_lines(problems, error.total),
+            hint=_GUESSED if rules.guessed else "",
         ) from None
 
 
@@ -133,17 +136,37 @@ def _rules_of(slug: str, sample: Path | None, schema: Path | None) -> Rules:
 
 def _local_rules(sample: Path, schema: Path | None) -> Rules:
     from scoring.errors import SolutionError
-    from scoring.predictions import Limits, infer_schema
+    from scoring.predictions import Limits, propose
 
     if schema is not None:
         columns = _read_schema(schema)
         return Rules(columns, row_ids(sample, columns), Limits())
     try:
         with sample.open("rb") as file:
-            columns = infer_schema(file)
+            columns = _guessed(sample, propose(file))
     except SolutionError as error:
         raise _bad_sample(sample, error) from None
     return Rules(columns, row_ids(sample, columns), Limits(), guessed=True)
+
+
+def _guessed(sample: Path, proposal: Proposal) -> Schema:
+    """The likeliest columns; a number where all say the same and a number is among the guesses."""
+    from scoring.predictions import Column, Schema
+
+    columns = list[Column]()
+    for each in proposal.columns:
+        kinds = [guess.kind for guess in each.guesses]
+        if each.only is None or kinds == ["probability"]:
+            columns.append(each.column)
+        elif "number" in kinds:
+            columns.append(Column(each.name, "number"))
+        else:
+            raise Failure(
+                f"{sample.name} has “{each.only}” in every row of `{each.name}`, "
+                "which doesn't tell what else may stand there.",
+                hint="Name the competition, or give its columns with --schema.",
+            )
+    return Schema(proposal.id_column, tuple(columns))
 
 
 def row_ids(sample: Path, schema: Schema) -> RowIds:

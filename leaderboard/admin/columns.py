@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from scoring.errors import ParameterError
-from scoring.predictions import Column, Schema
+from scoring.predictions import Column, Guess, Schema
 from scoring.predictions.schema import SEPARATORS
 
 _LINE = re.compile(
@@ -33,7 +33,17 @@ def read_columns(text: str) -> tuple[Column, ...]:
 
 def write_columns(schema: Schema) -> str:
     """The text that `read_columns` turns back into the schema's columns."""
-    return "\n".join(_line(column) for column in schema.columns)
+    return "\n".join(f"{column.name}: {write_kind(column)}" for column in schema.columns)
+
+
+def write_kind(column: Column | Guess) -> str:
+    """What is written behind a column's name."""
+    kind: str = column.kind
+    if column.most is not None:
+        kind += f" of {column.most}"
+    if column.separator != " ":
+        kind += f" by {SEPARATORS[column.separator]}"
+    return f"{kind}: {', '.join(map(_written, column.classes))}" if column.classes else kind
 
 
 def _column(number: int, line: str) -> Column:
@@ -63,15 +73,6 @@ def _classes(text: str) -> tuple[str, ...]:
         classes.append(match["plain"].strip() if quoted is None else quoted.replace('""', '"'))
         position = match.end()
     return tuple(classes)
-
-
-def _line(column: Column) -> str:
-    start = f"{column.name}: {column.kind}"
-    if column.most is not None:
-        start += f" of {column.most}"
-    if column.separator != " ":
-        start += f" by {SEPARATORS[column.separator]}"
-    return f"{start}: {', '.join(map(_written, column.classes))}" if column.classes else start
 
 
 def _written(label: str) -> str:

@@ -9,12 +9,20 @@ Parsing sees ids and the declared columns, never labels: nothing in a message de
 the split that a row is in. `REJECTIONS` lists every code.
 """
 
+from scoring.predictions.guesses import Guess, Guessed, Proposal
 from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import REJECTIONS
 from scoring.predictions.reader import Predictions, predictions_of, read_predictions
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.sample import Preview, infer_schema, preview, read_row_ids
+from scoring.predictions.sample import (
+    Preview,
+    infer_schema,
+    preview,
+    propose,
+    propose_with,
+    read_row_ids,
+)
 from scoring.predictions.schema import Column, Schema
 from scoring.predictions.solution import Counts, Solution, Usage, read_solution
 
@@ -22,10 +30,13 @@ __all__ = [
     "REJECTIONS",
     "Column",
     "Counts",
+    "Guess",
+    "Guessed",
     "Limits",
     "Lists",
     "Predictions",
     "Preview",
+    "Proposal",
     "RowIds",
     "Schema",
     "Solution",
@@ -33,6 +44,8 @@ __all__ = [
     "infer_schema",
     "predictions_of",
     "preview",
+    "propose",
+    "propose_with",
     "read_predictions",
     "read_row_ids",
     "read_solution",

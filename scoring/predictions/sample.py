@@ -1,22 +1,22 @@
 """What the sample submission tells: the row ids, the schema it suggests, its first rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from scoring.errors import ParameterError, Problem, SolutionError
 from scoring.predictions import exact, fast
-from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field
+from scoring.predictions.guesses import MOST_CLASSES, Proposal, guess
 from scoring.predictions.header import match_header
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.schema import SEPARATORS, Column, Schema
+from scoring.predictions.schema import Schema
 from scoring.predictions.source import Source, check_utf8, read_text
 from scoring.predictions.tokens import Header, read_header, rows
 
-_MOST_CLASSES_GUESSED = 200
+_ROWS_OF_OTHERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,14 @@ def preview(source: Source, schema: Schema, n: int = 5, limits: Limits = DEFAULT
     return Preview(schema.header, first)
 
 
-def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
-    """The schema that a sample submission suggests, for the organizer to confirm.
+def propose(source: Source, limits: Limits = DEFAULT_LIMITS) -> Proposal:
+    """What a sample submission suggests about its columns, for the organizer to confirm.
 
     The first column is the id. Of the others, texts and whole numbers are taken for labels,
     numbers from 0 to 1 for probabilities, all else for numbers, and cells that repeat parts with
-    a separator between for lists: a ranking if all are as long. The classes are those in the
-    sample, in order, so they may be too few. Raises SolutionError.
+    a separator between for lists: a ranking if all are as long. The classes are those that were
+    seen, in order, so they may be too few. Where all cells are the same, several kinds may be
+    proposed. Raises SolutionError.
     """
     problems = Problems(SolutionError)
     text, header = _opened(source, limits, problems)
@@ -87,13 +88,44 @@ def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
         )
     if len(header.cells) > limits.max_columns:
         match_header(header, (), limits, problems)
-    seen: list[dict[str, None]] = [{} for _ in header.cells]
-    for _, cells in _even_rows(text, header, problems):
-        for values, cell in zip(seen, cells, strict=True):
-            if len(values) <= _MOST_CLASSES_GUESSED:
-                values[cell] = None
+    seen = _distinct(_even_rows(text, header, problems), header.cells)
     problems.raise_any()
-    return _proposed(header, seen, problems)
+    columns = [guess(name, seen[name]) for name in header.cells[1:]]
+    proposal = Proposal(header.cells[0], tuple(columns))
+    try:
+        proposal.schema  # noqa: B018  (raises)
+    except ParameterError as error:
+        problem = Problem("unusable_column", error.message, line=header.line)
+        raise SolutionError([problem]) from None
+    return proposal
+
+
+def propose_with(proposal: Proposal, source: Source, limits: Limits = DEFAULT_LIMITS) -> Proposal:
+    """The proposal, with more cells of its columns seen in another table: training data, say.
+
+    Columns of the same names are read, in its first rows. Raises SolutionError.
+    """
+    names = [column.name for column in proposal.columns]
+    problems = Problems(SolutionError)
+    text, header = _opened(source, limits, problems)
+    if not set(names) & set(header.cells):
+        problems.fail(
+            Problem(
+                "missing_column",
+                f"Line {header.line}: this table has none of the columns {', '.join(names)}.",
+                line=header.line,
+                expected="a column to predict",
+            )
+        )
+    even = (row for row in rows(text, problems) if len(row[1]) == len(header.cells))
+    seen = _distinct(islice(even, _ROWS_OF_OTHERS), header.cells)
+    columns = [guess(each.name, each.seen, seen.get(each.name, ())) for each in proposal.columns]
+    return Proposal(proposal.id_column, tuple(columns))
+
+
+def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
+    """The likeliest schema that a sample submission suggests. Raises SolutionError."""
+    return propose(source, limits=limits).schema
 
 
 def _opened(
@@ -117,71 +149,13 @@ def _even_rows(text: bytes, header: Header, problems: Problems) -> Iterator[tupl
             problems.add(exact.ragged(line, cells, width))
 
 
-def _proposed(header: Header, seen: list[dict[str, None]], problems: Problems) -> Schema:
-    try:
-        columns = [
-            _proposed_column(name, values)
-            for name, values in zip(header.cells[1:], seen[1:], strict=True)
-        ]
-        return Schema(header.cells[0], tuple(columns))
-    except ParameterError as error:
-        problem = Problem("unusable_column", error.message, line=header.line)
-    raise SolutionError([problem])
-
-
-def _proposed_column(name: str, values: Iterable[str]) -> Column:
-    cells = [value for value in values if value.strip()]
-    if not cells:
-        return Column(name, "number")
-    numbers = _numbers(cells)
-    if numbers is None and (several := _list(name, cells)) is not None:
-        return several
-    if numbers is None or _are_whole(cells):
-        return _label(name, cells)
-    is_share = all(0 <= number <= 1 for number in numbers)
-    return Column(name, "probability" if is_share else "number")
-
-
-def _list(name: str, cells: list[str]) -> Column | None:
-    """A column of lists, if the cells are combinations of fewer parts, or one list of many."""
-    for separator in SEPARATORS:
-        lists = [[part.strip() for part in cell.split(separator)] for cell in cells]
-        parts = list(dict.fromkeys(part for each in lists for part in each if part))
-        if len(parts) < 2 or len(parts) > _MOST_CLASSES_GUESSED or _repeats(lists):
-            continue
-        if (len(cells) == 1 and len(parts) > 2) or len(parts) < len(cells):
-            classes = tuple(sorted(parts, key=int) if _are_whole(parts) else sorted(parts))
-            lengths = {len(each) for each in lists}
-            if len(lengths) == 1:
-                return Column(name, "ranking", classes, separator, lengths.pop())
-            return Column(name, "labels", classes, separator)
-    return None
-
-
-def _repeats(lists: list[list[str]]) -> bool:
-    """Whether a list has a part twice."""
-    return any(len(set(each)) < len(each) for each in lists)
-
-
-def _label(name: str, cells: list[str]) -> Column:
-    """A label with the classes seen; many different whole numbers are numbers after all."""
-    if len(cells) > _MOST_CLASSES_GUESSED and _are_whole(cells):
-        return Column(name, "number")
-    if len(cells) == 1:  # a constant sample shows one class; there is another at least
-        other = {"0": "1", "1": "0"}.get(cells[0], f"not {cells[0]}"[:200])
-        cells = [*cells, other]
-    ordered = sorted(cells, key=int) if _are_whole(cells) else sorted(cells)
-    return Column(name, "label", tuple(ordered))
-
-
-def _are_whole(cells: list[str]) -> bool:
-    return all(
-        cell.isascii() and cell.removeprefix("-").isdigit() and len(cell) < 19 for cell in cells
-    )
-
-
-def _numbers(cells: list[str]) -> list[float] | None:
-    try:
-        return [parse_number(cell) for cell in cells]
-    except CellError:
-        return None
+def _distinct(
+    table: Iterable[tuple[int, list[str]]], names: Sequence[str]
+) -> dict[str, dict[str, None]]:
+    """The different cells of each column, as far as they matter."""
+    seen: list[dict[str, None]] = [{} for _ in names]
+    for _, cells in table:
+        for values, cell in zip(seen, cells, strict=True):
+            if len(values) <= MOST_CLASSES:
+                values[cell] = None
+    return dict(zip(names, seen, strict=True))

@@ -158,3 +158,24 @@ def test_without_its_packages_it_says_what_to_install(folder: Path) -> None:
 
 def test_everything_else_runs_without_its_packages() -> None:
     assert without_packages("--help").returncode == 0
+
+
+def test_zeros_in_every_row_of_a_sample_are_numbers_of_any_kind(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "zeros.csv").write_text("id,target\n1,0\n2,0\n")
+    (tmp_path / "mine.csv").write_text("id,target\n1,0.25\n2,7\n")
+    ran = run("check", str(tmp_path / "mine.csv"), "--sample", str(tmp_path / "zeros.csv"))
+    assert ran.code == 0
+
+
+def test_a_sample_of_one_class_does_not_tell_the_others(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "rome.csv").write_text("id,city\n1,Rome\n2,Rome\n")
+    (tmp_path / "mine.csv").write_text("id,city\n1,Oslo\n2,Rome\n")
+    ran = run("check", str(tmp_path / "mine.csv"), "--sample", str(tmp_path / "rome.csv"))
+    assert ran.code == 1
+    assert "“Rome” in every row of `city`" in ran.err
+    assert "Name the competition" in ran.err
+
+
+def test_a_rejection_by_guessed_columns_says_that_they_were_guessed(folder: Path, run: Run) -> None:
+    ran = run("check", str(folder / "bad.csv"), "--sample", str(folder / "sample.csv"))
+    assert (ran.code, "guessed from the sample" in ran.err) == (1, True)
