@@ -1,7 +1,9 @@
 """Competitions, their files and what may be known of their mechanism."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import BinaryIO
 
 from django.db.models import Count, QuerySet, Sum
@@ -25,7 +27,8 @@ from scoring.errors import ParameterError, SolutionError
 from scoring.predictions import Preview, Schema, preview
 
 PREVIEW_BYTES = 256 * 1024
-GZIP_MAGIC = b"\x1f\x8b"
+# gzip, zstd, zip, Parquet: only the whole of them can be read.
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"PAR1")
 
 
 @dataclass(frozen=True)
@@ -135,11 +138,18 @@ def public_files(competition: Competition) -> QuerySet[CompetitionFile]:
 def expected_file(competition: Competition, rows: int = 5) -> Preview | None:
     """Header and first rows of the sample submission; None without one that fits the schema."""
     sample = competition.files.filter(role=FileRole.SAMPLE).first()
-    if sample is None:
+    if sample is None or not competition.schema:
         return None
+    schema = json.dumps(competition.schema, sort_keys=True)
+    return _first_rows(str(sample.file.name), sample.sha256, schema, rows)
+
+
+@lru_cache(maxsize=128)
+def _first_rows(name: str, sha256: str, schema: str, rows: int) -> Preview | None:
+    """Kept for each content and schema: to see the first rows of an archive all is expanded."""
     try:
-        with open_stored(sample.file.name) as file:
-            return preview(_beginning(file), Schema.from_json(competition.schema), rows)
+        with open_stored(name) as file:
+            return preview(_beginning(file), Schema.from_json(json.loads(schema)), rows)
     except (ParameterError, SolutionError):
         return None
 
@@ -187,7 +197,7 @@ def _beginning(file: BinaryIO) -> bytes:
     """Whole lines from the start of a text, so that a long file is not read for a few rows."""
     head = file.read(PREVIEW_BYTES)
     end = head.rfind(b"\n") + 1
-    if len(head) < PREVIEW_BYTES or not end or head.startswith(GZIP_MAGIC):
+    if len(head) < PREVIEW_BYTES or not end or head.startswith(PACKED):
         return head + file.read()
     return head[:end]
 

@@ -1,18 +1,55 @@
 """Every page for everybody: what it answers, what it offers, that nothing is inline."""
 
+import hashlib
+import io
 import itertools
 import re
+import zipfile
+from collections.abc import Callable
 from datetime import timedelta
+from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.utils import timezone
+from pyarrow import parquet
 
-from leaderboard.models import Competition, Visibility
-from tests.cast import SCHEMA, World
+from leaderboard.models import Competition, FileRole, Visibility
+from tests.cast import SCHEMA, World, upload
 from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
 
+
+def _csv(ids: list[str]) -> bytes:
+    return ("id,label\n" + "".join(f"{each},0\n" for each in ids)).encode()
+
+
+def _zip(ids: list[str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("sample.csv", _csv(ids))
+    return buffer.getvalue()
+
+
+def _parquet(ids: list[str]) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table({"id": ids, "label": ["0"] * len(ids)}), buffer)
+    return buffer.getvalue()
+
+
+PACKED: dict[str, Callable[[list[str]], bytes]] = {
+    "zip": _zip,
+    "zstd": lambda ids: pa.compress(_csv(ids), codec="zstd", asbytes=True),
+    "parquet": _parquet,
+}
 MEMBERS_ONLY = {"anonymous": 302, "bob": 403, "alice": 200, "organizer": 403}
+
+
+def replace_sample(competition: Competition, content: bytes) -> None:
+    """Another sample submission under the old one's name, whatever else is set up."""
+    entry = competition.files.get(role=FileRole.SAMPLE)
+    entry.sha256 = hashlib.sha256(content).hexdigest()
+    entry.file.save(entry.name, upload(content))
 
 
 def set_up(world: World) -> None:
@@ -205,6 +242,14 @@ def test_a_file_that_is_not_there_is_404(world: World) -> None:
 def test_the_expected_file_is_shown_with_its_first_rows(world: World) -> None:
     page = text(browser().get("/c/digits/submit/"))
     assert "id label r0 0 r1 0" in page
+
+
+@pytest.mark.parametrize("packed", ["zip", "zstd", "parquet"])
+def test_the_first_rows_of_a_long_packed_sample_are_shown(world: World, packed: str) -> None:
+    noise = Random(7)
+    ids = [noise.randbytes(40).hex() for _ in range(9000)]
+    replace_sample(world.digits, PACKED[packed](ids))
+    assert f"id label {ids[0]} 0 {ids[1]} 0" in text(browser().get("/c/digits/submit/"))
 
 
 def test_a_schema_that_does_not_fit_the_sample_hides_the_expected_file(world: World) -> None:
