@@ -10,7 +10,7 @@ from holdfast.errors import Failure, Refused, Unreachable
 from holdfast.output import console
 
 FINAL = frozenset(("released", "rejected", "failed"))
-TOO_MANY_REQUESTS = 429
+PATIENCE = frozenset((429, 503))  # too many requests; the site can't work at the moment
 FIRST_PAUSE = 0.25  # seconds; doubles up to the interval, as most files are scored at once
 STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
@@ -41,7 +41,7 @@ def _ask(client: Client, path: str, last: Json) -> tuple[Json, float]:
     except Unreachable:
         return last, 0
     except Refused as refused:
-        if refused.status != TOO_MANY_REQUESTS:
+        if refused.status not in PATIENCE:
             raise
         return last, refused.retry_after or 0
 

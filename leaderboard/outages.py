@@ -1,4 +1,4 @@
-"""What passes again and is nobody's fault: a database that is away, a disk that is full."""
+"""What passes again and is nobody's fault: a database or storage that is away, a full disk."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_POSTGRESQL = "53100"
 
 
+class StorageAway(OSError):
+    """The object storage can't be reached, or refuses; its cause says how."""
+
+
 def is_full(error: BaseException) -> bool:
     """Whether the error says that a disk is full: that of the files, or the database's."""
     if isinstance(error, OSError):
@@ -30,8 +34,8 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same may succeed later: the database is away or busy, or a disk is full."""
-    return isinstance(error, (OperationalError, InterfaceError)) or is_full(error)
+    """Whether the same may succeed later: what is needed is away or busy, or a disk is full."""
+    return isinstance(error, (OperationalError, InterfaceError, StorageAway)) or is_full(error)
 
 
 def refusal(error: BaseException | None) -> Refused | None:

@@ -11,8 +11,8 @@ from leaderboard.vault import Measured
 def remeasure(submission: Submission, holdout: Holdout) -> tuple[str, Measured]:
     """The digest of a submission's predictions, and what a version of the holdout says of them.
 
-    Raises FileNotFoundError, PredictionError, StateError where the file can't be used any more, and
-    VaultClosed.
+    Raises FileNotFoundError, FileDamaged, PredictionError, StateError where the file can't be used
+    any more, and VaultClosed.
     """
     predictions = parse(submission)
     return predictions.digest, measure_again(submission, holdout, predictions)

@@ -134,7 +134,7 @@ STORAGE_BUCKET: str = env.str("STORAGE_BUCKET", "")
 STORAGE_ENDPOINT_URL: str = env.str("STORAGE_ENDPOINT_URL", "")
 _FILES: dict[str, Any] = (
     {
-        "BACKEND": "storages.backends.s3.S3Storage",
+        "BACKEND": "leaderboard.storage.objects.ObjectStorage",
         "OPTIONS": {
             "bucket_name": STORAGE_BUCKET,
             "endpoint_url": STORAGE_ENDPOINT_URL or None,
@@ -144,7 +144,7 @@ _FILES: dict[str, Any] = (
     }
     if STORAGE_BUCKET
     else {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "BACKEND": "leaderboard.storage.disk.DurableFileSystemStorage",
         "OPTIONS": {
             "location": VAR_DIR / "storage",
             "base_url": None,

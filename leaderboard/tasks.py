@@ -19,6 +19,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import health, logs, outages
+from leaderboard.files import FileDamaged
 from leaderboard.guard import GuardAway, Rewound
 from leaderboard.models import Competition, Halt, Holdout, Status, Submission
 from leaderboard.pipeline import finalize, opening
@@ -85,7 +86,7 @@ def score_final(*, submission_id: int) -> None:
         if outages.is_outage(error) or isinstance(error, GuardAway):
             logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
             return
-        failure = logs.place(error)
+        failure = _failure(error)
         logger.error("The final score of submission %s failed: %s", submission_id, failure)
         finalize.note_failure(submission, failure)
     else:
@@ -245,10 +246,15 @@ def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> N
 
 
 def _fail(submission: Submission, error: Exception) -> None:
-    """Says what failed by place and type only: a message could carry a value of the holdout."""
-    failure = logs.place(error)
+    failure = _failure(error)
     logger.error("Submission %s failed: %s", submission.pk, failure)
     _held(submission).update(status=Status.FAILED, failure=failure, finished_at=timezone.now())
+
+
+def _failure(error: Exception) -> str:
+    """What failed, by place and type only: a message could carry a value of the holdout. A stored
+    file that is damaged was found so before the vault was opened."""
+    return str(error) if isinstance(error, FileDamaged) else logs.place(error)
 
 
 def _type(error: Exception) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 
 from leaderboard import claims, guard, queries, vault
-from leaderboard.files import open_stored
+from leaderboard.files import FileDamaged, open_stored
 from leaderboard.models import Competition, Holdout, LedgerNote, Release, Submission
 from leaderboard.pipeline.opening import opened_of
 from leaderboard.pipeline.parse import parse
@@ -114,6 +114,10 @@ class _Witnesses:
             return None
         try:
             predictions = parse(submission)
+        except FileDamaged:
+            raise Differs(
+                entry["number"], "predictions", "The stored file is not what was uploaded."
+            ) from None
         except (FileNotFoundError, PredictionError):
             raise Differs(
                 entry["number"], "predictions", "The stored file can't be read any more."

@@ -130,9 +130,12 @@ CATALOGUE: dict[str, Known] = {
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """DRF's hook: any exception as a problem document. Unexpected ones are logged, not shown."""
     set_rollback()
-    refused = error if isinstance(error, Refused) else outages.refusal(error)
-    if refused is not None:
-        return _respond(refused.problem(), outages.headers(refused))
+    if isinstance(error, Refused):
+        return _respond(error.problem(), outages.headers(error))
+    outage = outages.refusal(error)
+    if outage is not None:
+        logger.error("An API request failed: %s", outage.title, exc_info=error)
+        return _respond(outage.problem(), outages.headers(outage))
     if isinstance(error, exceptions.ValidationError):
         return _respond(_invalid(error))
     if isinstance(error, exceptions.Throttled):

@@ -30,6 +30,7 @@ def file_response(
     if etag in parse_etags(headers.get("If-None-Match", "")):
         return _with_headers(HttpResponseNotModified(), name, etag)
     part = _part(headers, size, etag)
+    file.open("rb")  # what object storage refuses is refused before the answer begins
     if part is None:
         whole = FileResponse(file, content_type="application/octet-stream")
         whole["Content-Length"] = str(size)

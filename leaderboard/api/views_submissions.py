@@ -70,6 +70,7 @@ class SubmissionsView(View):
             "total_limit_reached",
             "too_many_rejected",
             "paused",
+            "unavailable",
             "storage_full",
         ),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import PurePath
 
@@ -55,8 +57,9 @@ def submit(
     claims.check(competition, claimed)
     _check_may_submit(team, user, timezone.now())
     sha256 = _digest(upload)
-    known = _stored_before(team, sha256, upload.size)
-    stored = known or _store(upload, sha256)
+    with _storing():
+        known = _stored_before(team, sha256, upload.size)
+        stored = known or _store(upload, sha256)
     try:
         return _accept(team, user, upload, stored, sha256, message, claimed)
     except (Refused, OperationalError) as error:
@@ -161,10 +164,22 @@ def _digest(upload: File[bytes]) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def _storing() -> Iterator[None]:
+    """Where the storage fails, that is logged once and nothing is accepted."""
+    try:
+        yield
+    except OSError as error:
+        logger.exception("A file could not be stored.")
+        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
+
+
 def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:
     """The stored file of an earlier submission of the same bytes, if it is whole. What a crash cut
-    short while it was being stored has no row."""
-    names = team.submissions.filter(sha256=sha256).order_by("file").values_list("file", flat=True)
+    short while it was being stored has no row; one of the right size that is damaged has failed."""
+    same = team.submissions.filter(sha256=sha256)
+    good = same.exclude(file__in=same.filter(status=Status.FAILED).values("file"))
+    names = good.order_by("file").values_list("file", flat=True)
     return next((name for name in names.distinct() if _is_whole(name, size)), None)
 
 
@@ -177,10 +192,11 @@ def _store(upload: File[bytes], sha256: str) -> str:
     name = f"submissions/{sha256[:2]}/{sha256}-{secrets.token_hex(8)}"
     try:
         return default_storage.save(name, upload)
-    except OSError as error:
-        logger.exception("A file could not be stored.")
+    except outages.StorageAway:
+        raise  # asking it to delete would only take as long again
+    except OSError:
         _discard(name)
-        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
+        raise
 
 
 def _discard(name: str) -> None:

@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from leaderboard import vault
 from leaderboard.errors import Refused
-from leaderboard.files import open_stored
+from leaderboard.files import FileDamaged, open_stored
 from leaderboard.models import (
     Competition,
     Holdout,
@@ -155,6 +155,8 @@ def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened 
         digest, measured = remeasure(entry.submission, holdout)
     except FileNotFoundError:
         return Lost(entry.number, "The stored file is gone.")
+    except FileDamaged:
+        return Lost(entry.number, "The stored file is damaged.")
     except (PredictionError, StateError):
         return Lost(entry.number, "The stored file can't be read any more.")
     if measured.noise.tag(digest, entry.team_id) != entry.predictions_tag:

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from leaderboard import own_metrics
-from leaderboard.files import open_stored
+from leaderboard.files import open_whole
 from leaderboard.models import Competition, FileRole, Submission
 from scoring.predictions import (
     Limits,
@@ -19,11 +19,12 @@ def parse(submission: Submission) -> Predictions:
     """The submission's predictions, in the order of the sample submission.
 
     Raises PredictionError where the file is wrong: what it says depends on the file, the sample
-    submission, the schema and the checks of an operator's own metric alone.
+    submission, the schema and the checks of an operator's own metric alone. Raises FileDamaged
+    where it, or the sample submission, is not what was uploaded.
     """
     competition = submission.team.competition
     schema = Schema.from_json(competition.schema)
-    with open_stored(submission.file) as file:
+    with open_whole(submission.file, submission.sha256) as file:
         predictions = read_predictions(
             file,
             schema,
@@ -42,5 +43,5 @@ def row_ids(competition: Competition, schema: Schema) -> RowIds:
 
 @lru_cache(maxsize=4)
 def _read_row_ids(name: str, sha256: str, schema: Schema) -> RowIds:
-    with open_stored(name) as file:
+    with open_whole(name, sha256) as file:
         return read_row_ids(file, schema)

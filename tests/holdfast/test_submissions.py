@@ -207,6 +207,7 @@ def test_patience_has_an_end_that_says_how_to_look_later(
         httpx.ConnectError("refused"),
         httpx.Response(502, text="Bad gateway"),
         problem(429, "throttled", "Too many requests."),
+        problem(503, "unavailable", "The site can't reach its database or its files."),
     ],
 )
 def test_a_server_that_is_away_for_a_moment_is_waited_for(

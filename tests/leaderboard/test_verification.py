@@ -163,9 +163,14 @@ def rewrite(number: int, **change: Any) -> None:
 
 def test_a_file_that_was_exchanged_is_taken_as_lost_and_counted() -> None:
     first, other = Submission.objects.filter(number=1)[0], Submission.objects.filter(number=4)[0]
-    Submission.objects.filter(pk=first.pk).update(file=other.file)
+    Submission.objects.filter(pk=first.pk).update(file=other.file, sha256=other.sha256)
     said = verify()
     assert "1 answers were taken as said" in said
+
+
+def test_a_damaged_file_is_taken_as_lost_and_counted() -> None:
+    Submission.objects.filter(pk=Submission.objects.filter(number=1)[0].pk).update(sha256="0" * 64)
+    assert "1 answers were taken as said" in verify()
 
 
 def test_after_the_opening_an_exchanged_file_is_named(
@@ -173,8 +178,17 @@ def test_after_the_opening_an_exchanged_file_is_named(
 ) -> None:
     open_now(world.digits, monkeypatch)
     first, other = Submission.objects.filter(number=1)[0], Submission.objects.filter(number=4)[0]
-    Submission.objects.filter(pk=first.pk).update(file=other.file)
+    Submission.objects.filter(pk=first.pk).update(file=other.file, sha256=other.sha256)
     with pytest.raises(CommandError, match="predictions_digest"):
+        verify()
+
+
+def test_after_the_opening_a_damaged_file_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_now(world.digits, monkeypatch)
+    Submission.objects.filter(number=1).update(sha256="0" * 64)
+    with pytest.raises(CommandError, match="predictions: The stored file is not what was uploaded"):
         verify()
 
 

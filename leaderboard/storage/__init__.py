@@ -1,0 +1,1 @@
+"""Where files are kept: on a disk, or in S3-compatible object storage."""
