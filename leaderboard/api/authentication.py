@@ -3,13 +3,26 @@
 from typing import Any
 
 from knox.auth import TokenAuthentication as KnoxTokenAuthentication
+from knox.settings import knox_settings
+from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 INVALID = "The token is not valid: it has expired, was revoked, or is misspelt."
 
 
 class TokenAuthentication(KnoxTokenAuthentication):  # type: ignore[misc]  # knox ships no types
-    """`Authorization: Token …`."""
+    """`Authorization: Token …`; `Bearer …` means the same where it is a token of ours.
+
+    Any other header may be for a proxy in between, and leaves the session to say who asks.
+    """
+
+    def authenticate(self, request: Request) -> Any:
+        scheme, _, token = get_authorization_header(request).partition(b" ")
+        ours = knox_settings.TOKEN_PREFIX.encode()
+        if scheme.lower() == b"bearer" and token.startswith(ours):
+            return self.authenticate_credentials(token)
+        return super().authenticate(request)
 
     def authenticate_credentials(self, token: bytes) -> Any:
         # knox decodes as UTF-8 and asks the database, which bytes that are no token can break.

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, JsonResponse
 from rest_framework import exceptions
+from rest_framework.request import Request
 from rest_framework.views import set_rollback
 
 from leaderboard import outages
@@ -141,7 +142,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     if isinstance(error, exceptions.Throttled):
         return _respond(_throttled(error), {"Retry-After": str(_wait(error))})
     if isinstance(error, exceptions.APIException):
-        return _respond(_of_framework(error), _headers(error))
+        return _respond(_of_framework(error, context["request"]), _headers(error))
     if isinstance(error, Http404):
         return _respond(problem("not_found", str(error) or "There is no such page."))
     if isinstance(error, PermissionDenied):
@@ -215,14 +216,25 @@ _CODES: dict[type[exceptions.APIException], str] = {
 }
 
 
-def _of_framework(error: exceptions.APIException) -> dict[str, Any]:
+def _of_framework(error: exceptions.APIException, request: Request) -> dict[str, Any]:
     code = _CODES.get(type(error), "internal_error")
     detail = str(error.detail)
     if code == "not_allowed" and detail.startswith("CSRF"):
         return problem("csrf_failed", f"{detail.rstrip('.')}.")
     if isinstance(error, exceptions.NotAuthenticated):
-        detail = "Sign in first: this needs an account."
+        detail = _nobody(request)
     return problem(code, detail)
+
+
+def _nobody(request: Request) -> str:
+    """Nobody is signed in, though perhaps they think they are."""
+    needed = "Sign in first: this needs an account."
+    if "Authorization" not in request.headers:
+        return needed
+    return (
+        f"{needed} The Authorization header is not understood: it should be the word Token, a space, "
+        "and a token of this site, which begins with holdfast_."
+    )
 
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:

@@ -40,7 +40,9 @@ class TokenScheme(Extension):  # type: ignore[misc]  # its base is untyped
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": "`Token ` and a token from your account page or from `auth/login/`.",
+            "description": (
+                "`Token ` (or `Bearer `) and a token from your account page or from `auth/login/`."
+            ),
         }
 
 

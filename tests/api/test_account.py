@@ -119,6 +119,34 @@ def test_a_made_up_forwarding_header_is_no_other_address(
         assert response.status_code == status
 
 
+@pytest.mark.parametrize("scheme", ["Token", "token", "Bearer", "bearer"])
+def test_a_token_may_be_called_a_bearer_s(scheme: str, alice: User, anonymous: APIClient) -> None:
+    token = tokens.issue(alice, days=1).text
+    response = anonymous.get(f"{API}me/", HTTP_AUTHORIZATION=f"{scheme} {token}")
+    assert response.json()["username"] == "alice"
+
+
+def test_a_bearer_s_token_that_is_not_valid_says_so(alice: User, anonymous: APIClient) -> None:
+    response = anonymous.get(f"{API}me/", HTTP_AUTHORIZATION="Bearer holdfast_0123456789")
+    assert response.status_code == 401
+    assert "expired, was revoked, or is misspelt" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("header", ["Basic YWxpY2U6eA==", "Bearer eyJhbGciOi", "holdfast_01234567"])
+def test_a_header_of_another_form_is_told_what_it_should_be(
+    header: str, alice: User, anonymous: APIClient
+) -> None:
+    response = anonymous.get(f"{API}me/", HTTP_AUTHORIZATION=header)
+    assert (response.status_code, response["WWW-Authenticate"]) == (401, "Token")
+    assert "should be the word Token, a space" in response.json()["detail"]
+
+
+def test_a_header_for_a_proxy_leaves_the_session_alone(alice: User, anonymous: APIClient) -> None:
+    anonymous.force_login(alice)
+    response = anonymous.get(f"{API}me/", HTTP_AUTHORIZATION="Bearer eyJhbGciOi")
+    assert response.json()["username"] == "alice"
+
+
 def test_logout_ends_this_token_and_no_other(alice: User, anonymous: APIClient) -> None:
     first, second = (tokens.issue(alice, days=1).text for _ in range(2))
     response = anonymous.post(f"{API}auth/logout/", HTTP_AUTHORIZATION=f"Token {first}")
