@@ -137,10 +137,10 @@ def test_an_outage_is_no_attempt(
     def fail(submission: Submission) -> None:
         raise outage
 
-    monkeypatch.setattr(tasks, "_score", fail)
-    for _ in range(settings.MAX_ATTEMPTS + 1):
-        tasks.score_submission(submission_id=submission.pk)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "_score", fail)
+        for _ in range(settings.MAX_ATTEMPTS + 1):
+            tasks.score_submission(submission_id=submission.pk)
     tasks.score_submission(submission_id=submission.pk)
     submission.refresh_from_db()
     assert (submission.status, submission.attempts) == (Status.RELEASED, 1)
