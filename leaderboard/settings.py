@@ -74,6 +74,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "leaderboard.addresses.MethodMiddleware",
 ]
 
 ROOT_URLCONF = "leaderboard.urls"

@@ -45,7 +45,7 @@ MATRIX = """
   GET            in   302  302  302  302  302  302
   POST           in   201+ 201+ 201+ 201+ 201+ 201+
 /account/tokens/<key>/revoke/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 302+ 302+ 302+ 302+
 /c/<slug>/
   GET            200  200  200  200  200  200  200
@@ -56,7 +56,7 @@ MATRIX = """
 /c/<slug>/rules/
   GET            200  200  200  200  200  200  200
 /c/<slug>/rules/accept/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/join/
   GET            in   302  302  302  302  302  302
@@ -82,21 +82,21 @@ MATRIX = """
 /c/<slug>/submissions/<number>/status/
   GET            in   200  404  404  404  404  404
 /c/<slug>/finals/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/submissions/<number>/final/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 404  404  404  404  404
 /c/<slug>/team/
   GET            in   200  200  403  403  403  403
 /c/<slug>/team/name/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/team/invite/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/team/withdraw/
-  GET            in   405  405  405  405  405  405
+  GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/ledger/
   GET            200  200  200  200  200  200  200
@@ -245,22 +245,22 @@ MATRIX = """
 /admin/leaderboard/competition/<object_id>/solution/correction/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/solution/withdraw/
-  GET            in   in   in   in   405  404  405
+  GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/opening/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/opening/open/
-  GET            in   in   in   in   405  404  405
+  GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/opening/draft/
-  GET            in   in   in   in   405  404  405
+  GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/budget/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/end/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/end/start/
-  GET            in   in   in   in   405  404  405
+  GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/end/reveal/
   GET            in   in   in   in   200  404  200

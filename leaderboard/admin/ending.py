@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard import queries
-from leaderboard.admin.steps import is_draft, say, show, url_of, warn
+from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn
 from leaderboard.board_csv import final_csv
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
@@ -32,7 +32,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
     return show(request, owner, competition, "end", context)
 
 
-@require_POST
+@sent_from("end")
 def start(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
     """Ends submitting and choosing, if everything has its answer."""
     before = competition.finals_started_at

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from leaderboard import setup
 from leaderboard.admin import budget
-from leaderboard.admin.steps import is_draft, say, show, url_of, warn, why_fixed
+from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Submission
 
@@ -43,7 +43,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
     return show(request, owner, competition, "opening", context)
 
 
-@require_POST
+@sent_from("opening")
 def open_now(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:
@@ -58,7 +58,7 @@ def open_now(
     return redirect(url_of(competition, "opening"))
 
 
-@require_POST
+@sent_from("opening")
 def back_to_draft(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:

@@ -9,10 +9,10 @@ from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from leaderboard import setup
-from leaderboard.admin.steps import is_draft, say, show, url_of, warn, why_fixed
+from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Holdout
 from leaderboard.queries import expected_file, holdout_in_force
@@ -88,7 +88,7 @@ def _protected(
     return show(request, owner, competition, "solution", context)
 
 
-@require_POST
+@sent_from("solution")
 def withdraw(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:

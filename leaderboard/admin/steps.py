@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.http import require_http_methods
 
 from leaderboard.models import Competition, FileRole, Submission
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
+
+    View = Callable[[HttpRequest, Competition, CompetitionAdmin], HttpResponse]
 
 _STEPS = (
     ("change", "Settings"),
@@ -47,6 +52,24 @@ def next_url(competition: Competition, name: str) -> str:
     """The address of the step after this one."""
     names = [step for step, _ in _STEPS]
     return url_of(competition, names[min(names.index(name) + 1, len(names) - 1)])
+
+
+def sent_from(step: str) -> Callable[[View], View]:
+    """For views that take what a form on the page of a step sends. Who only looks, as after signing
+    in, comes to that page."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapper(
+            request: HttpRequest, competition: Competition, owner: CompetitionAdmin
+        ) -> HttpResponse:
+            if request.method != "POST":
+                return redirect(url_of(competition, step))
+            return view(request, competition, owner)
+
+        return require_http_methods(["GET", "HEAD", "POST"])(wrapper)
+
+    return decorate
 
 
 def frame(competition: Competition, current: str) -> dict[str, Any]:

@@ -232,8 +232,8 @@ def _nobody(request: Request) -> str:
     if "Authorization" not in request.headers:
         return needed
     return (
-        f"{needed} The Authorization header is not understood: it should be the word Token, a space, "
-        "and a token of this site, which begins with holdfast_."
+        f"{needed} The Authorization header is not understood: it should be the word Token, a "
+        "space, and a token of this site, which begins with holdfast_."
     )
 
 

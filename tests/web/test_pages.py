@@ -263,6 +263,8 @@ def test_a_schema_that_does_not_fit_the_sample_hides_the_expected_file(world: Wo
 def test_pages_that_only_show_take_nothing(world: World, page: str, method: str) -> None:
     response = getattr(browser(world.alice), method)(address(world.digits, page))
     assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD"
+    assert "Nothing was changed" in text(response)
 
 
 def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:

@@ -9,12 +9,13 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from leaderboard import queries
 from leaderboard.pipeline import tokens
 from leaderboard.web.forms import TokenForm
 from leaderboard.web.page import signed_in
+from leaderboard.web.posting import sent_from
 
 
 @login_required
@@ -38,11 +39,9 @@ class AddressesView(EmailView):  # type: ignore[misc]  # allauth ships no types
         return response
 
 
-@login_required
+@sent_from("account")
 def create_token(request: HttpRequest) -> HttpResponse:
     """Makes an API token and shows it, this once."""
-    if request.method != "POST":
-        return redirect("account")
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account_page(request, form=form, status=422)
@@ -50,8 +49,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     return _account_page(request, new_token=token, status=201)
 
 
-@login_required
-@require_POST
+@sent_from("account")
 def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
     """Makes a token invalid."""
     if tokens.revoke(signed_in(request), key):

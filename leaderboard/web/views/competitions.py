@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.files.storage import default_storage
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from leaderboard import queries
 from leaderboard.access import (
@@ -20,6 +20,7 @@ from leaderboard.models import Invitation
 from leaderboard.pipeline import membership
 from leaderboard.web.forms import AcceptRulesForm, JoinForm, blame
 from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 
 LEADERS = 5
@@ -92,12 +93,10 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
     return _rules_page(request, load(request, slug, "rules"), JoinForm())
 
 
-@login_required
+@sent_from("rules", "slug", anchor="#join")
 def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Accepts the rules and makes a team of one."""
     page = load(request, slug, "rules")
-    if request.method != "POST":
-        return redirect(page.url("rules") + "#join")
     form = JoinForm(request.POST)
     if not form.is_valid():
         return _rules_page(request, page, form, status=422)
@@ -115,8 +114,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("data", slug)
 
 
-@login_required
-@require_POST
+@sent_from("rules", "slug")
 @shows_refusals
 def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Accepts rules that changed after joining."""

@@ -1,23 +1,21 @@
 """Choosing what the team enters for the final scores."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from leaderboard import queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.pipeline import selection
 from leaderboard.web.page import load, signed_in
+from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 from leaderboard.web.views.submissions import submissions_page
 from leaderboard.words import entered
 
 
-@login_required
-@require_POST
+@sent_from("submissions", "slug", anchor="#finals")
 @shows_refusals
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """Enters the ticked submissions and no others."""
@@ -33,8 +31,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("submissions", slug)
 
 
-@login_required
-@require_POST
+@sent_from("submission", "slug", "number")
 def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Enters one submission, or takes it out."""
     page = load(request, slug, "submissions")

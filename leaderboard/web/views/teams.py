@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from leaderboard import queries
 from leaderboard.errors import Refused
@@ -12,6 +12,7 @@ from leaderboard.models import Team
 from leaderboard.pipeline import membership
 from leaderboard.web.forms import TeamNameForm, blame
 from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 
 
@@ -25,8 +26,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     return _team_page(request, page, page.team, TeamNameForm({"team_name": page.team.name}))
 
 
-@login_required
-@require_POST
+@sent_from("team", "slug")
 @shows_refusals
 def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
     """Gives the team another name."""
@@ -46,8 +46,7 @@ def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("team", slug)
 
 
-@login_required
-@require_POST
+@sent_from("team", "slug")
 @shows_refusals
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Makes a link that lets others join."""
@@ -56,8 +55,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("team", slug)
 
 
-@login_required
-@require_POST
+@sent_from("team", "slug")
 @shows_refusals
 def withdraw_invitations(request: HttpRequest, slug: str) -> HttpResponse:
     """Makes all links of the team invalid."""
