@@ -39,7 +39,7 @@ lint: dev ## Style, types, layers, migrations and production settings
 
 pytest: dev ## Every test (ARGS="-k ladder" for some)
 	@echo "== Tests (pytest)"
-	@CHROMIUM="$(CHROMIUM)" $(BIN)/pytest --numprocesses auto --dist loadgroup $(ARGS)
+	@CHROMIUM="$(CHROMIUM)" $(BIN)/pytest --numprocesses auto $(ARGS)
 
 audit: dev ## Ask the advisory databases for known weaknesses in what the server installs (needs the internet)
 	@$(BIN)/uv tool run pip-audit --disable-pip --require-hashes --strict -r requirements.txt

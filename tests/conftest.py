@@ -17,7 +17,7 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-pytest_plugins = ["tests.cast"]
+pytest_plugins = ["tests.cast", "tests.scheduling"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from html.parser import HTMLParser
@@ -71,10 +72,11 @@ class Transcript:
     links: set[str] = field(default_factory=set)
     hidden: dict[str, str] = field(default_factory=dict)
     documents: list[dict[str, Any]] = field(default_factory=list)
+    _times: Counter[str] = field(default_factory=Counter)
 
     def note(self, where: str, what: object) -> None:
-        number = sum(key.startswith(f"{where} #") for key in self.seen)
-        self.seen[f"{where} #{number}"] = str(what)
+        self.seen[f"{where} #{self._times[where]}"] = str(what)
+        self._times[where] += 1
 
     def said(self) -> dict[str, str]:
         """Every place with what differs by nature replaced by its name."""
@@ -264,8 +266,9 @@ class Ground:
         ContentType.objects.clear_cache()
 
 
-def _read(world: str, coin: str, ground: Ground, *, crawl: bool) -> Transcript:
-    """Builds a world, plays it, looks at all of it, and takes it back."""
+def _read(world: str, coin: str, ground: Ground, *, crawl: Callable[[str], bool]) -> Transcript:
+    """Builds a world, plays it, looks at all of it where its releases are what `crawl` wants, and
+    takes it back."""
     transcript = Transcript()
     ground.clear()
     cache.clear()
@@ -282,7 +285,7 @@ def _read(world: str, coin: str, ground: Ground, *, crawl: bool) -> Transcript:
                 ledger_document(each) for each in Release.objects.order_by("pk")
             ]
             transcript.note("released", twins.released())
-            if crawl:
+            if crawl(transcript.seen[RELEASED]):
                 assert twins.kinds() >= KINDS
                 _spoil(stage, transcript)
                 _crawl(stage, transcript)
@@ -295,22 +298,24 @@ def _read(world: str, coin: str, ground: Ground, *, crawl: bool) -> Transcript:
     return transcript
 
 
+RELEASED = "released #0"
 KINDS = {
     *(Kind.IMPROVED, Kind.NOT_IMPROVED),
     *(Kind.CONFIRMED, Kind.CORRECTED, Kind.EXHAUSTED),
 }
 
 
-def _coin(wanted: Transcript, ground: Ground) -> str:
-    """Noise under which world B says what world A said. The noise is drawn by secret and
+def _like(first: Transcript, ground: Ground) -> Transcript:
+    """World B with noise under which it says what world A said. The noise is drawn by secret and
     commitment, which differ, so answers near the edge of a grid step may: those worlds don't lead
     to the same releases, and are not the ones that must be alike."""
-    seen = ""
+    wanted, said = first.seen[RELEASED], ""
     for number in range(30):
-        seen = _read("b", f"b{number}", ground, crawl=False).seen["released #0"]
-        if seen == wanted.seen["released #0"]:
-            return f"b{number}"
-    raise AssertionError(f"World A: {wanted.seen['released #0']}\nWorld B: {seen}")
+        second = _read("b", f"b{number}", ground, crawl=lambda released: released == wanted)
+        said = second.seen[RELEASED]
+        if said == wanted:
+            return second
+    raise AssertionError(f"World A: {wanted}\nWorld B: {said}")
 
 
 @pytest.fixture(scope="module")
@@ -330,13 +335,10 @@ def worlds(
     if not _once:
         ground = Ground(monkeypatch, (tmp_path / str(number) for number in count()))
         # Unseen: what is done for the first time in a process loads modules, and says so.
-        _read("a", "a", ground, crawl=False)
-        first = _read("a", "a", ground, crawl=True)
-        _once["seen"] = first, _read("b", _coin(first, ground), ground, crawl=True)
+        _read("a", "a", ground, crawl=lambda _: False)
+        first = _read("a", "a", ground, crawl=lambda _: True)
+        _once["seen"] = first, _like(first, ground)
     return _once["seen"]
-
-
-pytestmark = pytest.mark.xdist_group("twins")
 
 
 def test_the_worlds_differ_in_what_is_hidden() -> None:

@@ -31,7 +31,7 @@ PHONE = {
 NewPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site() -> Iterator[Embedded]:
     """The platform as `make run` starts it."""
     with (
@@ -42,12 +42,12 @@ def site() -> Iterator[Embedded]:
         yield site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address(site: Embedded) -> str:
     return f"http://localhost:{site.port}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chromium: the one that was named, or found on PATH, or Playwright's own."""
     names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
@@ -86,7 +86,7 @@ def open_page(browser: Browser, address: str) -> Iterator[NewPage]:
     assert complaints == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def passwords(site: Embedded) -> dict[str, str]:
     """The demo accounts' passwords by name."""
     lines = (site.directory / "demo-accounts.txt").read_text().splitlines()
@@ -109,7 +109,7 @@ def broken_file() -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def alice(site: Embedded, passwords: dict[str, str]) -> dict[str, int]:
     """Alice has joined both competitions and submitted. Her submissions' numbers by what became."""
     with site.client() as client:

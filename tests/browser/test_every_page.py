@@ -7,8 +7,6 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import AXE, PHONE, WIDE, NewPage, picture, sign_in
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 VARIANTS: dict[str, dict[str, Any]] = {
     "wide-light": {**WIDE, "color_scheme": "light"},
     "wide-dark": {**WIDE, "color_scheme": "dark"},

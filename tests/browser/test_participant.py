@@ -1,11 +1,8 @@
 """What a participant does, from signing up to the own row on the board."""
 
-import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import NewPage, broken_file, digits_file, picture, sign_in
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def csv_file(name: str, content: bytes) -> FilePayload:

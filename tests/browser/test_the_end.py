@@ -8,8 +8,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage, sign_in
 from tests.browser.test_every_page import TOOLS, VARIANTS, visit
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 ENDED_PAGES = {
     "overview-ended": "/c/breast-cancer/",
     "board-final": "/c/breast-cancer/leaderboard/",
@@ -38,7 +36,7 @@ def wait_for_scores(page: Page) -> None:
     expect(there).to_be_visible()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ends() -> dict[str, list[str]]:
     """What was wrong with the pages on the way; filled once."""
     return {}

@@ -108,7 +108,7 @@ def test_its_process_sees_no_secrets_and_writes_no_files() -> None:
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("example_endless", "Endless: it"),
+        ("example_endless", "Endless: its process ended with code -9"),
         ("example_greedy", "Greedy: MemoryError at example_metrics.py:"),
         ("example_raising", "Raising: ParticipantVisibleError at example_metrics.py:"),
     ],
@@ -121,6 +121,15 @@ def test_what_fails_beside_labels_has_the_worst_score_and_the_organizer_learns_w
     assert len(notes) == 1
     assert notes[0].startswith(note)
     assert "123456" not in notes[0] + caplog.text
+
+
+def test_what_only_waits_is_ended_though_it_computes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_metrics, "WAITING_SECONDS", 0)
+    with own_metrics.noting() as notes:
+        assert loss("example_waiting", [1.0], [1.0]) == 1.0
+    assert notes == ["Waiting: it took longer than 1 seconds"]
 
 
 def test_labels_that_a_metric_prints_are_discarded(capfd: pytest.CaptureFixture[str]) -> None:

@@ -15,10 +15,7 @@ from tests.servers.deployment import Deployment
 from tests.servers.doom import FINALS, INTAKE, RELEASE_WRITES, SWEEP, WORKER
 from tests.servers.postgres import PostgresServer
 
-DATABASES = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"crashes on {name}"))
-    for name in ("sqlite", "postgres")
-]
+DATABASES = ["sqlite", "postgres"]
 # Leases end soon, so that the tests needn't wait; what is slow is then done more than once.
 HASTE = {"LEASE_SECONDS": "1", "REQUEUE_SECONDS": "1", "SWEEP_SECONDS": "0.3", "MAX_ATTEMPTS": "99"}
 # A whole worker starts slowly, so it dies at fewer places here; `benchmarks.crashes` has all.

@@ -17,8 +17,6 @@ import pytest
 from tests.servers.deployment import PATIENCE_SECONDS
 from tests.servers.embedded import Embedded, free_port, processes_of, start
 
-pytestmark = pytest.mark.xdist_group("embedded start")
-
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:

@@ -15,8 +15,6 @@ from tests.servers.conftest import Deploy
 from tests.servers.deployment import PRIVATE_KEY, ROOT, Deployment
 from tests.servers.embedded import free_port
 
-pytestmark = pytest.mark.xdist_group("operation")
-
 SUBMISSIONS = "/api/v1/competitions/digits/submissions/"
 REQUEST = "proxy-0123456789"
 

@@ -11,10 +11,7 @@ from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
 
-DATABASES = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"servers on {name}"))
-    for name in ("sqlite", "postgres")
-]
+DATABASES = ["sqlite", "postgres"]
 
 
 @pytest.fixture(scope="module", params=DATABASES)

@@ -83,7 +83,6 @@ def site(deploy: Deploy) -> Deployment:
     return site
 
 
-@pytest.mark.xdist_group("servers on sqlite")
 def test_a_raw_score_is_in_no_message_key_file_or_log(site: Deployment) -> None:
     heard: list[bytes] = []
     with listening(site.environment["REDIS_URL"], heard):

@@ -20,10 +20,7 @@ from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
 
-DATABASES = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"rewinds on {name}"))
-    for name in ("sqlite", "postgres")
-]
+DATABASES = ["sqlite", "postgres"]
 
 
 @dataclass

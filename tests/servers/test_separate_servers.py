@@ -19,8 +19,6 @@ from tests.servers.deployment import ROOT, Deployment
 from tests.servers.embedded import free_port
 from tests.servers.postgres import PostgresServer
 
-pytestmark = pytest.mark.xdist_group("servers on postgres")
-
 # What is set for a test instead of in .env, and addresses instead of other containers'.
 CHOSEN = {
     "SITE_URL": "https://holdfast.example",

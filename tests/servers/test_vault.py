@@ -24,8 +24,6 @@ from tests.servers.searching import (
     found_in_memory,
 )
 
-pytestmark = pytest.mark.xdist_group("servers on sqlite")
-
 ROWS = 60
 LABELS = np.random.default_rng(20_26).uniform(size=ROWS)
 TEXTS = [repr(float(label)).encode() for label in LABELS]
