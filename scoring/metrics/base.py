@@ -15,7 +15,7 @@ depend on the labels.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
@@ -29,6 +29,7 @@ from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
 from scoring.predictions.solution import Solution, Usage
+from scoring.threads import spread
 
 Values = NDArray[Any]
 Parameters = Mapping[str, Value]
@@ -39,6 +40,7 @@ Columns = Literal["one", "averaged", "together"]
 
 FINE: Final = 10**6
 _PART: Final = 1 << 15
+_ALONE: Final = 4  # parts that one thread measures sooner than several
 MEAN_KINDS: Final = ("mean", "transformed_mean")
 
 # Each row's prediction or label: a number or code, a row of a matrix, or a list of codes (`Lists`).
@@ -163,10 +165,11 @@ class Metric:
         if self.row_losses is not None:
             parts = self._losses_in_parts(predictions, solution, mask, params)
             if solution.weights is not None:
-                return _weighted_mean(np.concatenate(list(parts)), solution.weights[mask])
+                return _weighted_mean(np.concatenate(parts), solution.weights[mask])
             return Mean(sum(_row_units(part, self.units) for part in parts), rows, self.units)
         chosen = np.flatnonzero(mask)
-        predicted, actual = (self._chosen(each, chosen) for each in (predictions, solution))
+        both: tuple[Predictions | Solution, ...] = (predictions, solution)
+        predicted, actual = spread(lambda source: self._chosen(source, chosen), both)
         weights = None if solution.weights is None else solution.weights[chosen]
         units = _set_units(self._set_loss(predicted, actual, params, weights), rows * self.units)
         return Mean(units, rows, self.units, additive=False)
@@ -262,13 +265,17 @@ class Metric:
         solution: Solution,
         mask: NDArray[np.bool_],
         params: Parameters,
-    ) -> Iterator[Values]:
-        """The losses of the rows of a mask, a part at a time that the processor can cache."""
-        for start in range(0, len(mask), _PART):
+    ) -> list[Values]:
+        """The losses of the rows of a mask, in parts that a processor can cache."""
+
+        def losses(start: int) -> Values:
             rows = start + np.flatnonzero(mask[start : start + _PART])
-            if len(rows):
-                predicted, actual = (self._chosen(each, rows) for each in (predictions, solution))
-                yield self._losses(predicted, actual, params)
+            if not len(rows):
+                return np.empty(0)
+            predicted, actual = (self._chosen(each, rows) for each in (predictions, solution))
+            return self._losses(predicted, actual, params)
+
+        return spread(losses, range(0, len(mask), _PART), alone=_ALONE)
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         """The values of some rows, as the metric's function takes them."""

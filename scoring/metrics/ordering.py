@@ -1,6 +1,6 @@
 """Sorting predictions with their labels, and what stands in front of what."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,10 +9,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Values
+from scoring.threads import Result, spread
 
 Integers = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Keys = NDArray[np.uint64]
+Labels = NDArray[np.bool_]
 _LAST_BIT: Final = np.uint64(1)
-_ALONE: Final = 1 << 16  # keys that one thread sorts sooner than several
+_ALONE: Final = 1 << 16  # rows that one thread sorts sooner than several
 _SAMPLE: Final = 1000
 
 
@@ -29,7 +33,8 @@ class Steps:
         """predicted: finite float64; actual: 1 or anything else; weights: None or float64."""
         is_one = actual == 1
         if weights is None and predicted.min() >= 0:
-            return cls._counted(_sorted_keys(predicted, is_one))
+            parts = _in_ranges(predicted, lambda rows: _sorted_keys(predicted[rows], is_one[rows]))
+            return cls._counted(np.concatenate(parts))
         order = np.argsort(predicted)
         ends = _ends(predicted[order])
         if weights is None:
@@ -40,7 +45,7 @@ class Steps:
         return cls(_parts(ones[ends]), _parts(zeros[ends]))
 
     @classmethod
-    def _counted(cls, keys: NDArray[np.uint64]) -> "Steps":
+    def _counted(cls, keys: Keys) -> "Steps":
         ends = _ends(keys >> _LAST_BIT)
         ones = np.cumsum((keys & _LAST_BIT).astype(np.int64))[ends]
         return cls(_parts(ones), _parts(ends + 1 - ones))
@@ -50,10 +55,28 @@ def twice_pairs_in_order(predicted: Values, actual: Values) -> int:
     """Over all pairs of a row with label 1 and one without: 2 where the first is predicted higher,
     1 where both are predicted the same."""
     is_one = actual == 1
-    if predicted.min() < 0:
-        ones, zeros = np.sort(predicted[is_one]), np.sort(predicted[~is_one])
-        sides = (np.searchsorted(zeros, ones, side).sum() for side in ("left", "right"))
-        return sum(map(int, sides))
+    count = _twice_pairs_by_keys if predicted.min() >= 0 else _twice_pairs_by_search
+
+    def counted(rows: Rows) -> tuple[int, int, int]:
+        labels = is_one[rows]
+        ones = int(np.count_nonzero(labels))
+        return ones, len(labels) - ones, count(predicted[rows], labels)
+
+    twice = zeros_below = 0
+    for ones, zeros, twice_among_these in _in_ranges(predicted, counted):
+        twice += twice_among_these + 2 * ones * zeros_below
+        zeros_below += zeros
+    return twice
+
+
+def _twice_pairs_by_search(predicted: Values, is_one: Labels) -> int:
+    ones, zeros = np.sort(predicted[is_one]), np.sort(predicted[~is_one])
+    sides = (np.searchsorted(zeros, ones, side).sum() for side in ("left", "right"))
+    return sum(map(int, sides))
+
+
+def _twice_pairs_by_keys(predicted: Values, is_one: Labels) -> int:
+    """For predictions >= 0."""
     keys = _sorted_keys(predicted, is_one)
     # Of equal predictions those with label 0 come first: they count as lower, then half of them
     # are taken off again.
@@ -62,7 +85,7 @@ def twice_pairs_in_order(predicted: Values, actual: Values) -> int:
     return 2 * not_above - _tied_pairs(keys)
 
 
-def _tied_pairs(keys: NDArray[np.uint64]) -> int:
+def _tied_pairs(keys: Keys) -> int:
     """Pairs of equal predictions with different labels, from sorted keys."""
     meets = np.flatnonzero((keys[1:] ^ keys[:-1]) == _LAST_BIT)  # the last 0 beside the first 1
     if not len(meets):
@@ -72,7 +95,7 @@ def _tied_pairs(keys: NDArray[np.uint64]) -> int:
     return int((zeros * ones).sum())
 
 
-def _sorted_keys(predicted: Values, is_one: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _sorted_keys(predicted: Values, is_one: Labels) -> Keys:
     """Finite numbers >= 0 with their labels, as integers in the order of the numbers.
 
     The bits of such a float64 are in its order and leave the first one free for the label: sorting
@@ -81,30 +104,28 @@ def _sorted_keys(predicted: Values, is_one: NDArray[np.bool_]) -> NDArray[np.uin
     keys = (predicted + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
     keys <<= _LAST_BIT
     keys |= is_one
-    return _sorted(keys)
+    keys.sort()
+    return keys
 
 
-def _sorted(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The keys in order, sorted in as many threads as reading takes, each a range of them."""
-    threads = pa.cpu_count()
-    if threads < 2 or len(keys) < _ALONE:
-        keys.sort()
-        return keys
-    sample = np.sort(keys[:: len(keys) // _SAMPLE])
-    pivots = sample[np.arange(1, threads) * len(sample) // threads]
+def _in_ranges(values: Values, work: Callable[[Rows], Result]) -> list[Result]:
+    """The results for the rows of ranges of values, lower ones first; equal values stay together.
 
-    def part(number: int) -> NDArray[np.uint64]:
-        chosen = np.ones(len(keys), np.bool_)
+    There are as many ranges as processors, each of about as many rows.
+    """
+    ranges = pa.cpu_count() if len(values) >= _ALONE else 1
+    sample = np.sort(values[:: max(1, len(values) // _SAMPLE)])
+    pivots = sample[np.arange(1, ranges) * len(sample) // ranges]
+
+    def part(number: int) -> Result:
+        chosen = np.ones(len(values), np.bool_)
         if number > 0:
-            chosen &= keys >= pivots[number - 1]
+            chosen &= values >= pivots[number - 1]
         if number < len(pivots):
-            chosen &= keys < pivots[number]
-        some = keys[np.flatnonzero(chosen)]
-        some.sort()
-        return some
+            chosen &= values < pivots[number]
+        return work(np.flatnonzero(chosen))
 
-    with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(part, range(threads))))
+    return spread(part, range(ranges))
 
 
 def _ends(values: Values) -> Integers:

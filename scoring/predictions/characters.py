@@ -4,6 +4,7 @@ Most ids are written by a program: of one length, with a few digits that run thr
 Their rows are found in an array, without hashing and without comparing.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ Integers = NDArray[np.int64]
 LONGEST = 32  # characters; of more, hashing takes no longer
 
 _PAIR = 2
+_WORD = 8
 _SPARSEST = 8
 _PART = 1 << 16
 _BYTES = 256
@@ -54,20 +56,29 @@ class Odometer:
 
     Where a place has k different characters, each has a digit below k; the digits of all places
     make a number, as on an odometer, whose row an array has. A character that a place doesn't
-    have makes the number negative.
+    have makes the number negative. Places with one character are compared, many at a time.
     """
 
     def __init__(self, texts: pa.StringArray, length: int, used: NDArray[np.bool_]) -> None:
         """used: (length, 256), which characters each place has."""
         self._length = length
+        turning = used.sum(axis=1) > 1
         digits = _digits(used)
-        self._tables = [
-            (place, _pair(digits[place : place + _PAIR])) for place in range(0, length, _PAIR)
+        self._wheels = [
+            (place, _sums(digits[place : place + size]))
+            for place, size in _words(np.flatnonzero(turning), _PAIR)
+        ]
+        self._fixed = [
+            (place, columns_of(texts[:1], length, place, f"<u{size}")[0])
+            for place, size in _words(np.flatnonzero(~turning), _WORD)
         ]
         self._rows = np.full(_span(used), -1, np.int32)
         for start in range(0, len(texts), _PART):
             numbers = self._numbers(texts[start : start + _PART])
             self._rows[numbers] = np.arange(start, start + len(numbers), dtype=np.int32)
+        # Up to here a number is its row: the ids count up from the first one on.
+        is_counted = np.array_equal(self._rows[: len(texts)], np.arange(len(texts)))
+        self._counted = len(texts) if is_counted else 0
 
     @classmethod
     def of(cls, texts: pa.StringArray) -> "Odometer | None":
@@ -89,16 +100,34 @@ class Odometer:
             rows[fits] = self.rows(texts.filter(pa.array(fits)))
             return rows
         numbers = self._numbers(texts)
-        if numbers.min(initial=0) >= 0:
+        lowest, highest = numbers.min(initial=0), numbers.max(initial=0)
+        if lowest >= 0 and highest < self._counted:
+            return numbers
+        if lowest >= 0:
             return self._rows.take(numbers)
         return np.where(numbers >= 0, self._rows.take(np.maximum(numbers, 0)), -1)
 
     def _numbers(self, texts: pa.StringArray) -> Integers:
-        numbers = np.zeros(len(texts), np.int64)
-        for place, table in self._tables:
-            dtype = np.uint8 if len(table) == _BYTES else np.dtype("<u2")
-            numbers += table.take(columns_of(texts, self._length, place, dtype))
+        numbers: Integers = np.zeros(len(texts), np.int64)
+        for place, sums in self._wheels:
+            dtype = np.uint8 if len(sums) == _BYTES else np.dtype("<u2")
+            numbers += sums.take(columns_of(texts, self._length, place, dtype))
+        for place, characters in self._fixed:
+            differ = columns_of(texts, self._length, place, characters.dtype) != characters
+            if differ.any():
+                numbers[differ] = -1
         return numbers
+
+
+def _words(places: Integers, longest: int) -> Iterator[tuple[int, int]]:
+    """The places in runs of 1, 2, 4 … of them, up to `longest`: where each starts, and its size."""
+    rest = places.tolist()
+    while rest:
+        size = longest
+        while rest[size - 1 : size] != [rest[0] + size - 1]:
+            size //= 2
+        yield rest[0], size
+        del rest[:size]
 
 
 def _span(used: NDArray[np.bool_]) -> int:
@@ -120,7 +149,8 @@ def _digits(used: NDArray[np.bool_]) -> Integers:
     return digits
 
 
-def _pair(digits: Integers) -> Integers:
-    """What two characters add together, by the number that their bytes are (little-endian)."""
+def _sums(digits: Integers) -> NDArray[Any]:
+    """What one or two characters add, by the number that their bytes are (little-endian)."""
     sums: Integers = digits[0] if len(digits) == 1 else np.add.outer(digits[1], digits[0]).ravel()
-    return sums
+    fits = np.abs(sums).max() <= np.iinfo(np.int32).max
+    return sums.astype(np.int32) if fits else sums  # half as much to keep at hand

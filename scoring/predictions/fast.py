@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from scoring.predictions.lists import Lists, Place
-from scoring.predictions.row_ids import RowIds
+from scoring.predictions.row_ids import RowIds, one_array
 from scoring.predictions.schema import Column, Schema
 
 Columns = dict[str, Any]
@@ -34,6 +34,7 @@ _ROWS = 1 << 16
 _BLANK_LINES = 1000  # of more, `exact` judges
 _LINE_ENDS = (ord("\n"), ord("\r"))
 _QUOTE = ord('"')
+_LARGEST = float(np.finfo(np.float64).max)
 _DELIMITERS = np.zeros(256, dtype=np.bool_)
 _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
 
@@ -42,29 +43,16 @@ def read_aligned(
     text: bytes, start: int, names: Sequence[str], schema: Schema, row_ids: RowIds
 ) -> Columns | None:
     """The columns in the order of `row_ids`. `names` are the file's, its rows begin at `start`."""
-    # Only decimal numbers are ids: 0x1F is one for pyarrow.
-    whole = row_ids.are_integers and b"x" not in text and b"X" not in text
-    file = _File.of(text, names, schema, pa.int64() if whole else pa.string())
-    if file is None:
-        return None
-    filling = _Filling(file, schema, row_ids)
-    at_once = file.has_quotes or not row_ids.has_tables
-    size = _STRETCH // 4 if schema.separators else _STRETCH  # lists take more memory on their way
-    stretches = [(start, len(text))] if at_once else list(_stretches(text, start, size))
-    with ThreadPoolExecutor(pa.cpu_count()) as threads:
-        run = map if len(stretches) == 1 else threads.map
-        counts = list(run(file.line_ends, stretches))
-        if sum(counts) <= len(row_ids) + _BLANK_LINES:
-            list(run(filling.fill, stretches, np.cumsum([0, *counts])))
-    return filling.columns()
+    file = _File.of(text, names, schema, integer_ids=row_ids.are_integers)
+    return None if file is None else _Filling(file, schema, row_ids).columns(start)
 
 
-def _stretches(text: bytes, start: int, size: int) -> Iterator[tuple[int, int]]:
-    """Where stretches of whole lines start and end, each of about that many bytes."""
-    while start < len(text):
-        end = text.find(b"\n", start + size) + 1 or len(text)
-        yield start, end
-        start = end
+class _Stretch(NamedTuple):
+    """Whole lines: where they start and end, in bytes, and which row the first probably is."""
+
+    start: int
+    end: int
+    row: int
 
 
 @dataclass(frozen=True)
@@ -72,47 +60,58 @@ class _File:
     """A text that pyarrow and `exact` read alike, as far as quotes go."""
 
     text: bytes
-    names: Sequence[str]
-    types: Mapping[str, pa.DataType]
+    names: list[str]
     has_quotes: bool
-    has_returns: bool
+    types: Mapping[str, pa.DataType]
+    id_column: str
+    integer_ids: bool
 
     @classmethod
     def of(
-        cls, text: bytes, names: Sequence[str], schema: Schema, ids: pa.DataType
+        cls, text: bytes, names: Sequence[str], schema: Schema, *, integer_ids: bool
     ) -> "_File | None":
         has_quotes = b'"' in text
         if has_quotes and not _quotes_are_plain(text):
             return None
-        types = {schema.id_column: ids} | _types(schema)
-        return cls(text, names, types, has_quotes, b"\r" in text)
+        return cls(text, list(names), has_quotes, _types(schema), schema.id_column, integer_ids)
 
-    def line_ends(self, stretch: tuple[int, int]) -> int:
-        """The number of LFs or of CRs in a stretch, whichever there are more of."""
-        characters = np.frombuffer(self.text, np.uint8)[slice(*stretch)]
+    def line_ends(self, start: int, end: int) -> int:
+        """The number of LFs or of CRs from `start` to `end`, whichever there are more of."""
+        characters = np.frombuffer(self.text, np.uint8)[start:end]
         parts = [characters[at : at + _PART] for at in range(0, len(characters), _PART)]
-        ends = _LINE_ENDS if self.has_returns else _LINE_ENDS[:1]
+        ends = _LINE_ENDS if self._has(b"\r", start, end) else _LINE_ENDS[:1]
         return max(sum(int(np.count_nonzero(part == end)) for part in parts) for end in ends)
 
     def read(self, start: int, end: int, *, threads: bool = False) -> pa.Table | None:
-        """The rows that are written from `start` to `end`."""
+        """The rows that are written from `start` to `end`; ids are texts or int64."""
         if self.text.startswith(codecs.BOM_UTF8, start):  # pyarrow would pass over it
             return None
         try:
             return csv.read_csv(
                 pa.BufferReader(pa.py_buffer(self.text).slice(start, end - start)),
                 read_options=csv.ReadOptions(
-                    column_names=list(self.names),
+                    column_names=self.names,
                     use_threads=threads,
                     block_size=_STRETCH if threads else max(2 * _STRETCH, end - start + 1),
                 ),
                 parse_options=csv.ParseOptions(newlines_in_values=self.has_quotes),
                 convert_options=csv.ConvertOptions(
-                    column_types=dict(self.types), null_values=[], strings_can_be_null=False
+                    column_types={**self.types, self.id_column: self._id_type(start, end)},
+                    null_values=[],
+                    strings_can_be_null=False,
+                    check_utf8=self.integer_ids,  # texts are compared with ours, which are UTF-8
                 ),
             )
         except pa.ArrowException:
             return None
+
+    def _id_type(self, start: int, end: int) -> pa.DataType:
+        # Only decimal numbers are ids: 0x1F is one for pyarrow.
+        has_hex = self._has(b"x", start, end) or self._has(b"X", start, end)
+        return pa.int64() if self.integer_ids and not has_hex else pa.string()
+
+    def _has(self, character: bytes, start: int, end: int) -> bool:
+        return self.text.find(character, start, end) >= 0
 
 
 class _Filling:
@@ -120,33 +119,58 @@ class _Filling:
 
     def __init__(self, file: _File, schema: Schema, row_ids: RowIds) -> None:
         self._file, self._schema, self._row_ids = file, schema, row_ids
-        self._arrays = {
-            column.name: np.empty(len(row_ids), np.int32 if column.classes else np.float64)
+        # A value that no cell has shows where nothing was filled in.
+        self._arrays: dict[str, NDArray[Any]] = {
+            column.name: np.full(len(row_ids), -1, np.int32)
+            if column.classes
+            else np.full(len(row_ids), np.nan)
             for column in schema.columns
             if not column.is_list
         }
         self._lists: dict[str, list[tuple[Lists, Place]]] = {
             column.name: [] for column in schema.columns if column.is_list
         }
-        self._filled = np.zeros(len(row_ids), np.bool_)
+        self._has_lists = np.zeros(len(row_ids) if self._lists else 0, np.bool_)
         self._counts = [0]
         self._is_usual = True
 
-    def fill(self, stretch: tuple[int, int], first_row: int) -> None:
-        """Reads a stretch of the file. `first_row`: what its first line probably is."""
-        if self._is_usual and not self._put(*stretch, int(first_row)):
-            self._is_usual = False
-
-    def columns(self) -> Columns | None:
-        """All columns, if each row has its values, once."""
-        if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._filled.all():
+    def columns(self, start: int) -> Columns | None:
+        """All columns, if each row has its values, once. The rows begin at `start`."""
+        at_once = self._file.has_quotes or not self._row_ids.has_tables
+        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            run = map if at_once else threads.map
+            list(run(self._fill, self._stretches(start, at_once=at_once)))
+        if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._is_full:
             return None
         if self._lists:
             give_memory_back()
         lists = {name: Lists.placed(parts) for name, parts in self._lists.items()}
         return {column.name: (self._arrays | lists)[column.name] for column in self._schema.columns}
 
-    def _put(self, start: int, end: int, first_row: int) -> bool:
+    @property
+    def _is_full(self) -> bool:
+        arrays = self._arrays.values()
+        return bool(self._has_lists.all()) and not any(_is_absent(array).any() for array in arrays)
+
+    def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
+        """The file in stretches, each of about as many bytes; up to where it has too many rows."""
+        text = self._file.text
+        size = _STRETCH // 4 if self._lists else _STRETCH  # lists take more memory on their way
+        row, most = 0, len(self._row_ids) + _BLANK_LINES
+        while start < len(text) and self._is_usual:
+            end = len(text) if at_once else text.find(b"\n", start + size) + 1 or len(text)
+            lines = self._file.line_ends(start, end)
+            self._is_usual &= row + lines <= most
+            yield _Stretch(start, end, row)
+            start, row = end, row + lines
+
+    def _fill(self, stretch: _Stretch) -> None:
+        if self._is_usual and not self._put(stretch):
+            self._is_usual = False
+
+    def _put(self, stretch: _Stretch) -> bool:
+        """Reads a stretch of the file, whether it is as it should be."""
+        start, end, first_row = stretch
         table = self._file.read(start, end, threads=start + 2 * _STRETCH < end)
         if table is None:
             return False
@@ -161,22 +185,22 @@ class _Filling:
             array[rows] = values[name]
         for name, parts in self._lists.items():
             parts.append((values[name].compact(), rows))
-        self._filled[rows] = True
+            self._has_lists[rows] = True
         return True
 
 
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """The ids of a sample file whose cells are all as they should be."""
-    file = _File.of(text, names, schema, pa.string())
+    file = _File.of(text, names, schema, integer_ids=False)
     table = None if file is None else file.read(start, len(text), threads=True)
     if table is None or _decode(table, schema) is None:
         return None
     texts = table[schema.id_column].combine_chunks()
-    if pc.any(pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)).as_py():
-        return None
     try:
-        return RowIds(texts)
-    except ValueError:
+        texts.validate(full=True)
+        is_blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
+        return None if pc.any(is_blank).as_py() else RowIds(texts)
+    except ValueError:  # not UTF-8, or an id twice
         return None
 
 
@@ -258,13 +282,18 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | No
         return _lists(cells, column)
     if column.kind == "label":
         return _codes(cells, column)
-    values = np.asarray(cells.to_numpy(), dtype=np.float64)
-    if column.kind == "probability":
-        return values if bool(np.all((values >= 0) & (values <= 1))) else None
-    return values if bool(np.isfinite(values).all()) else None
+    values = np.asarray(one_array(cells))
+    low, high = (0.0, 1.0) if column.kind == "probability" else (-_LARGEST, _LARGEST)
+    is_good = low <= values.min(initial=high) and values.max(initial=low) <= high  # NaN is neither
+    return values if is_good else None
 
 
-def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[np.int32] | None:
+def _is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    absent: NDArray[np.bool_] = values < 0 if values.dtype == np.int32 else np.isnan(values)
+    return absent
+
+
+def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | None:
     if _has_codes_of_bytes(column):
         return _codes_of_bytes(cells, column.classes)
     return _codes_of_texts(cells, column.classes)
@@ -275,15 +304,13 @@ def _codes_of_texts(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[n
     return None if codes.null_count else np.asarray(codes.to_numpy(), dtype=np.int32)
 
 
-def _codes_of_bytes(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.int32] | None:
-    table = np.full(256, -1, np.int32)
+def _codes_of_bytes(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.uint8] | None:
+    texts = one_array(cells)
+    characters = texts.buffers()[1].slice(texts.offset, len(texts)) if len(texts) else b""
+    table = np.full(256, len(classes), np.uint8)  # at most 128 characters are one byte
     table[[ord(each) for each in classes]] = np.arange(len(classes))
-    parts = [
-        table[np.frombuffer(chunk.buffers()[1], np.uint8)[chunk.offset : chunk.offset + len(chunk)]]
-        for chunk in cells.chunks
-    ]
-    codes = np.concatenate(parts) if parts else table[:0]
-    return None if codes.min(initial=0) < 0 else codes
+    codes = np.frombuffer(bytes(characters).translate(table.tobytes()), np.uint8)
+    return None if codes.max(initial=0) == len(classes) else codes
 
 
 def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:

@@ -4,7 +4,6 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from scoring.predictions.characters import Odometer, bounds, ends_of
 from scoring.predictions.lists import Place
 from scoring.predictions.lookup import Lookup, TextLookup
 from scoring.predictions.packing import Damaged, pack, unpack
+from scoring.threads import spread
 
 Rows = NDArray[np.int32]
 
@@ -27,7 +27,7 @@ _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _ANY_INTEGER = r"^[ \t]*(?:\+|(-))?0*([0-9]+)[ \t]*$"
 _SPARSEST = 8
 _PART = 1 << 16
-_PARTS_FOR_ONE = 4
+_ALONE = 3  # parts that one thread finds sooner than several
 _SUGGESTED_IDS = 5_000
 
 
@@ -110,25 +110,22 @@ class RowIds:
         if self._is_run(ids, run):
             return run
         rows = self.positions(ids)
-        return rows if rows.min(initial=0) >= 0 else None
+        return rows.astype(np.intp, copy=False) if rows.min(initial=0) >= 0 else None
 
-    def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> Rows:
+    def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> NDArray[Any]:
         """Of each id, its row here; -1 for an unknown one. A part at a time, to spare memory."""
         if not self.are_integers and self._by_text is None:
             found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
             return np.asarray(found, dtype=np.int32)
+        if len(ids) <= _PART:
+            return self._rows(one_array(ids))
         rows = np.empty(len(ids), np.int32)
 
         def find(start: int) -> None:
-            rows[start : start + _PART] = self._rows(_one_array(ids.slice(start, _PART)))
+            rows[start : start + _PART] = self._rows(one_array(ids.slice(start, _PART)))
 
-        starts = range(0, len(ids), _PART)
-        alone = len(starts) if len(starts) <= _PARTS_FOR_ONE else 1  # the first makes the tables
-        for start in starts[:alone]:
-            find(start)
-        if starts[alone:]:  # numpy and pyarrow leave the interpreter's lock
-            with ThreadPoolExecutor(pa.cpu_count()) as threads:
-                list(threads.map(find, starts[alone:]))
+        find(0)  # makes the tables
+        spread(find, range(_PART, len(ids), _PART), alone=_ALONE)
         return rows
 
     def nearest(self, text: str) -> str | None:
@@ -147,7 +144,7 @@ class RowIds:
     def _is_run(self, ids: pa.ChunkedArray, run: slice) -> bool:
         if not pa.types.is_integer(ids.type):
             return bool(ids.equals(pa.chunked_array([self._texts[run]], pa.string())))
-        return np.array_equal(ids, self._numbers[run])
+        return np.array_equal(one_array(ids), self._numbers[run])
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Offsets (len + 1 of them, from 0) and characters of all ids."""
@@ -172,14 +169,17 @@ class RowIds:
         return rows
 
     def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        smallest, rows = self._smallest, self._by_distance
-        if rows is None:
+        if self._span > _SPARSEST * len(self) + 1024:
             return self._by_number.rows([numbers.view(np.uint64)])
-        largest = smallest + len(rows) - 1
+        smallest, largest = self._smallest, self._smallest + self._span - 1
         if len(numbers) and smallest <= numbers.min() and numbers.max() <= largest:
-            return rows[numbers - smallest]
+            return self._rows_at(numbers - smallest)
         near = (smallest <= numbers) & (numbers <= largest)
-        return np.where(near, rows[np.where(near, numbers, smallest) - smallest], -1)
+        return np.where(near, self._rows_at(np.where(near, numbers, smallest) - smallest), -1)
+
+    def _rows_at(self, distances: NDArray[np.int64]) -> NDArray[Any]:
+        """Of each distance from the smallest id the row; -1 for none."""
+        return distances if self._are_counted else self._by_distance.take(distances)
 
     @cached_property
     def _numbers(self) -> NDArray[np.int64]:
@@ -190,12 +190,18 @@ class RowIds:
         return int(self._numbers.min())
 
     @cached_property
-    def _by_distance(self) -> Rows | None:
-        """Of each number from the smallest id the row (-1: none), unless ids lie far apart."""
-        span = int(self._numbers.max()) - self._smallest + 1
-        if span > _SPARSEST * len(self) + 1024:
-            return None
-        rows = np.full(span, -1, dtype=np.int32)
+    def _span(self) -> int:
+        return int(self._numbers.max()) - self._smallest + 1
+
+    @cached_property
+    def _are_counted(self) -> bool:
+        """Whether the ids are n, n + 1, n + 2 and so on, in this order."""
+        return self._span == len(self) and bool(np.all(np.diff(self._numbers) == 1))
+
+    @cached_property
+    def _by_distance(self) -> Rows:
+        """Of each number from the smallest id the row; -1 for none."""
+        rows = np.full(self._span, -1, dtype=np.int32)
         rows[self._numbers - self._smallest] = np.arange(len(self), dtype=np.int32)
         return rows
 
@@ -211,8 +217,11 @@ class RowIds:
         return TextLookup(self._texts) if self.has_tables else None
 
 
-def _one_array(ids: Any) -> pa.Array:
-    return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+def one_array(ids: "pa.ChunkedArray | pa.Array") -> pa.Array:
+    """The same values in one array; without a copy if they are."""
+    if not isinstance(ids, pa.ChunkedArray):
+        return ids
+    return ids.chunk(0) if ids.num_chunks == 1 else ids.combine_chunks()
 
 
 def _shortest(texts: pa.StringArray) -> pa.StringArray:

@@ -24,7 +24,7 @@ def column(texts: list[str], at: int = 0) -> pa.ChunkedArray:
     return pa.chunked_array([texts[:at], texts[at:]], pa.string())
 
 
-def permutation(row_ids: RowIds, ids: pa.ChunkedArray) -> NDArray[np.int32] | None:
+def permutation(row_ids: RowIds, ids: pa.ChunkedArray) -> NDArray[np.intp] | None:
     """Of each id its row, if each of ours is there exactly once."""
     rows = row_ids.positions(ids)
     return rows if sorted(rows.tolist()) == list(range(len(row_ids))) else None
@@ -51,6 +51,14 @@ def read_as(texts: list[str], like: list[str]) -> list[str]:
         return texts
     is_integer = re.compile("[ \t]*[+-]?[0-9]+[ \t]*").fullmatch
     return [str(int(text)) if is_integer(text) else text for text in texts]
+
+
+@pytest.mark.parametrize("first", [0, 1, -20, 10**17])
+def test_ids_that_count_up_are_found_and_their_neighbours_unknown(first: int) -> None:
+    ids = range(first, first + 40)
+    asked = [first - 1, *ids[::-1], first + 40]
+    rows = RowIds(map(str, ids)).positions(pa.chunked_array([asked], pa.int64()))
+    assert rows.tolist() == [-1, *range(39, -1, -1), -1]
 
 
 @given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1, max_size=20, unique=True))
