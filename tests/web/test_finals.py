@@ -50,6 +50,16 @@ def test_too_many_are_refused_beside_the_form(played: World) -> None:
     assert "Nothing is chosen yet" in text(response)
 
 
+def test_ticks_that_were_refused_are_shown_again_and_not_saved(played: World) -> None:
+    alice = browser(played.alice)
+    alice.post("/c/digits/finals/", {"numbers": ["2"]})
+    response = alice.post("/c/digits/finals/", {"numbers": ["3", "1", "99"]})
+    ticked = re.findall(r'value="(\d)" form="finals-form" checked', response.content.decode())
+    assert ticked == ["3", "1"]
+    assert "Submission 2 is entered" in text(response)
+    assert "Your ticks in the list are not saved yet." in text(response)
+
+
 @pytest.mark.parametrize("number", ["x", "1e3", "-1", "9" * 40, "99"])
 def test_odd_numbers_are_refused(played: World, number: str) -> None:
     response = browser(played.alice).post("/c/digits/finals/", {"numbers": [number]})

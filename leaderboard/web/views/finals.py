@@ -22,11 +22,12 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     page = load(request, slug, "submissions")
     if page.team is None:
         raise Refused.not_a_member()
+    numbers = set[int]()
     try:
-        numbers = {_number(text) for text in request.POST.getlist("numbers")}
+        numbers |= {_number(text) for text in request.POST.getlist("numbers")}
         selection.select(team=page.team, user=signed_in(request), numbers=numbers)
     except Refused as refused:
-        return submissions_page(request, page, page.team, refused)
+        return submissions_page(request, page, page.team, refused, numbers)
     messages.success(request, entered(queries.choice(page.team)))
     return redirect("submissions", slug)
 

@@ -1,5 +1,7 @@
 """Uploading a prediction file and following it until the mechanism has answered."""
 
+from collections.abc import Collection
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -66,9 +68,13 @@ def submission_status(request: HttpRequest, slug: str, number: int) -> HttpRespo
 
 
 def submissions_page(
-    request: HttpRequest, page: Page, team: Team, refused: Refused | None = None
+    request: HttpRequest,
+    page: Page,
+    team: Team,
+    refused: Refused | None = None,
+    ticked: Collection[int] = (),
 ) -> HttpResponse:
-    """The list, and the choice of final entries with why a change of it was refused."""
+    """The list, and the choice of final entries; or what was ticked, and why it was refused."""
     finals, choice = queries.final_entries(team), queries.choice(team)
     rows = [(row, summary(row), finals.get(row.number)) for row in queries.submission_rows(team)]
     context = {
@@ -77,6 +83,7 @@ def submissions_page(
         "quota": queries.quota(team),
         "choice": choice,
         "chosen": entered(choice),
+        "ticked": ticked if refused else choice.numbers,
         "refused": refused,
     }
     status = refused.status if refused else 200
