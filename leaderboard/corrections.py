@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from leaderboard import setup
+from leaderboard import ledger_lock, setup
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
@@ -61,7 +61,7 @@ def correct_solution(
     check_may_correct(competition)
     checked = setup.check_solution(competition, file)
     with transaction.atomic(durable=True):
-        check_may_correct(setup.lock_ledger(competition))
+        check_may_correct(ledger_lock.lock(competition))
         before = competition.holdouts.select_related("state").get(retired_at__isnull=True)
         again = list(to_score_again(competition, rescore).values_list("pk", flat=True))
         facts = {"reason": reason, "rescore": rescore, "rescored": len(again)}

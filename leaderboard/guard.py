@@ -58,12 +58,13 @@ def file_of(ledger: str) -> Path:
     return Path(settings.GUARD_DIR) / ledger
 
 
-def read(ledger: str) -> Head | None:
+def read(ledger: str, *, only_look: bool = False) -> Head | None:
     """The highest entry that was written down; None where there is no file.
 
-    Raises Rewound where no line can be read or two differ, GuardAway where the system refuses.
+    Raises Rewound where no line can be read or two differ, GuardAway where the system refuses:
+    also to write, unless one will `only_look`.
     """
-    found = _tail(ledger)
+    found = _tail(ledger, only_look)
     if found is None:
         return None
     heads = _heads(found)
@@ -83,14 +84,21 @@ def history(ledger: str) -> list[Head]:
     return sorted(_heads(content), key=lambda head: head.number, reverse=True)
 
 
-def check(ledger: str, known: Head, *, guarded: bool, follows: Callable[[Head], bool]) -> None:
+def check(
+    ledger: str,
+    known: Head,
+    *,
+    guarded: bool,
+    follows: Callable[[Head], bool],
+    only_look: bool = False,
+) -> None:
     """Under the lock of the ledger: raises Rewound unless the database knows all that was released.
 
     `known` is the database's head, `guarded` whether there has been a file, and `follows` says
     whether the database has an entry that names this head as the one before it. What a crash left
-    unwritten is written first. Raises GuardAway where that fails.
+    unwritten is written first, unless one will `only_look`. Raises GuardAway where that fails.
     """
-    written = read(ledger)
+    written = read(ledger, only_look=only_look)
     if written == known:
         return
     if written is None:
@@ -98,7 +106,8 @@ def check(ledger: str, known: Head, *, guarded: bool, follows: Callable[[Head], 
             raise Rewound(f"The guard's file {file_of(ledger)} is missing.")
     elif written.number >= known.number or not follows(written):
         raise Rewound(f"The guard knows entry {written}, the database entry {known}.")
-    append(ledger, known)
+    if not only_look:
+        append(ledger, known)
 
 
 def append(ledger: str, head: Head) -> None:
@@ -112,9 +121,9 @@ def end(ledger: str) -> None:
         _write(ledger, _ENDED + b"\n")
 
 
-def has_ended(ledger: str) -> bool:
+def has_ended(ledger: str, *, only_look: bool = False) -> bool:
     """Whether the end was noted. Raises GuardAway."""
-    return _ENDED in (_tail(ledger) or b"").split(b"\n")[:-1]
+    return _ENDED in (_tail(ledger, only_look) or b"").split(b"\n")[:-1]
 
 
 def _write(ledger: str, line: bytes) -> None:
@@ -134,11 +143,12 @@ def _write(ledger: str, line: bytes) -> None:
             _sync_directory(path.parent)
 
 
-def _tail(ledger: str) -> bytes | None:
-    """The end of the file. It is opened for writing, so that a guard that can't be is found."""
+def _tail(ledger: str, only_look: bool) -> bytes | None:
+    """The end of the file. Who releases opens it for writing, so that a guard that can't be is
+    found."""
     with _refusals():
         try:
-            file = os.open(file_of(ledger), os.O_RDWR | os.O_APPEND)
+            file = os.open(file_of(ledger), os.O_RDONLY if only_look else os.O_RDWR | os.O_APPEND)
         except FileNotFoundError:
             return None
         try:

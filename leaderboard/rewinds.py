@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from leaderboard import guard
+from leaderboard import guard, ledger_lock
 from leaderboard.errors import Refused
 from leaderboard.guard import Head, Rewound
 from leaderboard.models import (
@@ -35,10 +35,8 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.pipeline.release import (
-    check_guard,
     entry_hash,
     ledger_head,
-    ledger_name,
     parameters_hash,
     stand,
     team_head,
@@ -171,14 +169,16 @@ def _locked(competition: Competition) -> Iterator[tuple[HoldoutState, Holdout]]:
         holdout = competition.holdouts.filter(retired_at__isnull=True, state__isnull=False).first()
         if holdout is None:
             raise _refused("This competition has no ledger yet.")
-        yield HoldoutState.objects.select_for_update().get(holdout=holdout), holdout
+        # In the order in which organizers' changes lock them.
+        Competition.objects.select_for_update().get(pk=competition.pk)
+        yield ledger_lock.lock_row(holdout), holdout
 
 
 def _situation(row: HoldoutState, holdout: Holdout) -> Situation:
-    ledger = ledger_name(row, holdout)
+    ledger = row.name_for(holdout)
     problem, written, end_undone = "", None, False
     try:
-        check_guard(row, holdout)
+        ledger_lock.check(row, holdout)
     except Rewound as rewound:
         problem, end_undone = str(rewound), isinstance(rewound, guard.EndUndone)
     try:

@@ -19,7 +19,7 @@ from django.db.models import Max
 from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 
-from leaderboard import vault
+from leaderboard import ledger_lock, vault
 from leaderboard.errors import Refused
 from leaderboard.files import open_stored
 from leaderboard.models import (
@@ -162,7 +162,7 @@ def withdraw_solution(competition: Competition) -> None:
 def return_to_draft(competition: Competition) -> None:
     """Takes an opening back, as long as nobody has submitted. Raises Refused after that."""
     with transaction.atomic():
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        locked = ledger_lock.lock(competition)
         if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
             raise Refused(
                 "frozen",
@@ -182,7 +182,7 @@ def delete_competition(competition: Competition) -> None:
     Raises Refused after the first submission: quotas and the ledger would be forgotten.
     """
     with transaction.atomic():
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        locked = ledger_lock.lock(competition)
         if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
             raise Refused(
                 "has_submissions",
@@ -210,7 +210,7 @@ def install_solution(competition: Competition, file: File[bytes], *, by: User | 
         raise _frozen("holdout")
     checked = check_solution(competition, file)
     with transaction.atomic():
-        lock_ledger(competition)
+        ledger_lock.lock(competition)
         if is_frozen(competition):
             raise _frozen("holdout")
         holdout = create_version(competition, checked, by)
@@ -254,19 +254,12 @@ def check_solution(competition: Competition, file: File[bytes]) -> CheckedSoluti
     return CheckedSolution(solution, ids, effective)
 
 
-def lock_ledger(competition: Competition) -> Competition:
-    """The competition, locked against changes, and its ledger against releases."""
-    locked = Competition.objects.select_for_update().get(pk=competition.pk)
-    list(HoldoutState.objects.select_for_update().filter(holdout__competition=locked))
-    return locked
-
-
 def create_version(
     competition: Competition, checked: CheckedSolution, by: User | None, **facts: Any
 ) -> Holdout:
     """Seals a solution with a new salt and a new secret; it takes the place of the one in force.
 
-    Call it under `lock_ledger`.
+    Call it under `ledger_lock.lock`.
     """
     counts = checked.solution.counts()
     sealed, secret = vault.seal_solution(checked.solution), vault.seal_new_secret()
@@ -323,7 +316,7 @@ def open_competition(competition: Competition) -> None:
             "Not opened: " + " ".join(f"{check.title}: {check.detail}" for check in missing),
         )
     with transaction.atomic():
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        locked = ledger_lock.lock(competition)
         if locked.opened_by_organizer_at is None:
             locked.opened_by_organizer_at = timezone.now()
             locked.save(update_fields=["opened_by_organizer_at"])
@@ -351,7 +344,7 @@ def _start_ledger(competition: Competition, holdout: Holdout) -> None:
 
 def _draft(competition: Competition) -> Competition:
     """The competition, locked; raises Refused if it is not a draft."""
-    locked = lock_ledger(competition)
+    locked = ledger_lock.lock(competition)
     if locked.opened_by_organizer_at is not None:
         raise Refused(
             "not_a_draft",

@@ -20,7 +20,6 @@ from leaderboard.files import FileDamaged, open_stored
 from leaderboard.models import Competition, Holdout, LedgerNote, Release, Submission
 from leaderboard.pipeline.opening import opened_of
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.release import ledger_name
 from leaderboard.queries.snapshots import Head, Snapshot, Stand
 from leaderboard.remeasuring import remeasure
 from scoring.errors import PredictionError
@@ -215,11 +214,11 @@ def _check_guard(competition: Competition, found: Snapshot) -> bool:
 
 
 def _guard_agrees(competition: Competition, state: Head) -> bool:
-    ledger = ledger_name(state, state.holdout)
-    if guard.has_ended(ledger) and competition.finals_started_at is None:
+    ledger = state.holdout.ledger_name
+    if guard.has_ended(ledger, only_look=True) and competition.finals_started_at is None:
         raise Differs(None, "guard", str(guard.EndUndone()))
     try:
-        written = guard.read(ledger)
+        written = guard.read(ledger, only_look=True)
     except guard.Rewound as rewound:
         raise Differs(None, "guard", str(rewound)) from None
     if written is None and state.guarded:

@@ -80,6 +80,7 @@ def test_only_release_opening_and_corrections_know_the_mechanisms_state() -> Non
         "leaderboard/setup.py",
         "leaderboard/corrections.py",
         "leaderboard/rewinds.py",
+        "leaderboard/ledger_lock.py",
     }
     reads = set(modules("leaderboard/queries"))
     found = {
@@ -88,6 +89,25 @@ def test_only_release_opening_and_corrections_know_the_mechanisms_state() -> Non
         if "models" not in path.parts and path not in reads and imported_names(path) & STATE
     }
     assert found <= allowed
+
+
+def test_a_ledger_is_locked_in_one_place_which_asks_the_guard() -> None:
+    """Only who asks the guard by `check` takes the row alone."""
+
+    def locks(node: ast.AST) -> bool:
+        text = ast.unparse(node)
+        return "HoldoutState" in text and "select_for_update" in text
+
+    files = modules("leaderboard", without="migrations")
+    lockers = {
+        named(path)
+        for path in files
+        if any(locks(node) for node in nodes(path) if isinstance(node, ast.Call))
+    }
+    assert lockers == {"leaderboard/ledger_lock.py"}
+    alone = {named(path) for path in files if "lock_row" in called_names(path)}
+    assert alone == {"leaderboard/pipeline/release.py", "leaderboard/rewinds.py"}
+    assert all("check" in called_names(ROOT / name) for name in alone)
 
 
 def test_only_the_end_writes_exact_scores_and_one_file_of_the_reads_knows_them() -> None:

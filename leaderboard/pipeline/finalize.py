@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import guard, own_metrics, vault
+from leaderboard import guard, ledger_lock, own_metrics, vault
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
 from leaderboard.pipeline.selection import entered, over_limit
@@ -47,7 +47,7 @@ def start_finals(competition: Competition, *, accept_failed: bool = False) -> No
     submitted has an answer (`accept_failed`: or failed), and there is something to score.
     """
     with transaction.atomic(durable=True):
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        locked = ledger_lock.lock(competition)
         if locked.finals_started_at is None:
             # Uploads, choices and new teams hold one of these: after this none is on its way.
             list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))

@@ -8,14 +8,13 @@ from django.db import transaction
 from django.db.models import Exists, F
 from django.utils import timezone
 
-from leaderboard import guard
+from leaderboard import guard, ledger_lock
 from leaderboard.models import (
     Competition,
     Halt,
     Holdout,
     HoldoutState,
     Kind,
-    LedgerNote,
     Release,
     Standing,
     Status,
@@ -57,7 +56,7 @@ def release(
     the guard does not let it.
     """
     with transaction.atomic(durable=True):
-        row = HoldoutState.objects.select_for_update().get(holdout=holdout)
+        row = ledger_lock.lock_row(holdout)
         # A correction holds the row that was just locked: what this reads stays true.
         in_force = Exists(Holdout.objects.filter(pk=holdout.pk, retired_at__isnull=True))
         submission = (
@@ -70,46 +69,22 @@ def release(
             return False
         if row.halted_at is not None or not submission.in_force:
             raise LostRace
-        check_guard(row, holdout)
+        ledger_lock.check(row, holdout)
         entry = _answer(row, submission, holdout, predictions_digest, measured)
-    guard.append(ledger_name(row, holdout), guard.Head(entry.number, entry.hash))
+    guard.append(row.name_for(holdout), guard.Head(entry.number, entry.hash))
     return True
-
-
-def ledger_name(row: HoldoutState, holdout: Holdout) -> str:
-    """The name that the guard knows this ledger by, over all corrections."""
-    return row.name_for(holdout)
-
-
-def check_guard(row: HoldoutState, holdout: Holdout) -> None:
-    """Whether the locked ledger knows all that was released. Raises Rewound, or GuardAway."""
-
-    def follows(head: guard.Head) -> bool:
-        after = {
-            "holdout__competition_id": holdout.competition_id,
-            "number": head.number + 1,
-            "previous_hash": head.hash,
-        }
-        return any(model.objects.filter(**after).exists() for model in (Release, LedgerNote))
-
-    name, known = ledger_name(row, holdout), guard.Head(row.releases, row.head_hash)
-    guard.check(name, known, guarded=row.guarded, follows=follows)
-    if guard.has_ended(name):
-        answering = Competition.objects.filter(finals_started_at__isnull=True)
-        if answering.filter(pk=holdout.competition_id).exists():
-            raise guard.EndUndone
 
 
 def look_for_rewinds() -> None:
     """Halts every ledger in force that knows less than the guard: for workers that start."""
     in_force = HoldoutState.objects.filter(holdout__retired_at__isnull=True, halted_at__isnull=True)
-    for key in in_force.values_list("pk", flat=True):
+    for holdout in Holdout.objects.filter(state__in=in_force):
         with transaction.atomic():
-            row = HoldoutState.objects.select_for_update().get(pk=key)
+            row = ledger_lock.lock_row(holdout)
             try:
-                check_guard(row, row.holdout)
+                ledger_lock.check(row, holdout)
             except guard.Rewound as rewound:
-                halt(row.holdout.competition, Halt.REWOUND, str(rewound))
+                halt(holdout.competition, Halt.REWOUND, str(rewound))
 
 
 def halt(competition: Competition, reason: Halt, because: str) -> None:

@@ -1,21 +1,27 @@
 """The rewind guard: what was released is known outside the database, and nothing is released that
 a restored database would release a second time."""
 
+import errno
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
-from leaderboard import guard, tasks
+from leaderboard import corrections, guard, setup, tasks
 from leaderboard.errors import Refused
 from leaderboard.guard import GuardAway, Head, Rewound
-from leaderboard.models import Halt, HoldoutState, Release, Status, Submission, Team
-from leaderboard.pipeline.release import ledger_name, look_for_rewinds
+from leaderboard.models import Competition, Halt, HoldoutState, Release, Status, Submission, Team
+from leaderboard.pipeline import finalize
+from leaderboard.pipeline.release import look_for_rewinds
 from leaderboard.tasks import score_submission
-from tests.cast import World, make_competition, make_user, predictions
+from tests.cast import World, make_competition, make_user, predictions, solution, upload
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 
@@ -42,7 +48,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def _file(world: World) -> Path:
     row = HoldoutState.objects.get(holdout__competition=world.digits)
-    return guard.file_of(ledger_name(row, row.holdout))
+    return guard.file_of(row.holdout.ledger_name)
 
 
 def _state(world: World) -> HoldoutState:
@@ -246,6 +252,92 @@ def rewound(world: World) -> Team:
     _lose_a_release(world, team)
     look_for_rewinds()
     return team
+
+
+CHANGES: dict[str, Callable[[World], object]] = {
+    "correct": lambda world: corrections.correct_solution(
+        world.digits, upload(solution()), by=world.organizer, reason="Two labels were wrong."
+    ),
+    "install": lambda world: setup.install_solution(
+        world.digits, upload(solution()), by=world.organizer
+    ),
+    "start the finals": lambda world: finalize.start_finals(world.digits),
+    "back to draft": lambda world: setup.return_to_draft(world.digits),
+    "delete": lambda world: setup.delete_competition(world.digits),
+}
+
+
+@pytest.mark.parametrize("change", ["correct", "start the finals"])
+def test_nothing_is_built_on_a_rewound_ledger_that_nobody_halted_yet(
+    world: World, rewound: Team, change: str
+) -> None:
+    _resume(world)
+    with pytest.raises(Refused) as refused:
+        CHANGES[change](world)
+    assert refused.value.code == "paused"
+    world.digits.refresh_from_db()
+    assert world.digits.finals_started_at is None
+    assert world.digits.holdouts.count() == 1
+
+
+@pytest.mark.parametrize("change", ["install", "back to draft", "delete"])
+def test_a_ledger_rewound_to_before_its_first_answer_is_no_fresh_one(
+    world: World, change: str
+) -> None:
+    _lose_a_release(world, world.join(world.alice))
+    Submission.objects.all().delete()
+    with pytest.raises(Refused) as refused:
+        CHANGES[change](world)
+    assert refused.value.code == "paused"
+
+
+def test_organizers_change_nothing_where_the_guard_can_not_be_read(
+    world: World, directory: Path
+) -> None:
+    world.score(world.join(world.alice))
+    _file(world).unlink()
+    directory.rmdir()
+    directory.write_text("a file where the directory should be")
+    with pytest.raises(Refused) as refused:
+        CHANGES["correct"](world)
+    assert (refused.value.code, refused.value.status) == ("guard_away", 503)
+
+
+def test_a_guard_that_can_only_be_read_is_enough_for_organizers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.score(world.join(world.alice))
+    open_file = os.open
+
+    def read_only(path: Path, flags: int, *mode: int) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return open_file(path, flags, *mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_only)
+        CHANGES["correct"](world)
+    assert world.digits.holdouts.count() == 2
+
+
+def test_what_a_crash_left_unwritten_keeps_no_organizer_from_a_change(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    with monkeypatch.context() as patched:
+        patched.setattr(guard, "append", _nothing)
+        world.score(team, _wrong(5))
+    CHANGES["correct"](world)
+    look_for_rewinds()
+    assert not HoldoutState.objects.filter(halted_at__isnull=False).exists()
+
+
+def _resume(world: World) -> None:
+    """As it is between the restore and the first look at the guard."""
+    HoldoutState.objects.update(halted_at=None, halted_for="", halted_because="")
+    past = timezone.now() - timedelta(minutes=1)
+    Competition.objects.update(closes_at=past)
 
 
 def test_workers_that_start_look_for_rewinds(world: World, rewound: Team) -> None:

@@ -33,7 +33,6 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.pipeline import selection
-from leaderboard.pipeline.release import ledger_name
 from leaderboard.tasks import score_submission, sweep
 from leaderboard.words import entered
 from scoring.verification import Differs, verify
@@ -373,7 +372,7 @@ def test_giving_up_twice_writes_off_once(world: World, checked: Competition, ali
 def test_without_a_readable_guard_the_operator_says_how_many(
     world: World, checked: Competition, alice: Team, broken: str
 ) -> None:
-    file = guard.file_of(ledger_name(state(checked), state(checked).holdout))
+    file = guard.file_of(state(checked).holdout.ledger_name)
     if broken == "missing":
         file.unlink()
     elif broken == "damaged":
@@ -398,7 +397,7 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if broken == "missing":
-        guard.file_of(ledger_name(state(checked), state(checked).holdout)).unlink()
+        guard.file_of(state(checked).holdout.ledger_name).unlink()
     else:
         lose(checked, lambda: world.score(alice, wrong_from(21)))
 
@@ -420,7 +419,7 @@ def test_a_fork_is_written_off_from_where_both_agree(
     world: World, checked: Competition, alice: Team
 ) -> None:
     row = state(checked)
-    ledger = ledger_name(row, row.holdout)
+    ledger = row.holdout.ledger_name
     for number, digest in ((2, "b" * 64), (3, "c" * 64)):
         guard.append(ledger, Head(number, digest))
     Release.objects.filter(number=1).update(number=4)
