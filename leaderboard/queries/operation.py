@@ -7,17 +7,30 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, FloatField, Func, Min, Q, Sum, Value
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    FloatField,
+    Func,
+    Min,
+    OuterRef,
+    Q,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce, NullIf
 
-from leaderboard.models import FINAL, HoldoutState, Status, Submission
+from leaderboard.models import FINAL, HoldoutState, Release, Status, Submission
 
 EDGES = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
 NO_LIMIT = 2**40
 # What a submission goes through, by the moments at which each part begins and ends.
 SPANS = {
-    "all": ("created_at", "finished_at"),
-    "wait": ("created_at", "claimed_at"),
+    "all": ("asked_at", "finished_at"),
+    "wait": ("asked_at", "claimed_at"),
     "read": ("claimed_at", "read_at"),
     "measure_and_release": ("read_at", "finished_at"),
 }
@@ -118,11 +131,28 @@ def outcomes() -> dict[tuple[str, str], int]:
     return {(slug, status): n for slug, status, n in counted.order_by()}
 
 
+def _asked_at() -> Case:
+    """When a submission was to be scored as it is now: since it was accepted, or since its answer
+    on an earlier version of the holdout was to be replaced."""
+    corrected_at = F("release__holdout__created_at")
+    earlier = Release.objects.filter(
+        submission=OuterRef("pk"), holdout__version__lt=OuterRef("release__holdout__version")
+    )
+    again = Q(created_at__lt=corrected_at) & Exists(earlier)
+    return Case(When(again, then=corrected_at), default=F("created_at"))
+
+
 def times() -> dict[str, Histogram]:
-    """How long released submissions took, in all and by part, as cumulative histograms."""
+    """How long released submissions took, in all and by part, as cumulative histograms.
+
+    One that was scored again is counted from the correction on that asked for it.
+    """
     released = Submission.objects.filter(
         status=Status.RELEASED, claimed_at__isnull=False, read_at__isnull=False
-    ).annotate(**{name: _Seconds(F(end), F(start)) for name, (start, end) in SPANS.items()})
+    )
+    released = released.annotate(asked_at=_asked_at()).annotate(
+        **{name: _Seconds(F(end), F(start)) for name, (start, end) in SPANS.items()}
+    )
     sums: dict[str, Any] = {"count": Count("pk")}
     for name in SPANS:
         sums[f"{name}_seconds"] = Sum(name)

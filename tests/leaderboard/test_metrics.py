@@ -16,9 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from leaderboard import health
-from leaderboard.models import Release, Standing, Status, Submission
+from leaderboard.corrections import correct_solution
+from leaderboard.models import Holdout, Release, Rescore, Standing, Status, Submission
 from leaderboard.queries import operation
-from tests.cast import World, make_checked, predictions
+from leaderboard.tasks import score_submission
+from tests.cast import World, make_checked, predictions, solution, upload
 
 TOKEN = "0123456789abcdef"
 SECONDS = timedelta(seconds=1)
@@ -54,10 +56,13 @@ def read(client: Client, db: None) -> Read:
 
 def _finished(world: World, took: tuple[int, int, int], **fields: Any) -> None:
     """A released submission that waited, was read, and was measured for so many seconds."""
+    _times(world.score(world.join(world.alice)), took, **fields)
+
+
+def _times(submission: Submission, took: tuple[int, int, int], **fields: Any) -> None:
     start = timezone.now() - timedelta(hours=1)
     claimed = start + took[0] * SECONDS
     read = claimed + took[1] * SECONDS
-    submission = world.score(world.join(world.alice))
     moments = {
         "created_at": start,
         "claimed_at": claimed,
@@ -193,6 +198,35 @@ def test_times_are_told_in_all_and_by_part(world: World, read: Read) -> None:
     assert read(f"{name}_bucket", part="all", le="10.0") == 0
     assert read(f"{name}_bucket", part="all", le="30.0") == 1
     assert read(f"{name}_count", part="all") == 1
+
+
+def test_what_is_scored_again_is_counted_from_the_correction_on(world: World, read: Read) -> None:
+    submission = world.score(world.join(world.alice))
+    correct_solution(
+        world.digits, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.ALL
+    )
+    score_submission(submission_id=submission.pk)
+    _times(submission, (7, 2, 20))
+    start = Submission.objects.get().created_at
+    Holdout.objects.filter(version=2).update(created_at=start)
+    Submission.objects.update(created_at=start - timedelta(days=3))
+    assert read("holdfast_submission_seconds_sum", part="all") == pytest.approx(29, abs=0.001)
+    assert read("holdfast_submission_seconds_sum", part="wait") == pytest.approx(7, abs=0.001)
+
+
+def test_what_waited_for_its_first_answer_over_a_correction_waited_all_the_time(
+    world: World, read: Read
+) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    waiting = world.submit(team, predictions([9]))
+    correct_solution(
+        world.digits, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.NONE
+    )
+    score_submission(submission_id=waiting.pk)
+    Submission.objects.exclude(pk=waiting.pk).update(read_at=None)  # leaves one to count
+    _times(waiting, (7, 2, 20))
+    assert read("holdfast_submission_seconds_sum", part="all") == pytest.approx(29, abs=0.001)
 
 
 def test_what_was_not_released_has_no_time(world: World, read: Read) -> None:
