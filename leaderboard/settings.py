@@ -29,7 +29,7 @@ DEBUG: bool = env.bool("DEBUG", False)
 SECRET_KEY: str = env.str("SECRET_KEY", "") or _generated("secret_key")
 SITE_URL: str = env.str(
     "SITE_URL",
-    "http://localhost:8000",
+    _generated("site_url") or "http://localhost:8000",
     validate=validate.URL(schemes={"http", "https"}, require_tld=False),
 ).rstrip("/")
 SECURE = SITE_URL.startswith("https://")

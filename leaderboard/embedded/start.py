@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from leaderboard.embedded import processes, redis
+from leaderboard.embedded import home, processes, redis
 from leaderboard.embedded.prepare import take_back_alone
 from leaderboard.embedded.supervisor import Supervisor, start_child
 
@@ -42,6 +42,8 @@ class Start:
 
     def run(self) -> int:
         """Supervises until stopped. Returns the exit code."""
+        # So that commands in another terminal name the same address.
+        home.write_private(self.var_dir / "site_url", self.site_url + "\n")
         own = None if os.environ.get("REDIS_URL") else redis.configure(self.var_dir / "redis")
         environment = processes.environment(
             site_url=self.site_url,

@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +52,14 @@ def test_it_answers_that_it_lives_and_is_ready(site: Embedded) -> None:
 def test_it_prints_the_address_and_the_demo_accounts(site: Embedded, home: Path) -> None:
     assert f"http://localhost:{site.port}" in site.output
     assert password_of("alice", home) in site.output
+
+
+def test_commands_in_another_terminal_know_the_address(site: Embedded, home: Path) -> None:
+    code = "from leaderboard import settings; print(settings.SITE_URL)"
+    environment = {**os.environ, "VAR_DIR": str(home)}
+    environment.pop("SITE_URL", None)
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
+    assert said.strip() == f"http://localhost:{site.port}"
 
 
 @pytest.mark.parametrize("slug", ["digits", "breast-cancer"])
