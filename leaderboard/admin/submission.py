@@ -16,7 +16,7 @@ from leaderboard.models import Competition, Status, Submission
 from leaderboard.queries import submission_row
 from leaderboard.queue import requeue_failed
 from leaderboard.templatetags.marks import state
-from leaderboard.templatetags.text import ago
+from leaderboard.templatetags.text import ago, ticks
 from leaderboard.words import summary
 
 
@@ -68,7 +68,7 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
 
     @admin.display(description="Problems of the file")
     def listed_problems(self, obj: Submission) -> str:
-        lines = [(problem["message"],) for problem in obj.problems]
+        lines = [(ticks(problem["message"]),) for problem in obj.problems]
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines)) or ""
 
     @admin.action(description="Queue again those that failed")

@@ -1,6 +1,8 @@
 """Filters for text: Markdown of organizers, moments, ordinals."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import nh3
 from django import template
@@ -9,6 +11,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from scoring.errors import Problem
 
 register = template.Library()
 
@@ -79,6 +83,31 @@ def ticks(text: str) -> SafeString:
             for index, part in enumerate(parts)
         ),
     )
+
+
+@register.filter
+def told(problem: Problem | Mapping[str, Any]) -> str:
+    """What a problem says, without the line and column that stand beside it in a table."""
+    _, message, line, column = _of(problem)
+    places = [f"Line {line}", f"line {line}"] if line is not None else []
+    rest = message
+    for place in (*places, f"Column `{column}`", f"column `{column}`"):
+        if rest.startswith((f"{place}, ", f"{place}: ")):
+            rest = rest[len(place) + 2 :]
+    return rest[:1].upper() + rest[1:]
+
+
+@register.filter
+def untold(problem: Problem | Mapping[str, Any]) -> str:
+    """What was expected, unless the message says so itself."""
+    expected, message, *_ = _of(problem)
+    return "" if expected is None or expected in message else expected
+
+
+def _of(problem: Problem | Mapping[str, Any]) -> tuple[str | None, str, int | None, str | None]:
+    """Expected, message, line and column of a problem: one just found, or one that was stored."""
+    found = problem if isinstance(problem, Problem) else Problem.from_json(problem)
+    return found.expected, found.message, found.line, found.column
 
 
 @register.filter

@@ -76,8 +76,8 @@ class Column:
         if len(self.classes) > 2 and _is_run_of_integers(self.classes):
             return f"{first}-{last}"
         if len(self.classes) <= 12:
-            return ", ".join(self.classes)
-        return f"{len(self.classes)} classes ({', '.join(self.classes[:5])}, …, {last})"
+            return _listed(self.classes)
+        return f"{len(self.classes)} classes ({_listed(self.classes[:5])}, …, {_listed([last])})"
 
     def to_json(self) -> dict[str, object]:
         data: dict[str, object] = {"name": self.name, "kind": self.kind}
@@ -205,6 +205,12 @@ def _check_classes(name: str, classes: tuple[object, ...]) -> None:
             )
     if len(set(classes)) < len(classes):
         raise _error(f"`{name}`: a class is listed twice.")
+
+
+def _listed(classes: Sequence[str]) -> str:
+    """Classes with commas between; in quotes where one has a comma itself."""
+    has_comma = any("," in label for label in classes)
+    return ", ".join(f"“{label}”" if has_comma else label for label in classes)
 
 
 def _is_run_of_integers(classes: tuple[str, ...]) -> bool:

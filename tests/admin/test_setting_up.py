@@ -224,7 +224,7 @@ def test_a_broken_sample_is_shown_as_a_table(organizer: Client) -> None:
             at("schema", draft), {"propose": "1", "sample": upload(b"id,label\na\n", "s.csv")}
         )
     )
-    assert '<td class="number">2</td>' in page
+    assert 'data-label="Line">2</td>' in page
 
 
 def test_other_columns_withdraw_the_solution(organizer: Client) -> None:
@@ -337,7 +337,7 @@ def test_a_broken_sample_submission_is_not_published(organizer: Client) -> None:
     organizer.post(at("schema", draft), COLUMNS_FORM)
     page = text(send_file(organizer, draft, b"id,label\na,0\na,9\n"))
     assert "can&#x27;t be the sample" in page
-    assert "<code>9</code>" in page
+    assert '<code class="value">9</code>' in page
     assert not draft.files.exists()
 
 

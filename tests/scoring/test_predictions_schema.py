@@ -109,6 +109,10 @@ def test_names_differ_by_more_than_case() -> None:
         ),
         (CHANCE, "a number from 0 to 1"),
         (Column("y", "number"), "a finite number"),
+        (
+            Column("city", "label", ("New York, NY", "Rome")),
+            "one of “New York, NY”, “Rome”",
+        ),
     ],
 )
 def test_what_is_expected_is_a_short_phrase(column: Column, expected: str) -> None:

@@ -5,7 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from leaderboard.templatetags.text import ago, markdown, moment, ordinal, relative, score, ticks
+from leaderboard.templatetags.text import (
+    ago,
+    markdown,
+    moment,
+    ordinal,
+    relative,
+    score,
+    ticks,
+    told,
+    untold,
+)
+from scoring.errors import Problem
 
 
 @pytest.mark.parametrize(
@@ -100,3 +111,30 @@ def test_moments_are_told_to_machines_too() -> None:
 
 def test_scores_have_the_digits_that_mean_something() -> None:
     assert score(0.9, 2) == "0.90"
+
+
+@pytest.mark.parametrize(
+    ("message", "line", "column", "said"),
+    [
+        ("Line 3, column `p`: 'x' is not a number.", 3, "p", "'x' is not a number."),
+        ("Line 3, column `p`: the cell is empty.", 3, "p", "The cell is empty."),
+        ("Line 1: the column 'p' is missing.", 1, "p", "The column 'p' is missing."),
+        ("Line 3 has 4 cells, the header has 3.", 3, None, "Line 3 has 4 cells, the header has 3."),
+        ("1 id of the sample file's 3 is missing: '2'.", None, "id", None),
+        ("The file is empty.", None, None, None),
+    ],
+)
+def test_beside_line_and_column_a_problem_is_said_without_them(
+    message: str, line: int | None, column: str | None, said: str | None
+) -> None:
+    problem = Problem("code", message, line=line, column=column)
+    assert told(problem) == told(problem.to_json()) == (said or message)
+
+
+def test_what_was_expected_is_said_once() -> None:
+    message = "'Dog' is not one of cat, dog; did you mean 'dog'?"
+    assert untold(Problem("unknown_label", message, expected="one of cat, dog")) == ""
+    assert untold(Problem("not_a_number", "'x' is not a number.", expected="a finite number")) == (
+        "a finite number"
+    )
+    assert untold(Problem("file_empty", "The file is empty.")) == ""

@@ -148,7 +148,11 @@ def test_a_rejected_file_is_told_line_by_line(world: World) -> None:
     page = text(response)
     assert "The file was rejected" in page
     assert "Received done Read stopped here" in page
-    assert "Line Column Value Expected What is wrong 5 label cat one of 0-3" in page
+    assert (
+        "Line Column Value What is wrong Expected 5 label cat &#x27;cat&#x27; is not one of 0-3."
+        in page
+    )
+    assert "Upload the mended file" in page
     assert "Nothing was counted" in page
 
 
