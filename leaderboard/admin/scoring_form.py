@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from scoring.mechanisms.base import Mechanism
 from scoring.metrics import Metric
 from scoring.parameters import Parameter, Value, show
 from scoring.predictions import Schema
+from scoring.predictions.schema import Kind
 
 REGISTRIES: dict[str, Mapping[str, Any]] = {
     "metric": metrics.METRICS,
@@ -75,6 +77,32 @@ class Choice:
     fields: tuple[forms.BoundField, ...]
 
 
+@dataclass(frozen=True)
+class Group:
+    """Choices under one heading."""
+
+    title: str
+    about: str
+    choices: tuple[Choice, ...]
+
+
+_CERTIFIED = (
+    "Means over rows",
+    "Scores carry certificates, and every mechanism may show them.",
+)
+_UNCERTIFIED = (
+    "Other metrics",
+    "Scores carry no certificate, and Thresholdout can’t show them.",
+)
+_TAKES: dict[Kind, str] = {
+    "label": "For labels",
+    "probability": "For probabilities",
+    "number": "For numbers",
+    "labels": "For several labels in a cell",
+    "ranking": "For rankings",
+}
+
+
 class ScoringForm(forms.Form):
     """All parameters of all choices have fields; only those of the chosen ones are read."""
 
@@ -93,21 +121,56 @@ class ScoringForm(forms.Form):
             for name, each in registry.items():
                 given = getattr(competition, f"{kind}_parameters") if name == chosen else {}
                 for parameter in each.parameters:
-                    self.fields[_key(kind, name, parameter)] = _field(parameter, given)
+                    field = _field(parameter, self._suggested(parameter) | given)
+                    self.fields[_key(kind, name, parameter)] = field
+
+    @cached_property
+    def metric_groups(self) -> list[Group]:
+        """The metrics that fit the columns, and one that is chosen and doesn't.
+
+        Those that are made for the columns' kind stand before those that take it as well.
+        """
+        fitting = [each for each in self._metrics if not each.misfit or each.checked]
+        fitting.sort(key=lambda choice: self._fits_as(metrics.get(choice.name)))
+        return _grouped(
+            fitting, lambda choice: _UNCERTIFIED if choice.limits else _CERTIFIED, [_CERTIFIED]
+        )
+
+    @cached_property
+    def other_metrics(self) -> list[Group]:
+        """Metrics for other columns, with why they don't fit."""
+        others = [each for each in self._metrics if each.misfit and not each.checked]
+        return _grouped(others, lambda choice: (_TAKES[metrics.get(choice.name).takes[0]], ""), [])
 
     @property
-    def metrics(self) -> list[Choice]:
-        """The metrics that fit the columns, and one that is chosen and doesn't."""
-        return [each for each in self._choices("metric") if not each.misfit or each.checked]
-
-    @property
-    def other_metrics(self) -> list[Choice]:
-        """Metrics for other kinds of columns."""
-        return [each for each in self._choices("metric") if each.misfit and not each.checked]
+    def other_count(self) -> int:
+        """How many they are."""
+        return sum(len(group.choices) for group in self.other_metrics)
 
     @property
     def mechanisms(self) -> list[Choice]:
         return self._choices("mechanism")
+
+    @cached_property
+    def _metrics(self) -> list[Choice]:
+        return self._choices("metric")
+
+    @cached_property
+    def _schema(self) -> Schema | None:
+        given = self.competition.schema
+        return Schema.from_json(given) if given else None
+
+    def _fits_as(self, metric: Metric) -> int:
+        """0 where the columns are of the kind that the metric is made for."""
+        kinds = {column.kind for column in self._schema.columns} if self._schema else set()
+        return 0 if metric.takes[0] in kinds else 1
+
+    def _suggested(self, parameter: Parameter) -> dict[str, str]:
+        """As many places count as a ranking of the schema has."""
+        most = [column.most for column in self._schema.columns] if self._schema else []
+        if parameter.name != "k" or not most or most[0] is None:
+            return {}
+        return {parameter.name: str(most[0])}
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
@@ -139,10 +202,10 @@ class ScoringForm(forms.Form):
         )
 
     def _misfit(self, metric: Metric) -> str:
-        if not self.competition.schema:
+        if self._schema is None:
             return ""
         try:
-            metric.check(Schema.from_json(self.competition.schema), None, metric.parse({}))
+            metric.check(self._schema, None, metric.parse({}))
         except ParameterError as error:
             return error.message
         return ""
@@ -164,8 +227,8 @@ class ScoringForm(forms.Form):
         mechanism = mechanisms.get(data["mechanism"])
         try:
             params = metric.parse(data["metric_parameters"])
-            if self.competition.schema:
-                metric.check(Schema.from_json(self.competition.schema), None, params)
+            if self._schema is not None:
+                metric.check(self._schema, None, params)
         except ParameterError as error:
             self._add(error, "metric", metric)
         try:
@@ -190,6 +253,18 @@ class ScoringForm(forms.Form):
                 self.add_error(_key(kind, chosen.name, parameter), error.message)
                 return
         self.add_error(kind, error.message)
+
+
+def _grouped(
+    choices: list[Choice],
+    heading: Callable[[Choice], tuple[str, str]],
+    first: list[tuple[str, str]],
+) -> list[Group]:
+    """The choices by heading: those in `first`, then others in the order they come."""
+    by_heading: dict[tuple[str, str], list[Choice]] = {each: [] for each in first}
+    for choice in choices:
+        by_heading.setdefault(heading(choice), []).append(choice)
+    return [Group(*each, tuple(found)) for each, found in by_heading.items() if found]
 
 
 def _limits_of(each: Choosable) -> str:
