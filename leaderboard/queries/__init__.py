@@ -24,6 +24,7 @@ from leaderboard.queries.competitions import (
     mechanism_facts,
     metric_facts,
     public_files,
+    schema_of,
 )
 from leaderboard.queries.corrections import Correction, correction
 from leaderboard.queries.finals import (
@@ -124,6 +125,7 @@ __all__ = [
     "reach",
     "sampling_interval",
     "scale",
+    "schema_of",
     "score_counts",
     "snapshot",
     "stage",

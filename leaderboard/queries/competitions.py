@@ -180,12 +180,33 @@ def mechanism_facts(competition: Competition) -> MechanismFacts | None:
 
 
 def metric_facts(competition: Competition) -> tuple[str, ...]:
-    """Sentences on what the metric measures, its range and what is cut; none for a draft."""
+    """Sentences on what the metric measures, its range, what is cut and how rows count.
+
+    None for a draft.
+    """
     try:
         metric = metrics.get(competition.metric)
-        return metric.facts(metric.parse(competition.metric_parameters))
+        parameters = metric.parse(competition.metric_parameters)
     except ParameterError:
         return ()
+    unsaid = (each for each in metric.parameters if f"{{{each.name}}}" not in metric.clipping)
+    values = (f"{each.title}: {each.to_json(parameters[each.name])}." for each in unsaid)
+    return (*metric.facts(parameters), *values, *_weights(competition))
+
+
+def _weights(competition: Competition) -> tuple[str, ...]:
+    holdout = holdout_in_force(competition)
+    if holdout is None or holdout.effective_private_rows == holdout.private_rows:
+        return ()
+    return ("Rows count by weights, which are as hidden as what is to be predicted.",)
+
+
+def schema_of(competition: Competition) -> Schema | None:
+    """The columns of a prediction file; None for a draft without."""
+    try:
+        return Schema.from_json(competition.schema)
+    except ParameterError:
+        return None
 
 
 def holdout_in_force(competition: Competition) -> Holdout | None:

@@ -86,6 +86,12 @@ def ticks(text: str) -> SafeString:
 
 
 @register.filter
+def as_csv(cell: str) -> str:
+    """A cell as it is written in a CSV file."""
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
+
+
+@register.filter
 def told(problem: Problem | Mapping[str, Any]) -> str:
     """What a problem says, without the line and column that stand beside it in a table."""
     _, message, line, column = _of(problem)

@@ -275,3 +275,38 @@ def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
     assert "How a file is scored: Root mean squared error" in page
     assert "From 0 to 12.5; lower is better." in page
     assert "Differences count up to 12.5." in page
+
+
+def test_the_rules_page_states_parameters_that_no_sentence_names(world: World) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(
+        metric="map_at_k", metric_parameters={"k": "7"}
+    )
+    assert "Places that count: 7." in text(browser().get("/c/digits/rules/"))
+
+
+def test_the_rules_page_states_that_rows_have_weights(world: World) -> None:
+    assert "weights" not in text(browser().get("/c/digits/rules/"))
+    world.digits.holdouts.update(effective_private_rows=11)
+    assert "Rows count by weights" in text(browser().get("/c/digits/rules/"))
+
+
+def test_the_rules_page_states_what_a_file_may_be_and_how_many(world: World) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(
+        daily_limit=3, total_limit=40, team_size=2, finals_limit=1, max_file_bytes=5 * 2**20
+    )
+    page = text(browser().get("/c/digits/rules/"))
+    assert "id each id of the sample submission, once label one of 0-3" in page
+    assert "also in gzip, zstd or zip, or Parquet; at most 5.0 MB." in page
+    assert "At most 3 files a day (UTC) for each team, 40 in all." in page
+    assert "Up to 2 members in a team, which may enter 1 file for the final scores." in page
+
+
+def test_columns_say_what_may_stand_in_them_where_one_uploads(world: World) -> None:
+    assert "label one of 0-3" in text(browser(world.alice).get("/c/digits/submit/"))
+
+
+def test_of_many_columns_some_are_folded_away(world: World) -> None:
+    columns = [{"name": f"p{n}", "kind": "probability"} for n in range(11)]
+    schema = {"id_column": "id", "columns": columns}
+    Competition.objects.filter(pk=world.digits.pk).update(schema=schema)
+    assert "3 more columns p8 a number from 0 to 1" in text(browser().get("/c/digits/rules/"))

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from leaderboard.templatetags.text import (
     ago,
+    as_csv,
     markdown,
     moment,
     ordinal,
@@ -138,3 +139,11 @@ def test_what_was_expected_is_said_once() -> None:
         "a finite number"
     )
     assert untold(Problem("file_empty", "The file is empty.")) == ""
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("Rome", "Rome"), ("New York, NY", '"New York, NY"'), ('say "hi"', '"say ""hi"""')],
+)
+def test_a_cell_is_shown_as_it_stands_in_a_file(cell: str, written: str) -> None:
+    assert as_csv(cell) == written

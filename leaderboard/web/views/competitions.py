@@ -152,6 +152,8 @@ def _rules_page(
         "page": page,
         "form": form,
         "metric_facts": queries.metric_facts(page.competition),
+        "schema": queries.schema_of(page.competition),
+        "max_bytes": min(page.competition.max_file_bytes, settings.MAX_UPLOAD_BYTES),
         "correction": queries.correction(page.competition),
     }
     return render(request, "pages/rules.html", context, status=status)

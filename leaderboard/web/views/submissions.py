@@ -145,6 +145,7 @@ def _submit_page(
         "page": page,
         "form": form,
         "expected": queries.expected_file(competition),
+        "schema": queries.schema_of(competition),
         "quota": queries.quota(page.team) if page.team else None,
         "max_bytes": min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES),
         "site_url": settings.SITE_URL,
