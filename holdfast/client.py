@@ -280,12 +280,11 @@ def _seconds(text: str | None) -> float | None:
 
 
 def problem_lines(problems: Any, total: Any = None) -> list[str]:
-    """Single problems, one line each: where, then what; and how many more there are."""
+    """Single problems, one line each: where, then what; and how many there are in all."""
     known = [item for item in problems or [] if isinstance(item, dict)]
     lines = [_problem_line(item) for item in known]
-    more = int(total or 0) - len(known)
-    if more > 0:
-        lines.append(f"… and {more:,} more.")
+    if int(total or 0) > len(known):
+        lines.append(f"{int(total):,} in all.")
     return lines
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -10,6 +11,7 @@ from scoring.errors import ParameterError
 
 Value = int | Fraction | str
 
+_LONGEST = 20  # characters of a decimal
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _FRACTION = re.compile(r"[+-]?([0-9]{1,18}/[0-9]{1,18}|[0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
 
@@ -83,8 +85,8 @@ def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dic
 
 def show(number: int | Fraction) -> str:
     """A number as people write it: decimals where they are exact and short, else a fraction."""
-    decimal = format(float(number), ".6g")
-    exact = "e" not in decimal and Fraction(decimal) == number
+    decimal = format(Decimal(format(float(number), ".6g")), "f")
+    exact = len(decimal) <= _LONGEST and Fraction(decimal) == number
     return decimal if exact else str(number)
 
 

@@ -18,7 +18,7 @@ from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fix
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
 from scoring.errors import ParameterError, SolutionError
-from scoring.predictions import Guessed, Schema, preview, propose, propose_with
+from scoring.predictions import Guessed, Proposal, Schema, preview, propose, propose_with
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
@@ -175,10 +175,22 @@ def _propose(request: HttpRequest, competition: Competition) -> dict[str, Any]:
     }
     return {
         "form": SchemaForm(initial=initial),
-        "proposed_from": file.name,
+        "proposed": _advice(proposal),
         "incomplete": [each.name for each in proposal.columns if _shows_one_class(each)],
         "preview": rows,
     }
+
+
+def _advice(proposal: Proposal) -> str:
+    """What to do with a proposal."""
+    if any(each.is_open for each in proposal.columns):
+        return "The sample leaves something open: answer that, look at every line, then save."
+    if any(each.column.classes for each in proposal.columns):
+        return (
+            "The sample shows some classes and perhaps not all. Look at every line, mend it, "
+            "then save."
+        )
+    return "Look at every line, mend it, then save."
 
 
 def _shows_one_class(column: Guessed) -> bool:

@@ -111,10 +111,16 @@ def _install(request: HttpRequest, competition: Competition, form: SolutionForm)
 
 def _said(holdout: Holdout) -> str:
     """Counts only: they are public."""
+    effective = holdout.effective_private_rows
+    weighted = (
+        f" By their weights the Private rows count as {effective}."
+        if effective != holdout.private_rows
+        else ""
+    )
     return (
         f"Solution sealed as version {holdout.version}: {holdout.public_rows} Public, "
         f"{holdout.private_rows} Private, {holdout.final_rows} Final, "
-        f"{holdout.ignored_rows} Ignored rows."
+        f"{holdout.ignored_rows} Ignored rows.{weighted}"
     )
 
 

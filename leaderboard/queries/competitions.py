@@ -24,6 +24,7 @@ from leaderboard.models import (
 )
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError, SolutionError
+from scoring.parameters import Value, show
 from scoring.predictions import Preview, Schema, preview
 
 PREVIEW_BYTES = 256 * 1024
@@ -190,8 +191,12 @@ def metric_facts(competition: Competition) -> tuple[str, ...]:
     except ParameterError:
         return ()
     unsaid = (each for each in metric.parameters if f"{{{each.name}}}" not in metric.clipping)
-    values = (f"{each.title}: {each.to_json(parameters[each.name])}." for each in unsaid)
+    values = (f"{each.title}: {_written(parameters[each.name])}." for each in unsaid)
     return (*metric.facts(parameters), *values, *_weights(competition))
+
+
+def _written(value: Value) -> str:
+    return value if isinstance(value, str) else show(value)
 
 
 def _weights(competition: Competition) -> tuple[str, ...]:

@@ -461,3 +461,16 @@ def test_a_mechanism_that_a_metric_does_not_allow_is_refused_with_the_reason(
     form = THRESHOLDOUT_FORM | {"metric": "f1_macro"}
     page = text(organizer.post(at("scoring", _draft(organizer)), form))
     assert "one row can move this metric by up to 4 / (classes" in page
+
+
+def test_weights_are_said_where_a_solution_is_sealed(organizer: Client) -> None:
+    draft = _prepared(organizer)
+    weighted = b"id,label,Weight\n" + b"".join(
+        b"r%d,%d,%d\n" % (n, n % 4, 1 + 9 * (n == 0)) for n in range(40)
+    )
+    response = organizer.post(
+        at("solution", draft), {"solution": upload(weighted, "solution.csv")}, follow=True
+    )
+    assert "By their weights the Private rows count as 4." in text(response)
+    page = text(organizer.get(at("solution", draft)))
+    assert "40, which by their weights count as 4" in page

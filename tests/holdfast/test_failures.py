@@ -122,7 +122,7 @@ def test_problems_say_where_and_how_many_more(server: Server, run: Run) -> None:
         "  Line 18, column `label`: 'cat ' is not one of 0-9.",
         "  The header is wrong.",
         "  Line 7, column `id`: unknown.",
-        "  … and 4 more.",
+        "  7 in all.",
     ]
 
 

@@ -178,7 +178,7 @@ def test_a_rejected_file_is_a_failure_that_says_where(
     assert ran.err.splitlines() == [
         "Error: Submission 3: Not accepted.",
         "  Line 18, column `label`: 'cat ' is not one of 0-9.",
-        "  … and 3 more.",
+        "  4 in all.",
     ]
 
 

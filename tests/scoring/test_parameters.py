@@ -80,4 +80,4 @@ def test_numbers_are_shown_as_decimals_where_those_are_exact() -> None:
     assert show(Fraction(1, 50)) == "0.02"
     assert show(Fraction(1, 3)) == "1/3"
     assert show(1000) == "1000"
-    assert show(Fraction(1, 10_000_000)) == "1/10000000"
+    assert show(Fraction(1, 10_000_000)) == "0.0000001"

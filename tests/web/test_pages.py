@@ -277,11 +277,20 @@ def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
     assert "Differences count up to 12.5." in page
 
 
-def test_the_rules_page_states_parameters_that_no_sentence_names(world: World) -> None:
+@pytest.mark.parametrize(
+    ("metric", "parameters", "said"),
+    [
+        ("map_at_k", {"k": "7"}, "Places that count: 7."),
+        ("pinball", {"quantile": "0.9"}, "Quantile: 0.9."),
+    ],
+)
+def test_the_rules_page_states_parameters_that_no_sentence_names(
+    world: World, metric: str, parameters: dict[str, str], said: str
+) -> None:
     Competition.objects.filter(pk=world.digits.pk).update(
-        metric="map_at_k", metric_parameters={"k": "7"}
+        metric=metric, metric_parameters=parameters
     )
-    assert "Places that count: 7." in text(browser().get("/c/digits/rules/"))
+    assert said in text(browser().get("/c/digits/rules/"))
 
 
 def test_the_rules_page_states_that_rows_have_weights(world: World) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+_LONGEST = 6  # digits that fit beside an axis
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _TIME_STEPS = (
     *(n * _MINUTE for n in (1, 2, 5, 10, 15, 30)),
@@ -61,10 +62,18 @@ def number_axis(low: float, high: float, ticks: int = 5) -> Axis:
         low,
         high,
         tuple(
-            Tick(bare.at(index * step), f"{index * step:.{places}f}")
+            Tick(bare.at(index * step), _number_label(index * step, places))
             for index in range(first, last + 1)
         ),
     )
+
+
+def _number_label(value: float, places: int) -> str:
+    """The value; short where it would not fit beside an axis: 2.5e9."""
+    if abs(value) < 10**_LONGEST:
+        return f"{value:.{places}f}"
+    digits, _, power = f"{value:.6e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
 
 
 def nice_step(span: float, ticks: int) -> float:

@@ -30,6 +30,12 @@ def test_a_number_axis_labels_its_round_values() -> None:
     assert axis.ticks[0].position == pytest.approx(10)
 
 
+def test_numbers_that_do_not_fit_beside_an_axis_are_short() -> None:
+    labels = [tick.label for tick in number_axis(0, 1e10, ticks=4).ticks]
+    assert labels == ["0", "2.5e9", "5e9", "7.5e9", "1e10"]
+    assert number_axis(0, 999_999).ticks[1].label == "200000"
+
+
 def test_an_axis_without_length_is_widened() -> None:
     axis = number_axis(0.5, 0.5)
     assert axis.low < 0.5 < axis.high
