@@ -325,9 +325,9 @@ def _show_board(
     _note_my_place(client, path, rows)
 
 
-def with_digits(row: Json) -> Json:
+def with_digits(row: Json, prefix: str = "") -> Json:
     """The row with ends of its interval that have one digit more than its score."""
-    score, ends = row.get("score_text"), ("low", "high")
+    score, ends = row.get(f"{prefix}score_text"), (f"{prefix}low", f"{prefix}high")
     if not score:
         return row
     digits = len(score.partition(".")[2]) + 1

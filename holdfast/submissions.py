@@ -37,6 +37,7 @@ COLUMNS = [
     Column("status", "Status"),
     Column("kind", "Answer"),
     Column("score_text", "Score", numeric=True),
+    Column("final_score_text", "Final", numeric=True),
 ]
 ONE_COLUMNS = [
     *COLUMNS[:3],
@@ -46,6 +47,8 @@ ONE_COLUMNS = [
     *COLUMNS[3:],
     Column("low", "Low"),
     Column("high", "High"),
+    Column("final_low", "Final low"),
+    Column("final_high", "Final high"),
     Column("summary", "Result"),
 ]
 
@@ -186,10 +189,17 @@ def _problem_lines(final: Json) -> list[str]:
 
 
 def _flat(row: Json) -> Json:
-    """The submission with the parts of its release beside its own."""
-    released = row.get("release") or {}
-    interval = released.get("sampling") or {"low": None, "high": None}
-    return {**row, **interval, **{key: released.get(key) for key in ("kind", "score_text")}}
+    """The submission with the parts of its release, and of its final score, beside its own."""
+    released, final = row.get("release") or {}, row.get("final") or {}
+    interval = released.get("sampling") or {}
+    exact = final.get("interval") or {}
+    return {
+        **row,
+        **{key: interval.get(key) for key in ("low", "high")},
+        **{key: released.get(key) for key in ("kind", "score_text")},
+        "final_score_text": final.get("score_text"),
+        **{f"final_{key}": exact.get(key) for key in ("low", "high")},
+    }
 
 
 def _show_one(found: Json, style: Format) -> None:
@@ -198,7 +208,7 @@ def _show_one(found: Json, style: Format) -> None:
     elif style is Format.csv:
         output.show([_flat(found)], ONE_COLUMNS, style, empty="")
     else:
-        flat = with_digits(_flat(found))
+        flat = with_digits(with_digits(_flat(found)), "final_")
         known = [(c, flat[c.key]) for c in ONE_COLUMNS if flat.get(c.key) not in (None, "")]
         output.show_pairs((column.title, column.read(value)) for column, value in known)
         for line in _problem_lines(found):

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard import words
@@ -469,11 +470,20 @@ class Submission(Out):
     problems = Problem(many=True, help_text="The first problems of a rejected file.")
     problem_count = serializers.IntegerField()
     release = Release(source="released", allow_null=True)
+    final = serializers.SerializerMethodField(
+        help_text="Its exact score; null: not entered, or not revealed yet."
+    )
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_summary(self, row: SubmissionRow) -> str:
         return words.summary(row)
+
+    @extend_schema_field(FinalEntry(allow_null=True))
+    def get_final(self, row: SubmissionRow) -> Json | None:
+        """From `context`: the team's `finals` by the submission's number."""
+        entry = self.context["finals"].get(row.number)
+        return None if entry is None else dict(FinalEntry(entry).data)
 
 
 class NewSubmission(Submission):

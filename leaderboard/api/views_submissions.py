@@ -39,8 +39,9 @@ class SubmissionsView(View):
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
         team = own_team(request, slug)
-        rows = Submission(queries.submission_rows(team, page.part), many=True).data
-        return Response(page.answer(rows, team.submissions.count()))
+        found = queries.submission_rows(team, page.part)
+        rows = Submission(found, many=True, context={"finals": queries.final_entries(team)})
+        return Response(page.answer(rows.data, team.submissions.count()))
 
     @extend_schema(
         operation_id="submit",
@@ -85,8 +86,8 @@ class SubmissionsView(View):
             message=body.validated_data.get("message", ""),
             claimed=body.validated_data.get("claimed_score"),
         )
-        row = queries.submission_row(sent)
-        data = {**Submission(row).data, "limits": Limits(queries.quota(team)).data}
+        row = Submission(queries.submission_row(sent), context={"finals": {}})
+        data = {**row.data, "limits": Limits(queries.quota(team)).data}
         where = reverse("api-submission", args=(slug, sent.number))
         return Response(
             data,
@@ -108,4 +109,6 @@ class SubmissionView(View):
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
         found = access.submission_or_404(request.user, running(request, slug), number)
-        return Response(Submission(queries.submission_row(found)).data)
+        finals = queries.final_entries(found.team)
+        row = Submission(queries.submission_row(found), context={"finals": finals})
+        return Response(row.data)

@@ -65,11 +65,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the end has come, for organizers. `failures` can't be measured, and say why; `worst`
-    got the worst score, because an operator's own metric gave none."""
+    """How far the end has come, for organizers. Of `teams` that have an answer `chose` chose what
+    they enter. `failures` can't be measured, and say why; `worst` got the worst score, because an
+    operator's own metric gave none."""
 
     stage: Stage
     before: Unfinished
+    teams: int
+    chose: int
     entered: int
     scored: int
     failures: tuple[Submission, ...]
@@ -194,6 +197,8 @@ def progress(competition: Competition) -> Progress:
     return Progress(
         stage=stage(competition),
         before=unfinished(competition),
+        teams=Standing.objects.filter(competition=competition).count(),
+        chose=competition.teams.filter(selections__isnull=False).distinct().count(),
         entered=known.count(),
         scored=known.count() - missing.count(),
         failures=tuple(noted.filter(final_score__isnull=True)),

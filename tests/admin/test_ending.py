@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.models import Competition, Status, Submission, User
+from leaderboard.pipeline import selection
 from tests import ending
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, settings_of
@@ -30,6 +31,18 @@ def test_an_open_competition_shows_what_is_to_come(played: World, organizer: Cli
     organizer.post(at("end_start", played.digits))
     played.digits.refresh_from_db()
     assert played.digits.finals_started_at is None
+
+
+def test_it_says_how_many_teams_have_chosen(played: World, organizer: Client) -> None:
+    ending.close(played.digits)
+    page = at("end", played.digits)
+    assert "0 of 2 teams with an answer have chosen so far." in text(organizer.get(page))
+    alice = played.digits.teams.get(name="team alice")
+    selection.select(team=alice, user=played.alice, numbers=[1])
+    assert "1 of 2 teams with an answer has chosen so far." in text(organizer.get(page))
+    bob = played.digits.teams.get(name="team bob")
+    selection.select(team=bob, user=played.bob, numbers=[1])
+    assert "Every team with an answer has chosen." in text(organizer.get(page))
 
 
 def test_a_draft_has_no_end(world: World, organizer: Client) -> None:

@@ -78,6 +78,21 @@ def test_the_start_fixes_the_choice(played: World, as_: As) -> None:
     assert client.get(FINALS).json()["may_change"] is False
 
 
+@pytest.mark.parametrize("reveal", [False, True])
+def test_a_submission_has_its_exact_score_from_the_reveal_on(
+    played: World, as_: As, reveal: bool
+) -> None:
+    client = as_(played.alice)
+    _put(client, [1, 3])
+    (ending.reveal if reveal else ending.score)(played.digits)
+    one = client.get(f"{DIGITS}submissions/3/").json()["final"]
+    rows = client.get(f"{DIGITS}submissions/").json()["results"]
+    assert [bool(row["final"]) for row in rows] == ([True, False, True] if reveal else [False] * 3)
+    assert rows[0]["final"] == one
+    if reveal:
+        assert (one["score"], one["loss_numerator"], one["loss_denominator"]) == (29 / 32, 3, 32)
+
+
 @pytest.mark.parametrize("who", ["anonymous", "member", "organizer"])
 @pytest.mark.parametrize("query", ["", "?format=csv"])
 def test_there_is_no_final_board_before_the_reveal(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -40,6 +41,12 @@ REJECTED = QUEUED | {
          "column": "label", "value": "cat ", "expected": "one of 0-9"},
     ],
     "problem_count": 4,
+}  # fmt: skip
+REVEALED = RELEASED | {
+    "final": {
+        "number": 3, "is_chosen": True, "score": 0.9375, "score_text": "0.9375",
+        "interval": {"low": 0.871234, "high": 0.981234},
+    },
 }  # fmt: skip
 FAILED = QUEUED | {"status": "failed", "is_final": True, "summary": "Something failed."}
 
@@ -305,3 +312,22 @@ def test_an_upload_is_streamed_not_read_at_once(
     assert run("submit", "digits", "-f", "p.csv").code == 0
     assert sum(sizes) == 3_000_000
     assert max(sizes) <= 1 << 20
+
+
+def test_after_the_reveal_a_submission_has_its_exact_score(server: Server, run: Run) -> None:
+    server.on("GET", ONE, ok(REVEALED))
+    shown = run("submission", "digits", "3").out
+    assert re.search(r"Final +0\.9375", shown)
+    assert re.search(r"Final low +0\.87123", shown)
+    assert re.search(r"Score +0\.94", shown)
+
+
+def test_a_submission_that_was_not_entered_has_none(server: Server, run: Run) -> None:
+    server.on("GET", ONE, ok(RELEASED))
+    assert "Final" not in run("submission", "digits", "3").out
+
+
+def test_the_list_has_the_exact_scores_too(server: Server, run: Run) -> None:
+    server.on("GET", SENT, page(REVEALED, RELEASED | {"number": 2, "final": None}))
+    rows = list(csv.DictReader(run("submissions", "digits", "--csv").out.splitlines()))
+    assert [row["final_score_text"] for row in rows] == ["0.9375", ""]
