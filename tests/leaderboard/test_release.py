@@ -160,12 +160,6 @@ def test_a_file_that_was_accepted_first_is_first_though_scored_last(world: World
 
 
 @pytest.fixture
-def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With noise, what holds is corrected now and then."""
-    monkeypatch.setattr("scoring.noise.sample_laplace", lambda *_: 0)
-
-
-@pytest.fixture
 def corrected(world: World) -> Competition:
     """A competition with Thresholdout in the small world."""
     return make_checked("checked", world.organizer)
@@ -176,7 +170,6 @@ def _checked_file(first_wrong: int = CHECKED_ROWS) -> bytes:
     return predictions(wrong=range(first_wrong, CHECKED_ROWS), rows=CHECKED_ROWS)
 
 
-@pytest.mark.usefixtures("_no_noise")
 def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competition) -> None:
     submission = world.score(world.join(world.alice, competition=corrected), _checked_file())
     assert said(submission).kind == Kind.CONFIRMED
@@ -219,7 +212,6 @@ def claimed(world: World) -> Competition:
     return make_checked("claimed", world.organizer, reference="claim")
 
 
-@pytest.mark.usefixtures("_no_noise")
 def test_a_claim_that_holds_is_confirmed(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     submission = world.score(team, _checked_file(), claimed=0.9)
