@@ -1,22 +1,50 @@
-"""Kombu's Redis transport, for workers that outlive what they can't read.
+"""Kombu's Redis transport, for workers that outlive what they can't read and what nobody answers.
 
 Kombu lets the first item that is no message of its own (a failed migration, a stray LPUSH) end the
 worker. Here such items are dropped and said: what they stood for is in the database.
+
+Kombu also lets a worker wait for ever where Redis hangs while a message is acknowledged: the place
+of that message is never free again, and a worker has few. Here the place is given back; Redis hands
+the message out once more, and whoever gets it finds the work done.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from json import JSONDecodeError
 from typing import Any
 
-from kombu.transport import TRANSPORT_ALIASES, redis
+from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 
 logger = logging.getLogger(__name__)
 
 
+class QoS(redis.QoS):
+    """Gives a message's place back also where Redis does not answer."""
+
+    def ack(self, delivery_tag: str) -> None:
+        with self._place_given_back(delivery_tag):
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        with self._place_given_back(delivery_tag):
+            super().reject(delivery_tag, requeue=requeue)
+
+    @contextmanager
+    def _place_given_back(self, delivery_tag: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            virtual.QoS.ack(self, delivery_tag)
+            raise
+
+
 class Channel(redis.Channel):
     """Drops what is no JSON."""
+
+    QoS = QoS
 
     def _brpop_read(self, **options: Any) -> bool | None:
         try:

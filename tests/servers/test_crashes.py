@@ -142,6 +142,22 @@ def test_a_broker_that_hangs_does_not_hold_an_upload(site: Deployment) -> None:
     assert site.violations() == []
 
 
+def test_a_broker_that_hangs_at_an_acknowledgement_stops_no_worker(site: Deployment) -> None:
+    site.orders.give("task: done, before it is acknowledged", "wait")
+    submit(site)
+    site.wait_until_obeyed()
+    known = len(site.logs("doomed"))
+    site.send("redis", signal.SIGSTOP)
+    site.orders.go_on()
+    noticed = ("Couldn't ack", "Connection to broker lost")
+    site.eventually(
+        lambda: site.logs("doomed")[known:], lambda log: any(text in log for text in noticed)
+    )
+    site.send("redis", signal.SIGCONT)
+    submit(site)
+    assert site.violations() == []
+
+
 @pytest.mark.parametrize(
     "message",
     ["", "no JSON", "[]", "{}", '{"body": "", "properties": {}}', "\x00", '"text"', "NaN"],
@@ -240,7 +256,10 @@ def test_no_upload_slips_through_while_the_finals_start(site: Deployment) -> Non
     submit(site, "R")
     assert site.violations() == []
     contents = [next_file() for _ in range(8)]
+    site.orders.give("claim: before", "wait")  # what is accepted waits, however late the start is
     start, *uploads = site.ask("race_for_the_end", slug="races", contents=contents, team="R")
+    if not site.orders.withdraw():
+        site.orders.go_on()
     accepted = uploads.count("accepted")
     assert start == ("submissions_waiting" if accepted else "started")
     assert accepted + uploads.count("deadline_passed") == 8
