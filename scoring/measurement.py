@@ -10,13 +10,29 @@ from numpy.typing import NDArray
 
 from scoring.errors import StateError
 
+_MANTISSA, _HALF = 53, 26  # bits
+
 
 def effective_rows(weights: NDArray[np.float64]) -> int:
     """How many plain rows weighted rows count as, at least: floor(W / max(w)), W their sum.
 
     One row moves a weighted mean by at most max(w) / W. The weights are not all 0.
     """
-    return max(1, math.floor(float(weights.sum() / weights.max()) + 1e-9))
+    rows = total(weights) / Fraction(float(weights.max()))
+    return max(1, math.floor(float(rows) + 1e-9))
+
+
+def total(values: NDArray[np.float64]) -> Fraction:
+    """The sum of numbers that are not negative, each to 2^-53 of the largest.
+
+    In integers: a sum of floats depends on the order in which a processor adds them, and a mean has
+    to be the same wherever it is measured again.
+    """
+    _, exponent = np.frexp(values.max(initial=0.0))
+    places = _MANTISSA - int(exponent)
+    counts = np.rint(np.ldexp(values, places)).astype(np.int64)
+    high, low = counts >> _HALF, counts & ((1 << _HALF) - 1)  # so that no sum overflows
+    return Fraction((int(high.sum()) << _HALF) + int(low.sum())) / Fraction(2) ** places
 
 
 class _Secret:

@@ -17,9 +17,9 @@ def certificate_interval(
     """The certified interval of a released score by the KL bound; None: no certificate."""
     if holdout is None or entry is None or entry.kind not in SPEAKING:
         return None
-    certificate = certify(
-        entry, holdout.effective_private_rows, rounding=metrics.get(reads.metric).rounding
-    )
+    rows = holdout.effective_private_rows
+    rounding = metrics.get(reads.metric).rounding(weighted=rows < holdout.private_rows)
+    certificate = certify(entry, rows, rounding=rounding)
     if certificate is None:
         return None
     return reads.interval(certificate.low, certificate.high)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
-from scoring.measurement import Mean, effective_rows
+from scoring.measurement import Mean, effective_rows, total
 from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
@@ -189,13 +189,14 @@ class Metric:
         """The units that a row's loss is counted in."""
         return self.units
 
-    @property
-    def rounding(self) -> float:
-        """How far a row's loss as it is counted may be from the exact one: half a unit.
+    def rounding(self, *, weighted: bool) -> float:
+        """How far a mean loss as it is counted may be from the exact one: half a row's unit.
 
-        0 for losses that are 0 or 1 and counted in whole rows.
+        0 for losses that are 0 or 1 and counted in whole rows, unless rows have different weights.
         """
-        return 0.0 if self.units == 1 else 0.5 / self.units
+        if self.units == 1 and not weighted:
+            return 0.0
+        return 0.5 / (FINE if weighted else self.units)
 
     def score_range(self, params: Parameters) -> tuple[float, float]:
         """The worst and the best score."""
@@ -361,7 +362,7 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
 
 def _weighted_mean(losses: Values, weights: Values) -> Mean:
     rows = effective_rows(weights)
-    loss = min(1.0, float(np.average(losses, weights=weights)))
+    loss = min(Fraction(1), total(losses * weights) / total(weights))
     return Mean(_set_units(loss, rows * FINE), rows, FINE)
 
 

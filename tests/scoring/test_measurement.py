@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import StateError
-from scoring.measurement import Mean, Measurement, Paired
+from scoring.measurement import Mean, Measurement, Paired, effective_rows, total
 
 SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1), Paired(12345, 23456))
 
@@ -76,3 +76,24 @@ def test_a_claim_outside_of_losses_is_refused(loss: float) -> None:
 def test_an_impossible_comparison_is_refused(gain: Any, squares: int) -> None:
     with pytest.raises(StateError):
         Paired(gain, squares)
+
+
+WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30)
+
+
+@given(WEIGHTS, st.randoms(use_true_random=False))
+def test_a_total_is_the_same_in_every_order(values: list[float], order: object) -> None:
+    shuffled = list(values)
+    order.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
+    assert total(np.array(shuffled)) == total(np.array(values))
+
+
+@given(WEIGHTS)
+def test_a_total_is_right_to_the_last_bit_of_the_largest(values: list[float]) -> None:
+    off = abs(total(np.array(values)) - sum(map(Fraction, values)))
+    assert off <= len(values) * Fraction(max(values)) / 2**53
+
+
+@given(st.integers(1, 5000), st.sampled_from([0.1, 1.0, 1e-310, 7e12]))
+def test_equal_weights_count_as_their_rows(rows: int, weight: float) -> None:
+    assert effective_rows(np.full(rows, weight)) == rows

@@ -91,7 +91,7 @@ def test_quantising_moves_a_loss_by_half_a_unit_at_most(
     params = metric.parse({})
     mean = measured(metric, (predicted, actual))
     exact = metric.loss(metric.evaluate(predicted, actual, params), params)
-    assert abs(mean.units / mean.whole - exact) <= metric.rounding + 1e-9
+    assert abs(mean.units / mean.whole - exact) <= metric.rounding(weighted=False) + 1e-9
 
 
 @EVERY_METRIC
@@ -175,6 +175,17 @@ def test_one_row_moves_a_weighted_mean_by_one_row_at_most(data: st.DataObject) -
         measured(metric, (predicted, each), weights=weight) for each in (actual, changed)
     )
     assert abs(before.units - after.units) <= before.resolution + 1
+
+
+@given(data=st.data())
+def test_a_weighted_mean_is_as_near_as_its_rounding_says(data: st.DataObject) -> None:
+    metric = get("accuracy")
+    predicted, actual = data.draw(pairs(metric))
+    weight = data.draw(weights(len(actual)))
+    mean = measured(metric, (predicted, actual), weights=weight)
+    wrong = sum((Fraction(w) for w in weight[predicted != actual]), Fraction(0))
+    exact = wrong / sum(map(Fraction, weight))
+    assert abs(Fraction(mean.units, mean.whole) - exact) <= metric.rounding(weighted=True)
 
 
 def test_a_metric_without_weights_refuses_them() -> None:
