@@ -144,5 +144,5 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keeps a screenshot of the whole page."""
-    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
+    """Keeps a screenshot of the whole page; with all of a phone's pixels it would take longest."""
+    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True, scale="css")

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partialmethod
 from typing import Any, NoReturn
 
 import django
@@ -20,6 +21,7 @@ django.setup()
 # Django has to be set up before tasks can be imported.
 from celery.concurrency.asynpool import AsynPool  # noqa: E402
 from celery.signals import worker_process_init  # noqa: E402
+from kombu import Connection  # noqa: E402
 
 from leaderboard.celery import app  # noqa: E402
 from tests.servers.deployment import PATIENCE_SECONDS  # noqa: E402
@@ -33,6 +35,9 @@ def main() -> NoReturn:
     arm_worker()
     # Celery looks every five seconds whether it has to replace a dead child.
     setattr(AsynPool, "timers", property(lambda pool: {pool.maintain_pool: 0.1}))  # noqa: B010
+    # It waits two seconds, then four, before it tries a broker again that is away.
+    hasty = partialmethod(Connection._ensure_connection, interval_start=0.1, interval_step=0.1)
+    setattr(Connection, "_ensure_connection", hasty)  # noqa: B010
     # Leases are short here; what waits for a test to go on must not be ended for that.
     app.conf.task_time_limit = PATIENCE_SECONDS
     worker_process_init.connect(_end_with_parent, weak=False)
