@@ -38,6 +38,8 @@ class FileForm(forms.Form):
     def __init__(self, competition: Competition, *args: Any) -> None:
         super().__init__(*args)
         self.competition = competition
+        if not competition.files.filter(role=FileRole.SAMPLE).exists():
+            self.initial["role"] = FileRole.SAMPLE
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data

@@ -1,6 +1,7 @@
 """Competitions, their files and what may be known of their mechanism."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -229,8 +230,13 @@ def _beginning(file: BinaryIO) -> bytes:
 
 
 def _metric_title(competition: Competition) -> str:
+    """The metric's title, with how many places count: MAP@5."""
     metric = metrics.METRICS.get(competition.metric)
-    return metric.title if metric else competition.metric
+    if metric is None:
+        return competition.metric
+    known = {each.name: each.default for each in metric.parameters}
+    k = competition.metric_parameters.get("k", known.get("k", "k"))
+    return re.sub(r"\bk\b", str(k), metric.title)
 
 
 def _mechanism_title(competition: Competition) -> str:

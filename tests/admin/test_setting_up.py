@@ -474,3 +474,11 @@ def test_weights_are_said_where_a_solution_is_sealed(organizer: Client) -> None:
     assert "By their weights the Private rows count as 4." in text(response)
     page = text(organizer.get(at("solution", draft)))
     assert "40, which by their weights count as 4" in page
+
+
+def test_the_first_file_is_proposed_to_be_the_sample(organizer: Client) -> None:
+    draft = _draft(organizer)
+    organizer.post(at("schema", draft), COLUMNS_FORM)
+    assert organizer.get(at("files", draft)).context["form"]["role"].value() == "sample"
+    send_file(organizer, draft, sample())
+    assert organizer.get(at("files", draft)).context["form"]["role"].value() == "train"

@@ -176,3 +176,39 @@ def test_looking_at_the_addresses_notes_none(world: World) -> None:
     assert not world.alice.emailaddress_set.exists()  # type: ignore[attr-defined]  # of allauth
     client.post("/account/email/", {"action_send": "", "email": "alice@example.org"})
     assert world.alice.emailaddress_set.exists()  # type: ignore[attr-defined]  # of allauth
+
+
+def mailed(mailoutbox: list[EmailMessage], url: str, **form: str) -> EmailMessage:
+    browser().post(url, form)
+    (message,) = mailoutbox
+    return message
+
+
+def test_a_mail_says_what_to_do_and_that_nothing_may_be_done(
+    world: World, mailoutbox: list[EmailMessage]
+) -> None:
+    message = mailed(mailoutbox, "/account/password/reset/", email="alice@example.org")
+    assert message.subject == "[Holdfast] Set a new password"
+    assert "/account/password/reset/key/" in message.body
+    assert "do nothing: your password stays as it is" in message.body
+
+
+def test_an_address_without_an_account_gets_the_way_to_one(
+    world: World, mailoutbox: list[EmailMessage]
+) -> None:
+    message = mailed(mailoutbox, "/account/password/reset/", email="o'hara&co@example.org")
+    assert message.subject == "[Holdfast] No account has this address"
+    assert "o'hara&co@example.org" in message.body
+    assert "/account/signup/" in message.body
+
+
+def test_a_new_account_is_asked_to_confirm_its_address(
+    db: None, mailoutbox: list[EmailMessage]
+) -> None:
+    message = mailed(
+        mailoutbox, "/account/signup/", username="erin", email="erin@example.org",
+        password1="correct horse battery", password2="correct horse battery",
+    )  # fmt: skip
+    assert message.subject == "[Holdfast] Confirm your address"
+    assert "The account erin was given this address." in message.body
+    assert "/account/confirm-email/" in message.body

@@ -15,6 +15,7 @@ import pytest
 from django.utils import timezone
 from pyarrow import parquet
 
+from leaderboard import guard, rewinds
 from leaderboard.models import Competition, FileRole, Visibility
 from tests.cast import SCHEMA, World, upload
 from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
@@ -319,3 +320,36 @@ def test_of_many_columns_some_are_folded_away(world: World) -> None:
     schema = {"id_column": "id", "columns": columns}
     Competition.objects.filter(pk=world.digits.pk).update(schema=schema)
     assert "3 more columns p8 a number from 0 to 1" in text(browser().get("/c/digits/rules/"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "parameters", "title"),
+    [
+        ("map_at_k", {"k": "7"}, "MAP@7"),
+        ("map_at_k", {}, "MAP@10"),
+        ("top_k_accuracy", {"k": "3"}, "Top-3 accuracy"),
+        ("kappa", {}, "Cohen&#x27;s kappa"),
+    ],
+)
+def test_a_metrics_title_says_how_many_places_count(
+    world: World, metric: str, parameters: dict[str, str], title: str
+) -> None:
+    Competition.objects.filter(pk=world.digits.pk).update(
+        metric=metric, metric_parameters=parameters
+    )
+    assert title in text(browser().get("/c/digits/"))
+    assert title in text(browser().get("/"))
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (0, "The record that guards against restored backups was begun anew"),
+        (2, "2 answers that the database had lost were written off"),
+    ],
+)
+def test_the_ledger_says_what_was_written_off(world: World, lost: int, said: str) -> None:
+    set_up(world)
+    guard.file_of(world.digits.holdouts.get().ledger_name).unlink()
+    rewinds.give_up(world.digits, lost=lost)
+    assert said in text(browser().get("/c/digits/ledger/"))
