@@ -160,7 +160,9 @@ class _Filling:
         while start < len(text) and self._is_usual:
             end = len(text) if at_once else text.find(b"\n", start + size) + 1 or len(text)
             lines = self._file.line_ends(start, end)
-            self._is_usual &= row + lines <= most
+            if row + lines > most:
+                self._is_usual = False
+                return
             yield _Stretch(start, end, row)
             start, row = end, row + lines
 
