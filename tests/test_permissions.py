@@ -259,6 +259,9 @@ MATRIX = """
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/end/
   GET            in   in   in   in   200  404  200
+/admin/leaderboard/competition/<object_id>/end/close/
+  GET            in   in   in   in   200  404  200
+  POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/end/start/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+

@@ -54,6 +54,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("opening/draft/", "draft", opening.back_to_draft),
     ("budget/", "budget", budget.page),
     ("end/", "end", ending.page),
+    ("end/close/", "end_close", ending.close),
     ("end/start/", "end_start", ending.start),
     ("end/reveal/", "end_reveal", ending.reveal),
     ("end/final.csv", "end_csv", ending.csv),
@@ -162,7 +163,9 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         """What participants rely on: the address, and after the end what led to it."""
         if obj is None or obj.opened_by_organizer_at is None:
             return ()
-        return ("slug",) if obj.finals_started_at is None else ("slug", *_FIXED_BY_THE_END)
+        if obj.finals_started_at is not None:
+            return ("slug", *_FIXED_BY_THE_END)
+        return ("slug",) if obj.announced_closes_at is None else ("slug", "closes_at")
 
     def get_form(
         self,

@@ -32,6 +32,22 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
     return show(request, owner, competition, "end", context)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def close(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
+    """Asks once more, then closes the competition before its time."""
+    if request.method != "POST":
+        return show(request, owner, competition, "end_close", {})
+    try:
+        finalize.close_early(competition)
+    except Refused as refused:
+        warn(request, str(refused))
+    else:
+        announced = f"{competition.announced_closes_at:%Y-%m-%d %H:%M} UTC"
+        owner.log_change(request, competition, f"Closed early; announced for {announced}.")
+        say(request, "The competition is closed. What was accepted before is scored.")
+    return redirect(url_of(competition, "end"))
+
+
 @sent_from("end")
 def start(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
     """Ends submitting and choosing, if everything has its answer."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.utils import timezone
 
 from leaderboard.admin.usernames import UsernamesField
-from leaderboard.models import Competition, User
+from leaderboard.models import Competition, Phase, User
 
 MEBIBYTE = 2**20
 
@@ -119,6 +121,17 @@ class SettingsForm(_Form):
         opens, closes = data.get("opens_at"), data.get("closes_at")
         if opens and closes and closes <= opens:
             self.add_error("closes_at", "It must close after it opens.")
+        elif closes and "closes_at" in self.changed_data and self._would_close(closes):
+            self.add_error(
+                "closes_at",
+                "It is open. To close it now, use the page “The end”, which says so to everybody.",
+            )
         if data.get("ask_again") and "rules" not in self.changed_data:
             self.add_error("ask_again", "The rules did not change. Change them, or leave this out.")
         return data
+
+    def _would_close(self, closes: datetime) -> bool:
+        """Whether an open competition would be closed by this, without a word to anybody."""
+        now = timezone.now()
+        before = Competition.objects.filter(pk=self.instance.pk).first()
+        return before is not None and before.phase(now) is Phase.OPEN and closes <= now

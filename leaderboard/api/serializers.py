@@ -228,6 +228,9 @@ class CompetitionDetail(Out):
     phase = serializers.ChoiceField(choices=Phase.choices)
     opens_at = serializers.DateTimeField()
     closes_at = serializers.DateTimeField()
+    announced_closes_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was to close; null: it was not closed earlier."
+    )
     description = serializers.CharField(help_text="Markdown.")
     rules = serializers.CharField(help_text="Markdown.")
     rules_version = serializers.IntegerField()

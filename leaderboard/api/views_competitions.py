@@ -394,6 +394,7 @@ def _detail(request: Request, competition: Competition) -> dict[str, object]:
         "slug", "title", "tagline", "opens_at", "closes_at", "description", "rules",
         "rules_version", "data_description", "daily_limit", "total_limit", "team_size",
         "max_file_bytes", "finals_limit", "finals_started_at", "revealed_at",
+        "announced_closes_at",
     )  # fmt: skip
     return {name: getattr(competition, name) for name in names} | {
         "schema": competition.schema or None,

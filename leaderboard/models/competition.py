@@ -29,6 +29,7 @@ class Competition(models.Model):
 
     `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
     that nobody but its organizers sees. Metric, mechanism and schema freeze at the first release.
+    `announced_closes_at` is when it was to close, where an organizer closed it earlier, for good.
     After it closed come the finals: `finals_started_at` ends all submitting and choosing,
     `finals_scored_at` says that every final score is there, `revealed_at` shows them to everyone,
     and `unsealed_at` is the organizer's word to publish solution and secret. `finals_enqueued_at`
@@ -60,6 +61,7 @@ class Competition(models.Model):
     )
     opens_at = models.DateTimeField("opens")
     closes_at = models.DateTimeField("closes")
+    announced_closes_at = models.DateTimeField(null=True, blank=True, editable=False)
     opened_by_organizer_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     daily_limit = models.PositiveIntegerField(

@@ -40,6 +40,27 @@ def unfinished(competition: Competition) -> Unfinished:
     )
 
 
+def close_early(competition: Competition) -> None:
+    """Closes an open competition now, for good; what it was announced for is kept and shown.
+
+    Raises Refused, having changed nothing, unless it is open. What was accepted before is scored.
+    """
+    with transaction.atomic(durable=True):
+        locked = ledger_lock.lock(competition)
+        # Uploads hold one of these: who is accepted was accepted before the moment that is written.
+        list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
+        now = timezone.now()
+        if locked.phase(now) is not Phase.OPEN or locked.finals_started_at is not None:
+            raise Refused(
+                "not_open",
+                "The competition is not open",
+                "Only a competition that is open can be closed before its time.",
+            )
+        locked.announced_closes_at, locked.closes_at = locked.closes_at, now
+        locked.save(update_fields=["announced_closes_at", "closes_at"])
+    competition.refresh_from_db()
+
+
 def start_finals(competition: Competition, *, accept_failed: bool = False) -> None:
     """Ends submitting and choosing for good; the sweeper then asks workers for exact scores.
 

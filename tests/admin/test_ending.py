@@ -45,6 +45,46 @@ def test_it_says_how_many_teams_have_chosen(played: World, organizer: Client) ->
     assert "Every team with an answer has chosen." in text(organizer.get(page))
 
 
+def test_closing_early_is_asked_once_more_logged_and_shown_to_everybody(
+    played: World, organizer: Client
+) -> None:
+    digits = played.digits
+    announced = f"{digits.closes_at.day} {digits.closes_at:%B %Y, %H:%M} UTC"
+    assert "Close it before its time" in text(organizer.get(at("end", digits)))
+    assert "Close it now?" in text(organizer.get(at("end_close", digits)))
+    digits.refresh_from_db()
+    assert digits.announced_closes_at is None
+    assert "The competition is closed." in text(
+        organizer.post(at("end_close", digits), follow=True)
+    )
+    said = LogEntry.objects.get().change_message
+    assert said == f"Closed early; announced for {digits.closes_at:%Y-%m-%d %H:%M} UTC."
+    assert f"before its time: announced for {announced}" in text(Client().get("/c/digits/"))
+    detail = Client().get("/api/v1/competitions/digits/").json()
+    assert detail["announced_closes_at"][:16] == f"{digits.closes_at:%Y-%m-%dT%H:%M}"
+
+
+def test_what_was_closed_early_is_not_opened_again(played: World, organizer: Client) -> None:
+    organizer.post(at("end_close", played.digits))
+    played.digits.refresh_from_db()
+    closed_at = played.digits.closes_at
+    later = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M}"
+    organizer.post(at("change", played.digits), settings_of(played.digits, closes_at=later))
+    played.digits.refresh_from_db()
+    assert played.digits.closes_at == closed_at
+    assert "not open" in text(organizer.get(at("end_close", played.digits)))
+
+
+def test_the_settings_close_no_open_competition_in_silence(
+    played: World, organizer: Client
+) -> None:
+    past = f"{timezone.now() - timedelta(hours=1):%Y-%m-%dT%H:%M}"
+    shown = organizer.post(at("change", played.digits), settings_of(played.digits, closes_at=past))
+    assert "use the page “The end”" in text(shown)
+    played.digits.refresh_from_db()
+    assert played.digits.closes_at > timezone.now()
+
+
 def test_a_draft_has_no_end(world: World, organizer: Client) -> None:
     Competition.objects.update(opened_by_organizer_at=None)
     assert "The competition has not begun" in text(organizer.get(at("end", world.digits)))
@@ -130,7 +170,7 @@ def test_nobody_else_starts_reveals_or_looks(
         response = client.get(at(name, digits))
         assert response.status_code in {302, 404}
         assert "0.94" not in text(response)
-    for name in ("end_start", "end_reveal"):
+    for name in ("end_start", "end_reveal", "end_close"):
         client.post(at(name, digits))
     digits.refresh_from_db()
     assert digits.revealed_at is None

@@ -12,7 +12,15 @@ from django.utils import timezone
 
 from leaderboard import queue, setup, tasks, vault
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, FinalScore, Selection, Standing, Status, Submission
+from leaderboard.models import (
+    Competition,
+    FinalScore,
+    Phase,
+    Selection,
+    Standing,
+    Status,
+    Submission,
+)
 from leaderboard.pipeline import finalize, intake, selection
 from leaderboard.pipeline.parse import parse
 from scoring.errors import StateError
@@ -465,3 +473,60 @@ def test_the_reveal_has_no_way_back(world: World) -> None:
     assert world.digits.revealed_at == first
     with pytest.raises(Refused):
         setup.return_to_draft(world.digits)
+
+
+# --- Closing early --------------------------------------------------------------------------------
+
+
+def test_closing_early_moves_the_deadline_to_now_and_keeps_what_was_announced(world: World) -> None:
+    announced = world.digits.closes_at
+    finalize.close_early(world.digits)
+    assert world.digits.phase(timezone.now()) is Phase.CLOSED
+    assert world.digits.announced_closes_at == announced
+
+
+def test_what_was_accepted_before_is_scored_and_nothing_is_taken_after(world: World) -> None:
+    team = world.join(world.alice)
+    waiting = world.submit(team)
+    finalize.close_early(world.digits)
+    with pytest.raises(Refused, match="closed on"):
+        world.submit(team, wrong(3))
+    tasks.score_submission(submission_id=waiting.pk)
+    waiting.refresh_from_db()
+    assert waiting.status == Status.RELEASED
+    finalize.start_finals(world.digits)
+
+
+def test_an_upload_under_way_while_it_closes_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, store = world.join(world.alice), intake._store
+
+    def meanwhile_it_closes(*arguments: Any) -> str:
+        finalize.close_early(world.digits)
+        return store(*arguments)
+
+    monkeypatch.setattr(intake, "_store", meanwhile_it_closes)
+    with pytest.raises(Refused, match="closed on"):
+        world.submit(team)
+    assert not Submission.objects.exists()
+
+
+PHASES: dict[str, Callable[[Competition], object]] = {
+    "draft": lambda digits: Competition.objects.update(opened_by_organizer_at=None),
+    "upcoming": lambda digits: Competition.objects.update(
+        opens_at=timezone.now() + timedelta(days=1)
+    ),
+    "closed": ending.close,
+    "closed early": finalize.close_early,
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_only_an_open_competition_closes_early(world: World, phase: str) -> None:
+    PHASES[phase](world.digits)
+    before = Competition.objects.values().get()
+    with pytest.raises(Refused) as refused:
+        finalize.close_early(world.digits)
+    assert refused.value.code == "not_open"
+    assert Competition.objects.values().get() == before
