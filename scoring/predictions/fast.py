@@ -150,7 +150,7 @@ class _Filling:
     @property
     def _is_full(self) -> bool:
         arrays = self._arrays.values()
-        return bool(self._has_lists.all()) and not any(_is_absent(array).any() for array in arrays)
+        return bool(self._has_lists.all()) and not any(is_absent(array).any() for array in arrays)
 
     def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
         """The file in stretches, each of about as many bytes; up to where it has too many rows."""
@@ -290,7 +290,8 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | No
     return values if is_good else None
 
 
-def _is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where there is no value: code -1, or NaN."""
     absent: NDArray[np.bool_] = values < 0 if values.dtype == np.int32 else np.isnan(values)
     return absent
 

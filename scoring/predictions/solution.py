@@ -233,13 +233,8 @@ def _check_absent(
         )
 
 
-def _is_absent(values: Any) -> NDArray[np.bool_]:
-    absent: NDArray[np.bool_]
-    if isinstance(values, Lists):
-        absent = values.lengths == 0
-    else:
-        absent = values < 0 if values.dtype == np.int32 else np.isnan(values)
-    return absent
+def _is_absent(values: NDArray[Any] | Lists) -> NDArray[np.bool_]:
+    return values.lengths == 0 if isinstance(values, Lists) else fast.is_absent(values)
 
 
 def _check_weights(
