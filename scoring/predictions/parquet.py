@@ -5,7 +5,8 @@ Its rows are counted as that text has them: the header is line 1, the first row 
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,70 +14,105 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from scoring.errors import Problem
+from scoring.predictions import pages
 from scoring.predictions.limits import Limits
 from scoring.predictions.problems import Problems, quoted, shortened
 
 MAGIC = b"PAR1"
+ENCRYPTED = b"PARE"
 
-_BATCH_ROWS = 1 << 16
 _SIZE_LIMIT = 1 << 24  # of texts and lists in the file's own description
+_ELEMENTS = 4  # of the schema, for a column; a list has three
+_TEXT = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+)
+_READ = (
+    *_TEXT,
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_null,
+)
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, TypeError)
 
 
 def as_csv(data: bytes, separators: Mapping[str, str], limits: Limits, problems: Problems) -> bytes:
     """The text. `separators` has what to put between the items of each column of lists."""
     try:
-        file = _opened(data, limits, problems)
-        out = io.BytesIO()
-        names = file.schema_arrow.names
-        out.write(_header(names))
-        for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
-            columns = [
-                _texts(column, separators.get(name, " "), name, problems)
-                for name, column in zip(names, batch.columns, strict=True)
-            ]
-            _check(sum(map(_characters, columns)) + out.tell(), data, limits, problems)
-            out.write(_written(columns))
-            _check(out.tell(), data, limits, problems)
+        return _as_csv(data, separators, limits, problems)
     except _UNREADABLE:
-        problems.fail(
-            Problem(
-                "parquet_damaged",
-                "The Parquet file is cut off or damaged.",
-                expected="a Parquet or CSV file",
-            )
-        )
+        problems.fail(_damaged("The Parquet file is cut off or damaged."))
+
+
+def _as_csv(
+    data: bytes, separators: Mapping[str, str], limits: Limits, problems: Problems
+) -> bytes:
+    def check(size: int) -> None:
+        if (problem := limits.broken_by(size, len(data))) is not None:
+            problems.fail(problem)
+
+    file, plan = _opened(data, limits, check, problems)
+    names = file.schema_arrow.names
+    out = io.BytesIO()
+    out.write(_header(names))
+    for batch in _batches(file, plan.batch_rows):
+        check(sum(map(_characters, batch.columns)) + out.tell())
+        columns = [
+            _texts(cells, separators.get(name, " "))
+            for name, cells in zip(names, batch.columns, strict=True)
+        ]
+        out.write(_written(columns))
+        check(out.tell())
     return out.getvalue()
 
 
-def _opened(data: bytes, limits: Limits, problems: Problems) -> parquet.ParquetFile:
-    """The file, if its description is within the limits; texts are to be read as dictionaries.
+def _opened(
+    data: bytes, limits: Limits, check: pages.Check, problems: Problems
+) -> tuple[parquet.ParquetFile, pages.Plan]:
+    """The file, if it is within the limits, and how to read it."""
+    footer = pages.read_footer(data, _SIZE_LIMIT, check)
+    if footer.is_encrypted:
+        problems.fail(_damaged("The Parquet file is encrypted."))
+    if footer.elements > _ELEMENTS * limits.max_columns:
+        problems.fail(_too_many("columns", footer.elements - 1, limits.max_columns))
+    described = _file(data)
+    facts = described.metadata
+    if facts.num_columns > limits.max_columns:
+        problems.fail(_too_many("columns", facts.num_columns, limits.max_columns))
+    for column in described.schema_arrow:
+        _check_type(column, problems)
+    plan = pages.plan(data, facts, check)
+    if plan.rows > limits.max_rows:
+        problems.fail(_too_many("rows", plan.rows, limits.max_rows))
+    return _file(data, plan.dictionaries, facts), plan
 
-    So a text that stands in a million rows isn't there a million times.
-    """
-    described = _file(data, [])
-    facts, names = described.metadata, described.schema_arrow.names
-    if len(names) > limits.max_columns:
-        problems.fail(_too_many("columns", len(names), limits.max_columns))
-    if facts.num_rows > limits.max_rows:
-        problems.fail(_too_many("rows", facts.num_rows, limits.max_rows))
-    sizes = (facts.row_group(group).total_byte_size for group in range(facts.num_row_groups))
-    _check(sum(sizes), data, limits, problems)
-    texts = [each.name for each in described.schema_arrow if _is_text(each.type)]
-    return _file(data, texts)
+
+def _batches(file: parquet.ParquetFile, rows: int) -> Iterator[pa.RecordBatch]:
+    """Each within a row group: pyarrow can't join dictionaries within lists."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
-def _file(data: bytes, texts: list[str]) -> parquet.ParquetFile:
+def _file(
+    data: bytes, texts: Sequence[str] = (), facts: parquet.FileMetaData | None = None
+) -> parquet.ParquetFile:
     return parquet.ParquetFile(
         pa.BufferReader(data),
-        read_dictionary=texts,
+        metadata=facts,
+        read_dictionary=list(texts),
         thrift_string_size_limit=_SIZE_LIMIT,
         thrift_container_size_limit=_SIZE_LIMIT,
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+def _damaged(message: str) -> Problem:
+    return Problem("parquet_damaged", message, expected="a Parquet or CSV file")
 
 
 def _too_many(what: str, found: int, most: int) -> Problem:
@@ -88,48 +124,67 @@ def _too_many(what: str, found: int, most: int) -> Problem:
     )
 
 
-def _check(size: int, data: bytes, limits: Limits, problems: Problems) -> None:
-    if (problem := limits.broken_by(size, len(data))) is not None:
-        problems.fail(problem)
-
-
-def _texts(cells: pa.Array, separator: str, name: str, problems: Problems) -> pa.Array:
-    """The cells as texts, or as numbers that are written as such; texts may be a dictionary."""
-    kind = cells.type
+def _check_type(column: pa.Field, problems: Problems) -> None:
+    kind = column.type.value_type if _is_list(column.type) else column.type
     if pa.types.is_dictionary(kind):
-        words = _texts(cells.dictionary, separator, name, problems)
-        return pa.DictionaryArray.from_arrays(cells.indices, words)
-    if pa.types.is_boolean(kind):
-        return pc.if_else(cells, "True", "False")
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        words = _texts(cells.flatten(), separator, name, problems)
-        offsets = pc.subtract(cells.offsets, cells.offsets[0])
-        whole = pa.ListArray.from_arrays(offsets.cast(pa.int32()), words.cast(pa.string()))
-        return pc.binary_join(whole, separator)
-    if pa.types.is_float16(kind):
-        return cells.cast(pa.float32())
-    if _is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return cells
-    if pa.types.is_null(kind) or pa.types.is_decimal(kind) or pa.types.is_binary(kind):
-        return cells.cast(pa.string())
-    return problems.fail(
-        Problem(
-            "parquet_type",
-            f"The column {quoted(name)} has the Parquet type {quoted(str(kind))}; give texts, "
-            "numbers or lists of them.",
-            column=shortened(name),
-            value=shortened(str(kind)),
-            expected="texts, numbers or lists of them",
+        kind = kind.value_type
+    if not any(is_read(kind) for is_read in _READ):
+        found = str(column.type)
+        problems.fail(
+            Problem(
+                "parquet_type",
+                f"The column {quoted(column.name)} has the Parquet type {quoted(found)}; give "
+                "texts, numbers or lists of them.",
+                column=shortened(column.name),
+                value=shortened(found),
+                expected="texts, numbers or lists of them",
+            )
         )
-    )
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(is_text(kind) for is_text in _TEXT)
 
 
 def _characters(cells: pa.Array) -> int:
-    """How many characters the texts of a dictionary will have in all."""
-    if not pa.types.is_dictionary(cells.type):
+    """How many bytes the texts will have in all."""
+    if _is_list(cells.type):
+        return _characters(cells.flatten())
+    if _is_view(cells.type):
+        return _characters(cells.cast(pa.string()))
+    counts: Any = 1
+    if pa.types.is_dictionary(cells.type):
+        used, counts = cells.indices.value_counts().flatten()
+        cells = cells.dictionary.take(used)
+    if not _is_text(cells.type):
         return 0
-    lengths = pc.binary_length(cells.dictionary.cast(pa.large_string()))
-    return pc.sum(lengths.take(cells.indices)).as_py() or 0
+    return pc.sum(pc.multiply(pc.binary_length(cells), counts)).as_py() or 0
+
+
+def _texts(cells: pa.Array, separator: str) -> pa.Array:
+    """The cells as texts, or as numbers that are written as such."""
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return _texts(cells.dictionary_decode(), separator)
+    if _is_list(kind):
+        words = _texts(cells.flatten(), separator).cast(pa.string())
+        offsets = pc.subtract(cells.offsets, cells.offsets[0])
+        return pc.binary_join(pa.ListArray.from_arrays(offsets.cast(pa.int32()), words), separator)
+    if pa.types.is_boolean(kind):
+        return pc.if_else(cells, "True", "False")
+    if pa.types.is_float16(kind):
+        return cells.cast(pa.float32())
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return cells
+    return cells.cast(pa.string())
 
 
 def _header(names: list[str]) -> bytes:
@@ -139,10 +194,7 @@ def _header(names: list[str]) -> bytes:
 
 
 def _written(columns: list[pa.Array]) -> bytes:
-    whole = [
-        each.dictionary_decode() if pa.types.is_dictionary(each.type) else each for each in columns
-    ]
-    table = pa.table(dict(zip(map(str, range(len(whole))), whole, strict=True)))
+    table = pa.table(dict(zip(map(str, range(len(columns))), columns, strict=True)))
     try:
         return _csv(table, "none")
     except pa.ArrowInvalid:  # a comma or a quote is in a text

@@ -22,7 +22,7 @@ REJECTIONS = {
     "zstd_damaged": "The zstd file is cut off or damaged.",
     "zip_damaged": "The zip archive is cut off or damaged, or has a password.",
     "zip_not_one_file": "The zip archive has no file or several files.",
-    "parquet_damaged": "The Parquet file is cut off or damaged.",
+    "parquet_damaged": "The Parquet file is cut off, damaged or encrypted.",
     "parquet_type": "A Parquet column holds neither texts nor numbers nor lists of them.",
     "line_too_long": "A line is longer than any row can be.",
     "broken_quotes": "A quoted cell doesn't end, or text follows its closing quote.",

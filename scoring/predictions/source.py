@@ -17,6 +17,7 @@ _MAGIC = (
     (archives.GZIP, "a gzip file inside another archive"),
     (archives.ZSTD, "a zstd file inside another archive"),
     (archives.ZIP, "a zip archive inside another archive"),
+    (parquet.ENCRYPTED, "an encrypted Parquet file"),
     (b"%PDF", "a PDF"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)"),
     (b"BZh", "a bzip2 archive"),

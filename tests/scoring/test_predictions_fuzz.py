@@ -117,9 +117,11 @@ GOOD_COLUMNS = {
     name: [row.split(",")[i] for row in GOOD.split()[1:]] for i, name in enumerate(SCHEMA.header)
 }
 PACKED_GOOD = [pack(GOOD.encode()) for pack in PACKED.values()]
+DELTA = {"id": "DELTA_BYTE_ARRAY", "label": "DELTA_LENGTH_BYTE_ARRAY"}
 PARQUET = [
-    in_parquet(GOOD_COLUMNS, compression=compression, row_group_size=10)
+    in_parquet(GOOD_COLUMNS, row_group_size=10, compression=compression, **options)
     for compression in ("none", "zstd")
+    for options in ({}, {"use_dictionary": False, "column_encoding": DELTA})
 ]
 
 

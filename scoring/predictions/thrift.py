@@ -1,0 +1,111 @@
+"""Reads structures of Thrift's compact protocol strictly, without trusting a number in them.
+
+Parquet's footer and page headers are such structures:
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. What a strict
+reader takes, every reader takes, and reads the same.
+"""
+
+from typing import Any
+
+Struct = dict[int, Any]
+
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = *range(1, 10), 12
+_BITS = {_I16: 16, _I32: 32, _I64: 64}
+_LONG = 15  # of a list: its size follows
+_DEEPEST = 32
+_LAST_FIELD = 2**15 - 1
+
+
+class Damaged(ValueError):
+    """The bytes are no structure, or end within one."""
+
+
+class Reader:
+    """Reads one structure after another. `at` is where it stands, `structs` how many it has read.
+
+    Time and memory are proportional to the bytes read.
+    """
+
+    def __init__(self, data: bytes | memoryview, at: int = 0) -> None:
+        self._data = memoryview(data).cast("B")
+        self.at = at
+        self.structs = 0
+
+    def struct(self, depth: int = 0) -> Struct:
+        """Its fields by their numbers: numbers, structures, and the lengths of lists and texts.
+
+        Raises Damaged.
+        """
+        self.structs += 1
+        fields: Struct = {}
+        number = 0
+        while head := self._byte():
+            step, kind = divmod(head, 16)
+            number = number + step if step else self.number(16)
+            if number in fields or number > _LAST_FIELD:
+                raise Damaged("a field is there twice, or has an impossible number")
+            fields[number] = self._value(kind, depth + 1)
+        return fields
+
+    def number(self, bits: int) -> int:
+        """A number with a sign."""
+        number = self.varint()
+        if number >> bits:
+            raise Damaged("a number has more bits than its type")
+        return number >> 1 ^ -(number & 1)
+
+    def take(self, size: int) -> memoryview:
+        """The next bytes."""
+        if not 0 <= size <= len(self._data) - self.at:
+            raise Damaged("a text goes on after the end")
+        self.at += size
+        return self._data[self.at - size : self.at]
+
+    def rest(self) -> memoryview:
+        """The bytes that haven't been read."""
+        return self._data[self.at :]
+
+    def varint(self) -> int:
+        """A number without a sign, of at most 70 bits."""
+        number = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return number
+        raise Damaged("a number without end")
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise Damaged("structures within structures")
+        if kind in _BITS:
+            return self.number(_BITS[kind])
+        if kind == _STRUCT:
+            return self.struct(depth)
+        if kind == _BINARY:
+            return len(self.take(self.varint()))
+        if kind == _LIST:
+            return self._list(depth)
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
+        if kind in (_BYTE, _DOUBLE):
+            return len(self.take(1 if kind == _BYTE else 8))
+        raise Damaged("a type that isn't known")
+
+    def _list(self, depth: int) -> int:
+        size, kind = divmod(self._byte(), 16)
+        if size == _LONG:
+            size = self.varint()
+        if size > len(self._data) - self.at:  # each item has a byte at least
+            raise Damaged("a list goes on after the end")
+        if kind in (_TRUE, _FALSE, _BYTE):
+            return len(self.take(size))
+        for _ in range(size):
+            self._value(kind, depth + 1)
+        return size
+
+    def _byte(self) -> int:
+        if self.at >= len(self._data):
+            raise Damaged("the bytes end within a structure")
+        self.at += 1
+        return self._data[self.at - 1]
