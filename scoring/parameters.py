@@ -13,7 +13,9 @@ Value = int | Fraction | str
 
 _LONGEST = 20  # characters of a decimal
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_FRACTION = re.compile(r"[+-]?([0-9]{1,18}/[0-9]{1,18}|[0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})")
+_FRACTION = re.compile(
+    r"[+-]?([0-9]{1,18}/[0-9]{1,18}|[0-9]{1,18}(\.[0-9]{0,18})?([eE]-[0-9]{1,2})?|\.[0-9]{1,18})"
+)
 
 
 @dataclass(frozen=True)

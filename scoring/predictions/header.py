@@ -37,12 +37,13 @@ def _too_many_columns(header: Header, limits: Limits) -> Problem:
 
 def _refuse_other_layouts(header: Header, expected: Sequence[str], problems: Problems) -> None:
     """Another format, another delimiter or no header at all: told as such, not column by column."""
-    found = _other_format(header) or _other_delimiter(header, expected) or _data(header, expected)
+    found = other_format(header) or _other_delimiter(header, expected) or _data(header, expected)
     if found is not None:
         problems.fail(found)
 
 
-def _other_format(header: Header) -> Problem | None:
+def other_format(header: Header) -> Problem | None:
+    """What is wrong if this is the beginning of a web page or of JSON; None for a table."""
     start = ",".join(header.cells)[:200].lstrip().casefold()
     if start.startswith(("<!doctype", "<html", "<?xml")):
         what = "a web page or XML"
@@ -73,6 +74,22 @@ def _other_delimiter(header: Header, expected: Sequence[str]) -> Problem | None:
                 expected=",".join(expected),
             )
     return None
+
+
+def unknown_delimiter(header: Header) -> Problem | None:
+    """What is wrong if a header seems to have something else than commas between its columns."""
+    found = [
+        name for delimiter, name in _DELIMITERS.items() if delimiter in header.cells[0].strip()
+    ]
+    if len(header.cells) != 1 or not found:
+        return None
+    return Problem(
+        "wrong_delimiter",
+        f"Line {header.line}: columns seem to be separated by {found[0]}; use commas.",
+        line=header.line,
+        value=shortened(header.cells[0]),
+        expected="commas between columns",
+    )
 
 
 def _data(header: Header, expected: Sequence[str]) -> Problem | None:

@@ -8,7 +8,7 @@ from scoring.errors import ParameterError, Problem, SolutionError
 from scoring.predictions import exact, fast
 from scoring.predictions.exact import Field
 from scoring.predictions.guesses import MOST_CLASSES, Proposal, guess
-from scoring.predictions.header import match_header
+from scoring.predictions.header import match_header, other_format, unknown_delimiter
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
@@ -77,6 +77,8 @@ def propose(source: Source, limits: Limits = DEFAULT_LIMITS) -> Proposal:
     """
     problems = Problems(SolutionError)
     text, header = _opened(source, limits, problems)
+    if found := other_format(header) or unknown_delimiter(header):
+        problems.fail(found)
     if len(header.cells) < 2:
         problems.fail(
             Problem(

@@ -24,6 +24,7 @@ MODE = Parameter("mode", "Mode", "Which.", "choice", "a", choices=("a", "b"))
         (SHARE, "0.02", Fraction(1, 50)),
         (SHARE, "1/50", Fraction(1, 50)),
         (SHARE, ".5", Fraction(1, 2)),
+        (SHARE, "1e-15", Fraction(1, 10**15)),
         (SHARE, "3", Fraction(3)),
         (SHARE, 0.1, Fraction(1, 10)),
         (SHARE, Fraction(1, 3), Fraction(1, 3)),

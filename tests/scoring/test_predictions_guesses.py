@@ -91,3 +91,19 @@ def test_a_table_with_none_of_the_columns_is_refused() -> None:
 def test_uneven_rows_of_another_table_are_passed_over() -> None:
     (column,) = propose_with(proposal("cat", "cat"), b"y,z\ndog\neel,1\n").columns
     assert column.guesses == (Guess("label", ("cat", "eel")),)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b"<!doctype html><title>Sign in</title>", "not_csv"),
+        (b"{id: 1, y: 2}", "not_csv"),
+        (b"id;y\n1;0,5\n", "wrong_delimiter"),
+        (b"id\ty\n1\t0.5\n", "wrong_delimiter"),
+        (b"id\n1\n", "missing_column"),
+    ],
+)
+def test_a_sample_that_is_no_table_with_commas_is_told_as_such(text: bytes, code: str) -> None:
+    with pytest.raises(SolutionError) as caught:
+        propose(text)
+    assert [each.code for each in caught.value.problems] == [code]
