@@ -6,6 +6,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+# More of them gain little more time, and each has a piece of its own in memory.
+_MOST = 8
+
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
@@ -14,7 +17,12 @@ def spread(
     work: Callable[[Piece], Result], pieces: Sequence[Piece], *, alone: int = 1
 ) -> list[Result]:
     """The results in the order of the pieces; up to `alone` of them are worked on here."""
-    if len(pieces) <= alone:
+    if len(pieces) <= alone or thread_count() == 1:
         return [work(piece) for piece in pieces]
-    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+    with ThreadPoolExecutor(thread_count()) as threads:
         return list(threads.map(work, pieces))
+
+
+def thread_count() -> int:
+    """How many there are: the processors that this process may use, up to a limit."""
+    return min(int(pa.cpu_count()), _MOST)

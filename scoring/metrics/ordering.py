@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Values
-from scoring.threads import Result, spread
+from scoring.threads import Result, spread, thread_count
 
 Integers = NDArray[np.int64]
 Rows = NDArray[np.intp]
@@ -113,7 +112,7 @@ def _in_ranges(values: Values, work: Callable[[Rows], Result]) -> list[Result]:
 
     There are as many ranges as processors, each of about as many rows.
     """
-    ranges = pa.cpu_count() if len(values) >= _ALONE else 1
+    ranges = thread_count() if len(values) >= _ALONE else 1
     sample = np.sort(values[:: max(1, len(values) // _SAMPLE)])
     pivots = sample[np.arange(1, ranges) * len(sample) // ranges]
 

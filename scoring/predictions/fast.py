@@ -25,6 +25,7 @@ from pyarrow import csv
 from scoring.predictions.lists import Lists, Place
 from scoring.predictions.row_ids import RowIds, one_array
 from scoring.predictions.schema import Column, Schema
+from scoring.threads import thread_count
 
 Columns = dict[str, Any]
 
@@ -137,7 +138,7 @@ class _Filling:
     def columns(self, start: int) -> Columns | None:
         """All columns, if each row has its values, once. The rows begin at `start`."""
         at_once = self._file.has_quotes or not self._row_ids.has_tables
-        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        with ThreadPoolExecutor(thread_count()) as threads:
             run = map if at_once else threads.map
             list(run(self._fill, self._stretches(start, at_once=at_once)))
         if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._is_full:
