@@ -13,7 +13,7 @@ from leaderboard import queries
 from leaderboard.api.base import PublicView, View, person
 from leaderboard.api.problems import CATALOGUE
 from leaderboard.api.schema import cli, responses
-from leaderboard.api.serializers import Login, LoginBody, Me
+from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
 from leaderboard.models import User

@@ -15,18 +15,9 @@ from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
 from leaderboard.api.ranges import file_response
 from leaderboard.api.schema import cli, pages_of, responses
-from leaderboard.api.serializers import (
-    BoardItem,
-    CompetitionDetail,
-    CompetitionItem,
-    FileItem,
-    JoinBody,
-    LedgerEntry,
-    OpeningItem,
-    TeamBody,
-    TeamDetail,
-    TeamItem,
-)
+from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, OpeningItem
+from leaderboard.api.serializers.competitions import CompetitionDetail, CompetitionItem, FileItem
+from leaderboard.api.serializers.teams import JoinBody, TeamBody, TeamDetail, TeamItem
 from leaderboard.board_csv import board_csv
 from leaderboard.downloads import JSON_LINES, jsonl_response
 from leaderboard.errors import Refused

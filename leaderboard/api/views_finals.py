@@ -12,7 +12,7 @@ from leaderboard import queries
 from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, SearchQuery
 from leaderboard.api.schema import cli, pages_of, responses
-from leaderboard.api.serializers import FinalFacts, FinalItem, Finals, FinalsBody
+from leaderboard.api.serializers.finals import FinalFacts, FinalItem, Finals, FinalsBody
 from leaderboard.api.views_competitions import CsvRenderer
 from leaderboard.board_csv import final_csv
 from leaderboard.errors import Refused

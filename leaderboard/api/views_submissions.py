@@ -11,7 +11,8 @@ from leaderboard import access, queries
 from leaderboard.api.base import View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery
 from leaderboard.api.schema import cli, pages_of, responses
-from leaderboard.api.serializers import Limits, NewSubmission, Submission, SubmissionBody
+from leaderboard.api.serializers.submissions import NewSubmission, Submission, SubmissionBody
+from leaderboard.api.serializers.teams import Limits
 from leaderboard.api.throttles import UploadThrottle
 from leaderboard.pipeline import intake
 

@@ -1,0 +1,76 @@
+"""The board, and the public ledger behind it."""
+
+from rest_framework import serializers
+
+from leaderboard.api.serializers.base import Interval, Out, number
+from leaderboard.models import Kind
+from leaderboard.queries import BoardRow
+
+
+class BoardItem(Out):
+    """A row of the leaderboard: released values only."""
+
+    rank = serializers.IntegerField(help_text="By released score; ties go to who was first.")
+    team = serializers.CharField()
+    score = serializers.SerializerMethodField(help_text="Null: nothing is released yet.")
+    score_text = serializers.CharField(
+        source="score", allow_null=True, help_text="The score with the digits that mean something."
+    )
+    sampling = Interval(allow_null=True, help_text="95 % sampling interval of the score.")
+    certificate = Interval(
+        allow_null=True, help_text="What the ledger certifies; null: no certificate."
+    )
+    entries = serializers.IntegerField(help_text="Scored submissions.")
+    last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
+    last_answer = serializers.ChoiceField(choices=Kind.choices, source="last_kind")
+    last_answer_at = serializers.DateTimeField(source="last_at")
+    is_baseline = serializers.BooleanField()
+    is_verified = serializers.BooleanField()
+    version = serializers.IntegerField(help_text="Of the solution that the score was released on.")
+    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
+    is_mine = serializers.BooleanField(source="mine")
+
+    def get_score(self, row: BoardRow) -> float | None:
+        return number(row.score)
+
+
+class OpeningItem(Out):
+    """Solution and secret of one version of the holdout, opened."""
+
+    version = serializers.IntegerField()
+    opened_at = serializers.DateTimeField()
+    size = serializers.IntegerField(help_text="In bytes.")
+    sha256 = serializers.CharField()
+
+
+class LedgerEntry(Out):
+    """An answer that left the holdout: the shown loss is level / steps."""
+
+    number = serializers.IntegerField()
+    version = serializers.IntegerField(
+        help_text="Of the solution; it rises when the organizer corrects it. Not hashed."
+    )
+    team = serializers.IntegerField()
+    submission = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    level = serializers.IntegerField(allow_null=True)
+    reference_level = serializers.IntegerField(allow_null=True)
+    steps = serializers.IntegerField()
+    width = serializers.FloatField()
+    tolerance = serializers.FloatField()
+    certificate = serializers.FloatField(allow_null=True)
+    asked = serializers.IntegerField()
+    answered = serializers.IntegerField(help_text="This and the next three: the ledger after it.")
+    log_alphabets = serializers.FloatField()
+    firings = serializers.IntegerField()
+    budget_left = serializers.IntegerField(allow_null=True)
+    share_left = serializers.IntegerField(allow_null=True)
+    predictions_tag = serializers.CharField(
+        help_text="A keyed hash of the predictions: it can be checked once the secret is opened."
+    )
+    question = serializers.CharField()
+    repeat = serializers.BooleanField()
+    parameters_hash = serializers.CharField()
+    previous_hash = serializers.CharField()
+    created_at = serializers.CharField(help_text="Exactly as it is hashed.")
+    hash = serializers.CharField()

@@ -1,0 +1,136 @@
+"""Competitions, what is asked in them, and their files."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from leaderboard.api.serializers.base import Json, Out
+from leaderboard.models import Phase
+from scoring.predictions.schema import KINDS
+
+
+class CompetitionItem(Out):
+    """A competition in the list."""
+
+    slug = serializers.CharField(help_text="Its name in addresses and on the command line.")
+    title = serializers.CharField()
+    tagline = serializers.CharField()
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    opens_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField()
+    metric = serializers.CharField()
+    mechanism = serializers.CharField()
+    teams = serializers.IntegerField()
+    submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
+    joined = serializers.BooleanField()
+    revealed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the final scores were revealed."
+    )
+
+
+class PredictionColumn(Out):
+    """A column that a prediction file must have."""
+
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=KINDS)
+    classes = serializers.ListField(child=serializers.CharField(), required=False)
+    separator = serializers.CharField(
+        required=False, trim_whitespace=False, help_text="Between the labels of one cell."
+    )
+    most = serializers.IntegerField(required=False, help_text="The longest ranking allowed.")
+
+
+class PredictionSchema(Out):
+    """The columns of a prediction file; their order is free."""
+
+    id_column = serializers.CharField()
+    columns = PredictionColumn(many=True)
+
+
+class MechanismParameter(Out):
+    """A parameter that the organizer chose."""
+
+    title = serializers.CharField()
+    value = serializers.CharField()
+    help = serializers.CharField()
+
+
+class MechanismFacts(Out):
+    """What may be known of the mechanism that answers on this board."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    parameters = MechanismParameter(source="parameter_rows", many=True)
+    private_rows = serializers.IntegerField(help_text="Hidden rows that scores come from.")
+    effective_rows = serializers.IntegerField(
+        help_text="Plain rows that they count as: fewer where rows have weights."
+    )
+    public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
+    asked = serializers.IntegerField(help_text="Questions so far, of all teams.")
+    answered = serializers.IntegerField(help_text='How many answers said more than "no".')
+    budget_left = serializers.IntegerField(allow_null=True)
+
+    def to_representation(self, facts: Any) -> Json:
+        names = ("title", "value", "help")
+        rows = [dict(zip(names, each, strict=True)) for each in facts.parameters]
+        return super().to_representation({**vars(facts), "parameter_rows": rows})
+
+
+class Correction(Out):
+    """The last correction of the solution."""
+
+    version = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    reason = serializers.CharField()
+    scored = serializers.IntegerField(help_text="Submissions that were scored again so far,")
+    of = serializers.IntegerField(help_text="of so many.")
+
+
+class CompetitionDetail(Out):
+    """All that a participant may know of a competition."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    tagline = serializers.CharField()
+    phase = serializers.ChoiceField(choices=Phase.choices)
+    opens_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField()
+    announced_closes_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was to close; null: it was not closed earlier."
+    )
+    description = serializers.CharField(help_text="Markdown.")
+    rules = serializers.CharField(help_text="Markdown.")
+    rules_version = serializers.IntegerField()
+    data_description = serializers.CharField(help_text="Markdown.")
+    daily_limit = serializers.IntegerField(help_text="Submissions of a team in a day (UTC).")
+    total_limit = serializers.IntegerField(allow_null=True, help_text="Submissions in all.")
+    team_size = serializers.IntegerField()
+    max_file_bytes = serializers.IntegerField()
+    finals_limit = serializers.IntegerField(help_text="Final entries of a team.")
+    finals_started_at = serializers.DateTimeField(
+        allow_null=True, help_text="When submitting and choosing ended for good."
+    )
+    revealed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the final scores were revealed."
+    )
+    schema = PredictionSchema(allow_null=True)
+    metric = serializers.CharField()
+    direction = serializers.ChoiceField(choices=("maximize", "minimize"))
+    mechanism = MechanismFacts(allow_null=True)
+    correction = Correction(allow_null=True, help_text="Null: the solution was never corrected.")
+    paused = serializers.BooleanField(
+        help_text="Nothing is taken or answered until the ledger or the solution is mended."
+    )
+    joined = serializers.BooleanField()
+
+
+class FileItem(Out):
+    """A file to download."""
+
+    name = serializers.CharField()
+    role = serializers.CharField(help_text="train, test, sample or other.")
+    description = serializers.CharField()
+    size = serializers.IntegerField(help_text="Bytes.")
+    sha256 = serializers.CharField(help_text="Hex digest of the content; also its ETag.")
+    created_at = serializers.DateTimeField()

@@ -1,0 +1,115 @@
+"""Prediction files and what became of them."""
+
+import math
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from leaderboard import words
+from leaderboard.api.serializers.base import Body, Interval, Json, Out, number
+from leaderboard.api.serializers.finals import FinalEntry
+from leaderboard.api.serializers.teams import Limits
+from leaderboard.models import Kind, Status
+from leaderboard.pipeline.intake import MESSAGE_LENGTH
+from leaderboard.queries import Released, SubmissionRow
+
+
+class SubmissionBody(Body):
+    """A prediction file."""
+
+    file = serializers.FileField(
+        allow_empty_file=True,
+        help_text="CSV or Parquet with the columns of the sample submission, also packed.",
+    )
+    message = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=MESSAGE_LENGTH,
+        help_text="A note for your team.",
+    )
+    claimed_score = serializers.FloatField(
+        required=False,
+        help_text="The score you expect; asked for where there are no public rows.",
+    )
+
+    def validate_claimed_score(self, value: float) -> float:
+        if not math.isfinite(value):
+            raise serializers.ValidationError("A score is a finite number.", code="not_finite")
+        return value
+
+
+class Problem(Out):
+    """One thing that is wrong with a prediction file."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    column = serializers.CharField(allow_null=True)
+    value = serializers.CharField(allow_null=True)
+    expected = serializers.CharField(allow_null=True)
+
+
+class Release(Out):
+    """What the mechanism said about a submission."""
+
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    number = serializers.IntegerField(help_text="Its number in the public ledger.")
+    score = serializers.SerializerMethodField()
+    score_text = serializers.CharField(source="score", allow_null=True)
+    reference_text = serializers.CharField(
+        source="reference", allow_null=True, help_text="The score on the public rows."
+    )
+    sampling = Interval(allow_null=True)
+    certificate = Interval(allow_null=True)
+    share_left = serializers.IntegerField(
+        allow_null=True, help_text="What is left of the team's share of the budget."
+    )
+    asked = serializers.IntegerField(help_text="How many questions there had been by then.")
+    version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
+    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
+    is_repeat = serializers.BooleanField(
+        source="repeat", help_text="Asked before: the stored answer, at no cost."
+    )
+    created_at = serializers.DateTimeField()
+
+    def get_score(self, released: Released) -> float | None:
+        return number(released.score)
+
+
+class Submission(Out):
+    """A submission as its team sees it."""
+
+    number = serializers.IntegerField(help_text="Counts within the team: 1, 2, 3 …")
+    user = serializers.CharField()
+    file_name = serializers.CharField()
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    message = serializers.CharField()
+    status = serializers.ChoiceField(choices=Status.choices)
+    is_final = serializers.BooleanField(help_text="False: ask again in a moment.")
+    summary = serializers.SerializerMethodField(
+        help_text="What happened, what it means, what can be done."
+    )
+    problems = Problem(many=True, help_text="The first problems of a rejected file.")
+    problem_count = serializers.IntegerField()
+    release = Release(source="released", allow_null=True)
+    final = serializers.SerializerMethodField(
+        help_text="Its exact score; null: not entered, or not revealed yet."
+    )
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_summary(self, row: SubmissionRow) -> str:
+        return words.summary(row)
+
+    @extend_schema_field(FinalEntry(allow_null=True))
+    def get_final(self, row: SubmissionRow) -> Json | None:
+        """From `context`: the team's `finals` by the submission's number."""
+        entry = self.context["finals"].get(row.number)
+        return None if entry is None else dict(FinalEntry(entry).data)
+
+
+class NewSubmission(Submission):
+    """A submission just received, and what may follow it."""
+
+    limits = Limits()
