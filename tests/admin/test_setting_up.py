@@ -482,3 +482,12 @@ def test_the_first_file_is_proposed_to_be_the_sample(organizer: Client) -> None:
     assert organizer.get(at("files", draft)).context["form"]["role"].value() == "sample"
     send_file(organizer, draft, sample())
     assert organizer.get(at("files", draft)).context["form"]["role"].value() == "train"
+
+
+def test_where_no_score_carries_a_certificate_the_plan_says_so(organizer: Client) -> None:
+    draft = _complete(organizer)
+    organizer.post(at("scoring", draft), scoring_form("kappa", "ladder", steps="20"))
+    assert send_solution(organizer, draft, labels()).status_code == 302
+    page = text(organizer.get(at("opening", draft)))
+    assert "no score carries a certificate" in page
+    assert "Answers before it" not in page
