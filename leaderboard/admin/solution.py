@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from leaderboard import setup
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Holdout
+from leaderboard.models import Competition, FileRole, Holdout
 from leaderboard.queries import expected_file, holdout_in_force
 from scoring.errors import HoldfastError, ParameterError, SolutionError
 from scoring.predictions import Preview
@@ -82,6 +82,7 @@ def _protected(
         "problems": error.problems if error else (),
         "problem_count": error.total if error else 0,
         "holdout": holdout_in_force(competition),
+        "has_sample": competition.files.filter(role=FileRole.SAMPLE).exists(),
         "expected": _expected(competition),
         "fixed": why_fixed(competition),
     }

@@ -491,3 +491,13 @@ def test_where_no_score_carries_a_certificate_the_plan_says_so(organizer: Client
     page = text(organizer.get(at("opening", draft)))
     assert "no score carries a certificate" in page
     assert "Answers before it" not in page
+
+
+def test_the_page_of_the_solution_leads_to_what_comes_first(organizer: Client) -> None:
+    draft = _draft(organizer)
+    organizer.post(at("schema", draft), COLUMNS_FORM)
+    assert "The sample submission comes first" in text(organizer.get(at("solution", draft)))
+    send_file(organizer, draft, sample())
+    assert "The metric comes first" in text(organizer.get(at("solution", draft)))
+    organizer.post(at("scoring", draft), LADDER_FORM)
+    assert "Check and seal" in text(organizer.get(at("solution", draft)))
