@@ -14,7 +14,7 @@ from scoring.predictions.schema import Column
 # is tried twice (++ and its like give nothing back): cells may have a hundred thousand digits.
 _NUMBER = re.compile(r"[ \t]*+[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?[ \t]*+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,' \u00a0\u2009\u202f_][0-9]{3})+(\.[0-9]*)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([,' \u00a0\u2009\u202f_][0-9]{3})+(\.[0-9]*)?")
 _MISSING = {"nan", "na", "n/a", "#n/a", "null", "none", "nil", "<na>", "nat", "-", "?"}
 _INFINITE = {"inf", "infinity"}
 _SUGGESTED_CLASSES = 1_000

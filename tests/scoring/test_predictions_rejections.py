@@ -318,6 +318,13 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         "p",
         "Line 5, column `p`: '0,13' has a decimal comma; write 0.13.",
     ),
+    "a decimal comma before three digits": (
+        with_line(5, '13,3,0.13,"0,125"'),
+        "decimal_comma",
+        5,
+        "price",
+        "Line 5, column `price`: '0,125' has a decimal comma; write 0.125.",
+    ),
     "a percentage": (
         with_line(5, "13,3,13%,13.5"),
         "not_a_number",
