@@ -1,9 +1,8 @@
 """The one number that leaves the vault: held in memory for one step, never shown or stored."""
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +13,38 @@ _MANTISSA, _HALF = 53, 26  # bits
 
 
 def effective_rows(weights: NDArray[np.float64]) -> int:
-    """How many plain rows weighted rows count as, at least: floor(W / max(w)), W their sum.
+    """How many plain rows weighted rows count as: W / max(w) in whole rows, W their sum.
 
-    One row moves a weighted mean by at most max(w) / W. The weights are not all 0.
+    One row moves a weighted mean by at most max(w) / W, so by at most 1 / effective rows. The
+    weights are not all 0.
     """
-    rows = total(weights) / Fraction(float(weights.max()))
-    return max(1, math.floor(float(rows) + 1e-9))
+    counts = _counts(weights)
+    return _sum(counts) // int(counts.max())
 
 
-def total(values: NDArray[np.float64]) -> Fraction:
-    """The sum of numbers that are not negative, each to 2^-53 of the largest.
+def weighted_mean(losses: NDArray[Any], weights: NDArray[np.float64]) -> Fraction:
+    """The mean of losses in [0, 1]; weights are not negative and not all 0.
+
+    Each weight is counted to 2^-53 of the largest, and the part of it that is lost to the same.
 
     In integers: a sum of floats depends on the order in which a processor adds them, and a mean has
-    to be the same wherever it is measured again.
+    to be the same wherever it is measured again. No row adds more than its weight counts, so what
+    is said of `effective_rows` holds for the counted mean exactly.
     """
-    _, exponent = np.frexp(values.max(initial=0.0))
-    places = _MANTISSA - int(exponent)
-    counts = np.rint(np.ldexp(values, places)).astype(np.int64)
-    high, low = counts >> _HALF, counts & ((1 << _HALF) - 1)  # so that no sum overflows
-    return Fraction((int(high.sum()) << _HALF) + int(low.sum())) / Fraction(2) ** places
+    counts = _counts(weights)
+    return min(Fraction(1), Fraction(_sum(np.rint(losses * counts)), _sum(counts)))
+
+
+def _counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole numbers, the largest from 2^52 to 2^53: exactly the largest weight's digits."""
+    _, exponent = np.frexp(weights.max())
+    return np.rint(np.ldexp(weights, _MANTISSA - int(exponent)))
+
+
+def _sum(counts: NDArray[np.float64]) -> int:
+    integers = counts.astype(np.int64)
+    high, low = integers >> _HALF, integers & ((1 << _HALF) - 1)  # so that no sum overflows
+    return (int(high.sum()) << _HALF) + int(low.sum())
 
 
 class _Secret:

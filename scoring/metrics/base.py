@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
-from scoring.measurement import Mean, effective_rows, total
+from scoring.measurement import Mean, effective_rows, weighted_mean
 from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
@@ -362,8 +362,7 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
 
 def _weighted_mean(losses: Values, weights: Values) -> Mean:
     rows = effective_rows(weights)
-    loss = min(Fraction(1), total(losses * weights) / total(weights))
-    return Mean(_set_units(loss, rows * FINE), rows, FINE)
+    return Mean(_set_units(weighted_mean(losses, weights), rows * FINE), rows, FINE)
 
 
 def _row_units(losses: Values, resolution: int) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.errors import StateError
-from scoring.measurement import Mean, Measurement, Paired, effective_rows, total
+from scoring.measurement import Mean, Measurement, Paired, effective_rows, weighted_mean
 
 SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1), Paired(12345, 23456))
 
@@ -78,20 +78,44 @@ def test_an_impossible_comparison_is_refused(gain: Any, squares: int) -> None:
         Paired(gain, squares)
 
 
-WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30)
+FRACTION = st.floats(0, 1)
+WEIGHED = st.lists(st.tuples(FRACTION, st.floats(0, 1e308)), min_size=1, max_size=30).filter(
+    lambda rows: any(weight for _, weight in rows)
+)
+Weighed = list[tuple[float, float]]
 
 
-@given(WEIGHTS, st.randoms(use_true_random=False))
-def test_a_total_is_the_same_in_every_order(values: list[float], order: object) -> None:
-    shuffled = list(values)
-    order.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
-    assert total(np.array(shuffled)) == total(np.array(values))
+def mean_of(rows: Weighed) -> Fraction:
+    losses, weights = np.array(rows).T
+    return weighted_mean(losses, weights)
 
 
-@given(WEIGHTS)
-def test_a_total_is_right_to_the_last_bit_of_the_largest(values: list[float]) -> None:
-    off = abs(total(np.array(values)) - sum(map(Fraction, values)))
-    assert off <= len(values) * Fraction(max(values)) / 2**53
+@given(WEIGHED, st.randoms(use_true_random=False))
+def test_a_weighted_mean_is_the_same_in_every_order(rows: Weighed, order: Any) -> None:
+    shuffled = order.sample(rows, len(rows))
+    assert mean_of(shuffled) == mean_of(rows)
+
+
+@given(WEIGHED)
+@example([(0.3, 5e-324), (0.3, 5e-324)])
+@example([(0.7, 1e308), (0.2, 1e308), (1.0, 5e-324)])
+def test_a_weighted_mean_is_right_to_the_last_bits_of_the_largest_weight(rows: Weighed) -> None:
+    fractions = [(Fraction(loss), Fraction(weight)) for loss, weight in rows]
+    whole = sum((weight for _, weight in fractions), Fraction(0))
+    exact = sum((loss * weight for loss, weight in fractions), Fraction(0)) / whole
+    largest = max(weight for _, weight in fractions)
+    assert abs(mean_of(rows) - exact) <= len(rows) * largest / whole / 2**51
+
+
+@given(WEIGHED, st.integers(0, 29), FRACTION)
+@example([(0.1, 1.0), *[(0.2, 1 / 3)] * 3], 0, 1.0)
+def test_one_row_moves_a_weighted_mean_by_one_effective_row_at_most(
+    rows: Weighed, place: int, loss: float
+) -> None:
+    row = place % len(rows)
+    changed = [*rows[:row], (loss, rows[row][1]), *rows[row + 1 :]]
+    effective = effective_rows(np.array(rows)[:, 1])
+    assert abs(mean_of(rows) - mean_of(changed)) <= Fraction(1, effective)
 
 
 @given(st.integers(1, 5000), st.sampled_from([0.1, 1.0, 1e-310, 7e12]))
