@@ -246,11 +246,22 @@ def _curl(
     if body_type.startswith("multipart"):
         parts += ["-F file=@predictions.csv"]
     elif body:
-        example = {each.name: True if each.kind == "true or false" else "…" for each in body}
+        example = {each.name: _EXAMPLES.get(each.kind, "…") for each in _told(body)}
         parts += [f"-X {method.upper()}"] if method != "post" else []
         parts += ["-H 'Content-Type: application/json'", f"-d '{_json(example)}'"]
+    if "{name}" in address:
+        parts[0] += " -o train.csv"
     name = address.replace("{name}", "train.csv")
     return " ".join([*parts, f'"$HOLDFAST_URL{name}"'])
+
+
+_EXAMPLES: Json = {"true or false": True, "list of integer": [1]}
+
+
+def _told(body: tuple[Field, ...]) -> list[Field]:
+    """What is needed, and one of what may be left out: those may exclude each other."""
+    needed = [each for each in body if each.required]
+    return needed + [each for each in body if not each.required][:1]
 
 
 def _json(value: Json) -> str:

@@ -83,6 +83,7 @@ class FilesView(PublicView):
 class FileView(PublicView):
     @extend_schema(
         operation_id="file",
+        auth=[{"token": []}, {"cookieAuth": []}],
         extensions=cli("holdfast download digits -f train.csv"),
         tags=["competitions"],
         summary="Download a file",

@@ -106,3 +106,19 @@ def test_the_index_leads_a_person_to_the_docs(anonymous: APIClient, db: None) ->
 def test_the_index_gives_a_program_addresses(anonymous: APIClient, db: None) -> None:
     links = anonymous.get(API, HTTP_ACCEPT="*/*").json()
     assert links["competitions"].endswith(f"{API}competitions/")
+
+
+CURLS = {
+    operation.id: operation.curl
+    for group in docs.reference().groups
+    for operation in group.operations
+}
+
+
+def test_the_example_of_a_download_signs_in_and_keeps_the_file() -> None:
+    assert CURLS["file"].startswith('curl -o train.csv -H "Authorization: Token')
+
+
+def test_examples_send_what_is_accepted() -> None:
+    assert """-d '{"numbers": [1]}'""" in CURLS["choose_finals"]
+    assert """-d '{"accept_rules": true, "team_name": "…"}'""" in CURLS["join"]
