@@ -21,7 +21,8 @@ def storage() -> Iterator[Finding]:
     try:
         same = _round_trip()
     except Exception as error:  # every backend has exceptions of its own
-        yield wrong(f"Files can't be stored. {told(error)}", _how_to_reach_it())
+        # What object storage said is the cause of what our own backend raises.
+        yield wrong(f"Files can't be stored. {told(error.__cause__ or error)}", _how_to_reach_it())
         return
     if same:
         yield ok("A file was written, read back and deleted.")

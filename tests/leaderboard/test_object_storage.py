@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from leaderboard import tasks
+from leaderboard.doctor import files
 from leaderboard.models import Status, Submission, Team
 from leaderboard.outages import StorageAway
 from leaderboard.queries import quota
@@ -230,6 +231,12 @@ def test_a_download_is_the_file(alice: Client) -> None:
     part = alice.get("/api/v1/competitions/digits/files/train.csv/", headers={"Range": "bytes=2-"})
     assert b"".join(whole) == b"x,label\n1,0\n"
     assert b"".join(part) == b"label\n1,0\n"
+
+
+def test_the_doctor_says_what_the_storage_answered(in_the_bucket: None, bucket: Bucket) -> None:
+    bucket.refused = {"HEAD": 403}
+    (finding,) = files.storage()
+    assert "ClientError: An error occurred (403)" in finding.says
 
 
 def test_a_submission_waits_for_the_storage_and_that_is_no_attempt(
