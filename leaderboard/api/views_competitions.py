@@ -83,7 +83,7 @@ class FilesView(PublicView):
 class FileView(PublicView):
     @extend_schema(
         operation_id="file",
-        auth=[{"token": []}, {"cookieAuth": []}],
+        auth=[{"token": []}, {"cookieAuth": []}],  # type: ignore[list-item]  # its type is wrong
         extensions=cli("holdfast download digits -f train.csv"),
         tags=["competitions"],
         summary="Download a file",
