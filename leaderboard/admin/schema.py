@@ -51,6 +51,8 @@ class SchemaForm(forms.Form):
             data = {**data, "columns": _answered(data, asked)}
         super().__init__(data, **kwargs)
         text = self["columns"].value() or ""
+        lines = max(5, min(text.count("\n") + 2, 20))
+        self.fields["columns"].widget.attrs["rows"] = lines
         self.questions = tuple(each for each in asked if questions.is_asked(text, each))
         for question in self.questions:
             self.fields[question.field] = forms.ChoiceField(

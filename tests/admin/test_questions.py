@@ -135,3 +135,9 @@ def test_questions_that_nobody_asked_are_none(
     form = {"id_column": "id", "columns": "y: number", "asked": asked}
     assert organizer.post(at("schema", draft), form).status_code == 302
     assert saved(draft) == [{"name": "y", "kind": "number"}]
+
+
+def test_many_columns_are_in_sight(organizer: Client, draft: Competition) -> None:
+    breeds = [f"breed{n}" for n in range(12)]
+    sample = f"id,{','.join(breeds)}\n1{',0.08' * 12}\n"
+    assert 'rows="13"' in text(proposed(organizer, draft, sample.encode()))
