@@ -10,6 +10,8 @@ from scoring.predictions.tokens import Header
 
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
 
+_TOLD = 12  # so many names of columns are told; of more, the first and the last
+
 
 def match_header(
     header: Header, expected: Sequence[str], limits: Limits, problems: Problems
@@ -71,7 +73,7 @@ def _other_delimiter(header: Header, expected: Sequence[str]) -> Problem | None:
                 f"Line {header.line}: columns are separated by {name}; use commas.",
                 line=header.line,
                 value=shortened(header.cells[0]),
-                expected=",".join(expected),
+                expected=_header(expected),
             )
     return None
 
@@ -104,8 +106,21 @@ def _data(header: Header, expected: Sequence[str]) -> Problem | None:
         f"Line {header.line} is a row of data; the header {quoted(','.join(expected))} is missing.",
         line=header.line,
         value=shortened(",".join(cells)),
-        expected=",".join(expected),
+        expected=_header(expected),
     )
+
+
+def _header(expected: Sequence[str]) -> str:
+    """The expected header, its middle left out where it is long."""
+    if len(expected) <= _TOLD:
+        return ",".join(expected)
+    return f"{','.join(expected[:5])},…,{expected[-1]} ({len(expected)} columns)"
+
+
+def _columns(expected: Sequence[str]) -> str:
+    if len(expected) <= _TOLD:
+        return listed(expected)
+    return f"{listed(expected[:5])}, … {quoted(expected[-1])} ({len(expected)} columns)"
 
 
 def _is_number(cell: str) -> bool:
@@ -168,7 +183,7 @@ def _missing(header: Header, name: str, expected: Sequence[str]) -> Problem:
         f"{quoted(','.join(expected))}, in any order.",
         line=header.line,
         column=name,
-        expected=",".join(expected),
+        expected=_header(expected),
     )
 
 
@@ -179,11 +194,11 @@ def _extra(header: Header, name: str, expected: Sequence[str]) -> Problem:
         what = f"column {position} has no name (pandas: write with `index=False`)"
     return Problem(
         "extra_column",
-        f"Line {header.line}: {what}; the columns are {listed(expected)}.",
+        f"Line {header.line}: {what}; the columns are {_columns(expected)}.",
         line=header.line,
         column=shortened(name),
         value=shortened(name),
-        expected=",".join(expected),
+        expected=_header(expected),
     )
 
 

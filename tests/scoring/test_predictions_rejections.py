@@ -614,3 +614,18 @@ def test_a_cell_beyond_all_measure_is_named_as_such(line: int, quote: str) -> No
 def test_a_quote_that_never_closes_is_named_as_such_however_much_follows() -> None:
     found = problem(with_line(3, '"11,1,0.5,2.5') + "9\n" * 100_000)
     assert (found.code, found.line) == ("broken_quotes", 3)
+
+
+def test_of_many_columns_the_first_and_the_last_are_told() -> None:
+    names = [f"breed{n}" for n in range(120)]
+    schema = Schema("id", tuple(Column(name, "probability") for name in names))
+    row_ids = RowIds(["1"])
+    with pytest.raises(PredictionError) as caught:
+        read_predictions(b"id,cat\n1,0.5\n", schema, row_ids)
+    first, *others = caught.value.problems
+    assert first.message == (
+        "Line 1: the column 'cat' isn't expected; the columns are 'id', 'breed0', 'breed1', "
+        "'breed2', 'breed3', … 'breed119' (121 columns)."
+    )
+    assert first.expected == "id,breed0,breed1,breed2,breed3,…,breed119 (121 columns)"
+    assert all(len(each.message) < 300 for each in others)
