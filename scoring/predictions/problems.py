@@ -137,7 +137,8 @@ def _place(problem: Problem) -> float:
 
 def metric_refused(says: str) -> Problem:
     """What an operator's own metric says of predictions, without having seen labels."""
-    return Problem("metric_refused", says[:METRIC_SAYS] or "The metric refuses this file.")
+    shown = _printable(" ".join(says.split()))[:METRIC_SAYS]
+    return Problem("metric_refused", shown or "The metric refuses this file.")
 
 
 def quoted(text: str) -> str:
@@ -147,10 +148,7 @@ def quoted(text: str) -> str:
 
 def shortened(text: str) -> str:
     """A text without control, direction and line-break characters, at most a line long."""
-    cut = text if len(text) <= VALUE_LENGTH else text[:VALUE_LENGTH] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    return _printable(text if len(text) <= VALUE_LENGTH else text[:VALUE_LENGTH] + "…")
 
 
 def listed(texts: Iterable[str]) -> str:
@@ -161,3 +159,9 @@ def listed(texts: Iterable[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """A count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -132,6 +132,21 @@ def test_what_only_waits_is_ended_though_it_computes_nothing(
     assert notes == ["Waiting: it took longer than 1 seconds"]
 
 
+def test_what_a_metric_leaves_running_is_not_waited_for_and_does_not_answer() -> None:
+    with own_metrics.noting() as notes:
+        assert loss("example_busy", [1.0], [0.25]) == 0.75
+    assert notes == []
+
+
+def test_an_answer_that_makes_no_sense_is_a_failure_without_the_score(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with own_metrics.noting() as notes:
+        assert loss("example_busy", [77.0], [0.25]) == 1.0
+    assert notes == ["Busy: its answer can't be read"]
+    assert "0.25" not in caplog.text
+
+
 def test_labels_that_a_metric_prints_are_discarded(capfd: pytest.CaptureFixture[str]) -> None:
     assert loss("example_weekly", [1.0], [1.0]) == 0.0
     assert capfd.readouterr() == ("", "")

@@ -8,6 +8,7 @@ import pytest
 
 from scoring.errors import PredictionError
 from scoring.predictions import REJECTIONS, Column, Limits, RowIds, Schema, read_predictions
+from scoring.predictions.problems import METRIC_SAYS, metric_refused
 from tests.scoring.files import (
     GOOD,
     HEADER,
@@ -542,6 +543,13 @@ def test_values_are_shown_short_and_without_invisible_characters() -> None:
     assert found.value is not None
     assert len(found.value) < 100
     assert found.message.isprintable()
+
+
+def test_what_an_own_metric_says_is_one_line_without_invisible_characters() -> None:
+    found = metric_refused(" too many\n\tzeros\0\udc80\u202e" + "!" * 1000)
+    assert found.message.startswith("too many zeros\\x00\\udc80\\u202e!!")
+    assert len(found.message) == METRIC_SAYS
+    assert metric_refused(" \n").message == "The metric refuses this file."
 
 
 LIMITED = {
