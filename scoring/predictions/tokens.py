@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from scoring.predictions.source import check_utf8
 # Far longer than any row that the limits allow, far shorter than what would fill the memory.
 MAX_LINE_LENGTH = 1 << 22
 MAX_BLANK_LINES = 1_000_000
+# A list of objects, or an object: its commas and quotes would make a broken CSV.
+_JSON = re.compile(rb"\s*+(?:\[\s*+)?\{\s*+\"")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,16 @@ class Header:
 
 def read_header(text: bytes, problems: Problems) -> Header:
     """The first record that isn't a blank line."""
+    if _JSON.match(text):
+        problems.fail(
+            Problem(
+                "not_csv",
+                "This is JSON, not a CSV file.",
+                line=1,
+                value="JSON",
+                expected="a CSV file",
+            )
+        )
     consumed: list[str] = []
     for line, cells in _records(_lines(text, problems), problems, consumed):
         header = "".join(consumed).encode("utf-8", "surrogateescape")

@@ -113,6 +113,13 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         None,
         "This is a web page or XML, not a CSV file.",
     ),
+    "JSON of pandas": (
+        '[{"id":10,"p":1},{"id":11,"p":0}]',
+        "not_csv",
+        1,
+        None,
+        "This is JSON, not a CSV file.",
+    ),
     "JSON": ('[{"id": 10, "p": 1}]', "not_csv", 1, None, "This is JSON, not a CSV file."),
     "semicolons": (
         GOOD.replace(",", ";"),
