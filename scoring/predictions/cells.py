@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 from scoring.errors import PROBLEMS_KEPT
 from scoring.predictions.problems import quoted
-from scoring.predictions.schema import Column
+from scoring.predictions.schema import SEPARATORS, Column
 
 # The grammar of a number. Spaces and tabs around it are passed over, as pyarrow does. Nothing in it
 # is tried twice (++ and its like give nothing back): cells may have a hundred thousand digits.
 _NUMBER = re.compile(r"[ \t]*+[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?[ \t]*+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([,' \u00a0\u2009\u202f_][0-9]{3})+(\.[0-9]*)?")
+_BRACKETS = {"[]", "()", "{}"}
 _MISSING = {"nan", "na", "n/a", "#n/a", "null", "none", "nil", "<na>", "nat", "-", "?"}
 _INFINITE = {"inf", "infinity"}
 _SUGGESTED_CLASSES = 1_000
@@ -76,6 +77,8 @@ def list_parser(column: Column) -> Parser:
             raise CellError("empty_cell", f"the cell is empty; give {column.expected}.")
         for label in labels:
             if label not in codes:
+                if text.strip()[:1] + text.strip()[-1:] in _BRACKETS:
+                    raise _python_list(text.strip(), column)
                 expected = f"one of {column.choices}"
                 raise _not_a_label(label, expected, suggest(label), value=label)
         if twice := next((label for label, n in Counter(labels).items() if n > 1), None):
@@ -138,6 +141,17 @@ def _not_a_label(
         return CellError("empty_cell", f"the cell is empty; give {expected}.")
     hint = "." if meant is None else f"; did you mean {quoted(meant)}?"
     return CellError("unknown_label", f"{quoted(text)} is not {expected}{hint}", value)
+
+
+def _python_list(text: str, column: Column) -> CellError:
+    """What pandas writes for a column of lists; said once for all rows."""
+    between = SEPARATORS[column.separator]
+    return CellError(
+        "unknown_label",
+        f"{quoted(text)} is a Python list; write its labels with {between} between, without "
+        "brackets and quotes.",
+        value=text[0],
+    )
 
 
 def _suggestions(codes: dict[str, int]) -> Callable[[str], str | None]:
