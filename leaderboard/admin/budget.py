@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Count, Q
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.admin.steps import show
 from leaderboard.models import Competition, Holdout, Team
-from leaderboard.queries import holdout_in_force
+from leaderboard.queries import holdout_in_force, scale
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
 from scoring.measurement import Mean, Measurement
@@ -25,6 +25,7 @@ from scoring.metrics import Metric
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
 
+SPARSE_VALIDATE: Final = "sparse_validate"
 _SHARES_SHOWN = 100
 # Questions asked and answers given, to show how certificates widen.
 _MILESTONES = ((1, 0), (100, 10), (1_000, 50), (10_000, 200))
@@ -119,6 +120,22 @@ def plan(competition: Competition) -> list[Forecast]:
         return []
     found = [forecast(competition, holdout, head) for head in heads]
     return [forecast for forecast in found if forecast is not None]
+
+
+def grid(competition: Competition) -> str:
+    """Which scores the board can show; empty until metric and mechanism are chosen."""
+    try:
+        reads = scale(competition)
+    except HoldfastError:
+        return ""
+    if competition.mechanism == SPARSE_VALIDATE:
+        return ""
+    places = reads.decimals
+    worst, best = (f"{score:,.{places}f}" for score in (reads.worst, reads.best))
+    return (
+        f"The board shows scores from {worst}, the worst, to {best}, the best, in steps of "
+        f"{reads.step_text(0.5)}. What differs by less may look the same."
+    )
 
 
 def _head(competition: Competition, asked: int, answered: int) -> base.HoldoutState:

@@ -37,6 +37,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
         "checks": [(check, url_of(competition, _MENDED_ON[check.name])) for check in checks],
         "missing": sum(not check.passed for check in checks),
         "plan": budget.plan(competition),
+        "grid": budget.grid(competition),
         "fixed": why_fixed(competition),
         "has_submissions": Submission.objects.filter(team__competition=competition).exists(),
     }

@@ -32,6 +32,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
         "form": form,
         "fixed": why_fixed(competition),
         "plan": budget.plan(competition),
+        "grid": budget.grid(competition),
         "facts": _facts(competition),
     }
     return show(request, owner, competition, "scoring", context)
@@ -46,7 +47,7 @@ def _save(
         form.add_error(None, str(refused))
         return None
     owner.log_change(request, competition, "Metric and mechanism saved.")
-    say(request, "Metric and mechanism are saved.")
+    say(request, f"Metric and mechanism are saved. {budget.grid(competition)}".strip())
     if withdrew:
         warn(request, "The solution was checked against the old metric: upload it again.")
     return redirect(next_url(competition, "scoring"))

@@ -23,7 +23,7 @@ from tests.admin.pages import (
     settings_of,
     text,
 )
-from tests.cast import World, make_user, said, upload
+from tests.cast import World, make_draft, make_user, said, upload
 
 ADD = "/admin/leaderboard/competition/add/"
 
@@ -501,3 +501,28 @@ def test_the_page_of_the_solution_leads_to_what_comes_first(organizer: Client) -
     assert "The metric comes first" in text(organizer.get(at("solution", draft)))
     organizer.post(at("scoring", draft), LADDER_FORM)
     assert "Check and seal" in text(organizer.get(at("solution", draft)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "parameters", "said"),
+    [
+        ("mae", {"clip": "250000"}, "from 250,000, the worst, to 0, the best, in steps of 12500."),
+        ("r2", {}, "in steps of 0.05."),
+        ("rmse", {"clip": "100"}, "in steps of about"),
+    ],
+)
+def test_the_steps_of_the_board_are_said_as_scores(
+    organizer: Client, world: World, metric: str, parameters: dict[str, str], said: str
+) -> None:
+    draft = make_draft("houses", world.organizer, rows=10)
+    Competition.objects.filter(pk=draft.pk).update(metric=metric, metric_parameters=parameters)
+    for page in ("scoring", "opening"):
+        assert said in text(organizer.get(at(page, draft)))
+
+
+def test_a_mark_to_pass_has_no_steps(organizer: Client, world: World) -> None:
+    draft = make_draft("houses", world.organizer, rows=10)
+    Competition.objects.filter(pk=draft.pk).update(
+        mechanism="sparse_validate", mechanism_parameters={}
+    )
+    assert "in steps of" not in text(organizer.get(at("opening", draft)))
