@@ -12,7 +12,7 @@ import binascii
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,18 +28,31 @@ _MOST = 10**7
 
 
 @dataclass(frozen=True)
-class Needles:
-    """What is looked for: patterns of bytes, each with what it stands for."""
+class Needle:
+    """Bytes that stand for something: alone, or where the pattern, which holds them, fits."""
 
-    patterns: tuple[tuple[str, re.Pattern[bytes]], ...]
+    name: str
+    content: bytes
+    pattern: re.Pattern[bytes] | None = None
+
+    def is_in(self, blob: bytes) -> bool:
+        # Most are nowhere, which Python finds out far sooner without the pattern.
+        return self.content in blob and (self.pattern is None or bool(self.pattern.search(blob)))
+
+
+@dataclass(frozen=True)
+class Needles:
+    """What is looked for."""
+
+    all: tuple[Needle, ...]
 
     def __add__(self, other: Needles) -> Needles:
-        return Needles(self.patterns + other.patterns)
+        return Needles(self.all + other.all)
 
     def found_in(self, blob: bytes) -> list[str]:
         """What of it is in there, packed or plain."""
         views = list(_views(blob, _DEPTH))
-        return [name for name, pattern in self.patterns if any(map(pattern.search, views))]
+        return [needle.name for needle in self.all if any(map(needle.is_in, views))]
 
 
 def of_measurement(measurement: Measurement) -> Needles:
@@ -55,7 +68,7 @@ def of_mean(mean: Mean) -> Needles:
 def of_text(text: str) -> Needles:
     """A text, in the encodings that Python has it in."""
     spelt = [text.encode(), text.encode("utf-16-le")]
-    return Needles(tuple((text, re.compile(re.escape(each))) for each in spelt))
+    return Needles(tuple(Needle(text, each) for each in spelt))
 
 
 def of_integer(number: int) -> Needles:
@@ -66,8 +79,9 @@ def of_integer(number: int) -> Needles:
         number.to_bytes(size, "little"),
         number.to_bytes(size, "big"),
     }
-    texts = _BEFORE + str(number).encode() + _AFTER
-    return _needles(f"the count {number}", [re.compile(texts), *map(_exact, binary)])
+    name, text = f"the count {number}", str(number).encode()
+    alone = Needle(name, text, re.compile(_BEFORE + text + _AFTER))
+    return Needles((alone, *(Needle(name, each) for each in binary)))
 
 
 def of_fraction(value: float) -> Needles:
@@ -77,18 +91,14 @@ def of_fraction(value: float) -> Needles:
         for factor, fewer in ((1, 0), (100, 2))
         for digits in range(SHORTEST - fewer, LONGEST - fewer)
     }
-    texts = [re.compile(_BEFORE + rb"0?" + re.escape(each) + rb"(?![0-9])") for each in roundings]
-    begun = re.compile(re.escape(repr(value).encode()[1:10]))  # any longer spelling
+    name = f"the fraction {value}"
+    texts = (
+        Needle(name, each, re.compile(_BEFORE + rb"0?" + re.escape(each) + rb"(?![0-9])"))
+        for each in roundings
+    )
+    begun = repr(value).encode()[1:10]  # any longer spelling
     binary = [struct.pack(end, value) for end in ("<d", ">d", "<f", ">f")]
-    return _needles(f"the fraction {value}", [*texts, begun, *map(_exact, binary)])
-
-
-def _exact(blob: bytes) -> re.Pattern[bytes]:
-    return re.compile(re.escape(blob))
-
-
-def _needles(name: str, patterns: Iterable[re.Pattern[bytes]]) -> Needles:
-    return Needles(tuple((name, each) for each in patterns))
+    return Needles((*texts, *(Needle(name, each) for each in (begun, *binary))))
 
 
 def _views(blob: bytes, depth: int) -> Iterator[bytes]:

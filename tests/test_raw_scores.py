@@ -98,7 +98,7 @@ def raw(measured: list[Measurement]) -> Needles:
     for each in measured:
         if each.holdout.whole > 10**6:
             found += needles.of_measurement(each)
-    assert found.patterns
+    assert found.all
     return found
 
 

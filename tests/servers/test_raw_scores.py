@@ -122,5 +122,5 @@ def _plant_and_find(directory: Path, looked_for: Needles) -> None:
 
 
 def _some_score() -> float:
-    names = [name for name, _ in raw_scores().patterns if name.startswith("the fraction")]
+    names = [each.name for each in raw_scores().all if each.name.startswith("the fraction")]
     return float(names[0].removeprefix("the fraction "))
