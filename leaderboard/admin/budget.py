@@ -132,9 +132,10 @@ def grid(competition: Competition) -> str:
         return ""
     places = reads.decimals
     worst, best = (f"{score:,.{places}f}" for score in (reads.worst, reads.best))
+    about, _, step = reads.step_text(0.5).rpartition(" ")
     return (
         f"The board shows scores from {worst}, the worst, to {best}, the best, in steps of "
-        f"{reads.step_text(0.5)}. What differs by less may look the same."
+        f"{about and 'about '}{float(step):,.{places}f}. What differs by less may look the same."
     )
 
 

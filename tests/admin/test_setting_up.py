@@ -506,7 +506,7 @@ def test_the_page_of_the_solution_leads_to_what_comes_first(organizer: Client) -
 @pytest.mark.parametrize(
     ("metric", "parameters", "said"),
     [
-        ("mae", {"clip": "250000"}, "from 250,000, the worst, to 0, the best, in steps of 12500."),
+        ("mae", {"clip": "250000"}, "from 250,000, the worst, to 0, the best, in steps of 12,500."),
         ("r2", {}, "in steps of 0.05."),
         ("rmse", {"clip": "100"}, "in steps of about"),
     ],
