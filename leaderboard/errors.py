@@ -113,16 +113,6 @@ class Refused(Exception):
         )
 
     @classmethod
-    def guard_away(cls) -> Refused:
-        return cls(
-            "guard_away",
-            "The ledger can't be compared with its guard",
-            "Whether this database knows of every answer can't be told here, so nothing was "
-            "changed. Whoever runs this site has to give the web process GUARD_DIR to read.",
-            503,
-        )
-
-    @classmethod
     def not_a_member(cls) -> Refused:
         return cls(
             "not_a_member",

@@ -56,4 +56,10 @@ def _refuse_unless_whole(row: HoldoutState) -> None:
     except guard.Rewound as rewound:
         raise Refused.paused() from rewound
     except guard.GuardAway as away:
-        raise Refused.guard_away() from away
+        raise Refused(
+            "guard_away",
+            "The ledger can't be compared with its guard",
+            "Whether this database knows of every answer can't be told here, so nothing was "
+            "changed. Whoever runs this site has to give the web process GUARD_DIR to read.",
+            503,
+        ) from away
