@@ -195,16 +195,35 @@ class _Filling:
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """The ids of a sample file whose cells are all as they should be."""
     file = _File.of(text, names, schema, integer_ids=False)
-    table = None if file is None else file.read(start, len(text), threads=True)
-    if table is None or _decode(table, schema) is None:
-        return None
-    texts = table[schema.id_column].combine_chunks()
     try:
-        texts.validate(full=True)
-        is_blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
-        return None if pc.any(is_blank).as_py() else RowIds(texts)
-    except ValueError:  # not UTF-8, or an id twice
+        texts = None if file is None else _ids(file, start, schema)
+        give_memory_back()
+        return None if texts is None or _has_blank(texts) else RowIds(texts)
+    except ValueError:  # not UTF-8, or an id twice, or none at all
         return None
+
+
+def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
+    """The ids of a good file, read a stretch at a time to spare memory."""
+    size = len(file.text) if file.has_quotes else _STRETCH
+    chunks: list[pa.StringArray] = []
+    while start < len(file.text):
+        end = file.text.find(b"\n", start + size) + 1 or len(file.text)
+        table = file.read(start, end, threads=file.has_quotes)
+        if table is None or _decode(table, schema) is None:
+            return None
+        chunks += table[schema.id_column].chunks
+        start = end
+    return pa.chunked_array(chunks, pa.string()).combine_chunks()
+
+
+def _has_blank(texts: pa.StringArray) -> bool:
+    """Whether a text has nothing but spaces. Raises ValueError where one isn't UTF-8."""
+    texts.validate(full=True)
+    parts = (texts[start : start + _ROWS] for start in range(0, len(texts), _ROWS))
+    return any(
+        pc.min(pc.binary_length(pc.utf8_trim_whitespace(part))).as_py() == 0 for part in parts
+    )
 
 
 def give_memory_back() -> None:

@@ -12,6 +12,7 @@ from scoring.errors import PredictionError
 from scoring.predictions import exact, fast
 from scoring.predictions.exact import Field
 from scoring.predictions.header import match_header
+from scoring.predictions.ids import Places
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems
@@ -105,8 +106,9 @@ def _read_exactly(
 ) -> dict[str, Any]:
     check_utf8(text, problems)
     id_index = header.cells.index(schema.id_column)
-    table = exact.read_table(text, id_index, len(header.cells), fields, limits, problems)
-    positions = exact.align(table, row_ids, schema.id_column, problems)
+    ids = Places(row_ids)
+    table = exact.read_table(text, ids, id_index, len(header.cells), fields, limits, problems)
+    positions = ids.checked(table.lines, schema.id_column, problems)
     problems.raise_any()
     columns = table.columns(fields)
     del table

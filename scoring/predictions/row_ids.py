@@ -17,6 +17,7 @@ from scoring.predictions.characters import Odometer, bounds, ends_of
 from scoring.predictions.lists import Place
 from scoring.predictions.lookup import Lookup, TextLookup
 from scoring.predictions.packing import Damaged, pack, unpack
+from scoring.predictions.repeats import repeats
 from scoring.threads import spread
 
 Rows = NDArray[np.int32]
@@ -42,7 +43,7 @@ class RowIds:
     def __init__(self, ids: Iterable[str]) -> None:
         """Raises ValueError unless the ids are different texts, at least one."""
         texts = ids if isinstance(ids, pa.StringArray) else pa.array(ids, pa.string())
-        if not len(texts) or texts.null_count or len(pc.unique(texts)) < len(texts):
+        if not len(texts) or texts.null_count or repeats(texts).any():
             raise ValueError("row ids are different texts, at least one")
         self._texts = texts
 

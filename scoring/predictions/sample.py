@@ -9,6 +9,7 @@ from scoring.predictions import exact, fast
 from scoring.predictions.exact import Field
 from scoring.predictions.guesses import MOST_CLASSES, Proposal, guess
 from scoring.predictions.header import match_header, other_format, unknown_delimiter
+from scoring.predictions.ids import Texts
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
@@ -41,13 +42,12 @@ def read_row_ids(source: Source, schema: Schema, limits: Limits = DEFAULT_LIMITS
     if row_ids is not None and len(row_ids) <= limits.max_rows:
         return row_ids
     check_utf8(text, problems)
-    fields = [Field.of(column, places[column.name]) for column in schema.columns]
-    table = exact.read_table(
-        text, places[schema.id_column], len(header.cells), fields, limits, problems
-    )
-    exact.check_unique(table, schema.id_column, problems)
+    fields = [Field.only_checked(column, places[column.name]) for column in schema.columns]
+    ids, id_index = Texts(), places[schema.id_column]
+    table = exact.read_table(text, ids, id_index, len(header.cells), fields, limits, problems)
+    texts = ids.checked(table.lines, schema.id_column, problems)
     problems.raise_any()
-    return RowIds(table.ids.array())
+    return RowIds(texts)
 
 
 def preview(source: Source, schema: Schema, n: int = 5, limits: Limits = DEFAULT_LIMITS) -> Preview:

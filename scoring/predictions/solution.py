@@ -15,10 +15,12 @@ from scoring.predictions import exact, fast
 from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field, Table
 from scoring.predictions.header import match_header
+from scoring.predictions.ids import Places
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.packing import Damaged, pack, unpack
 from scoring.predictions.problems import Problems, quoted
+from scoring.predictions.repeats import where
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import USAGE_NAMES, WEIGHT_NAMES, Column, Schema
 from scoring.predictions.source import Source, check_utf8, read_text
@@ -148,10 +150,10 @@ def read_solution(
         fields.append(Field(usage, places[usage], _parse_usage, _EXPECTED_USAGE, np.int8, True))
     if weight is not None:
         fields.append(Field(weight, places[weight], _parse_weight, _EXPECTED_WEIGHT, np.float64))
-    table = exact.read_table(
-        text, places[schema.id_column], len(header.cells), fields, limits, problems
-    )
-    positions = exact.align(table, row_ids, schema.id_column, problems)
+    ids, id_index = Places(row_ids), places[schema.id_column]
+    table = exact.read_table(text, ids, id_index, len(header.cells), fields, limits, problems)
+    del text  # to spare memory
+    positions = ids.checked(table.lines, schema.id_column, problems)
     problems.raise_any()
     columns = table.columns(fields)
     splits = _splits(columns.pop(usage) if usage else None, len(row_ids))
@@ -221,7 +223,8 @@ def _check_absent(
     for each in fields:
         if each.name not in columns or each.name in sets:  # a set of labels may have none
             continue
-        for row in np.flatnonzero(_is_absent(columns[each.name]) & (splits != Usage.IGNORED)):
+        absent = _is_absent(columns[each.name]) & (splits != Usage.IGNORED)
+        for row in where(absent):
             problems.add(_absent(table.lines[row], each), alike=each.name)
     if not np.any(splits == Usage.PRIVATE):
         problems.add(

@@ -1,27 +1,37 @@
-"""How much memory reading a file takes: run as a process of its own by `test_predictions_memory`.
+"""How much memory reading a file takes: run as processes of their own by `test_predictions_memory`.
 
-    python -m tests.scoring.memory CASE
+    python -m tests.scoring.memory CASE...
 
 Prints the peak of the resident memory above what the process had before, with the row ids and
-their tables, less 16 MiB for what libraries keep for each thread, as a multiple of the text.
+their tables, less what libraries keep for each thread, as a multiple of the text.
 """
 
 import gzip
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
-from scoring.predictions import Column, RowIds, Schema, fast, read_predictions
+from scoring.errors import PredictionError, SolutionError
+from scoring.predictions import (
+    Column,
+    RowIds,
+    Schema,
+    fast,
+    read_predictions,
+    read_row_ids,
+    read_solution,
+)
 from tests.scoring.packed import in_parquet
 
-TEXT_BYTES = 6_000_000
-SPARE = 16 * 2**20
+SPARE = 16 * 2**20  # bytes, for a large file
 RANDOM = np.random.default_rng(0)
 LETTERS = np.array(list("abcdefghijkl"))
 NUMBER = Column("y", "number")
@@ -31,13 +41,21 @@ RANKING = Column("y", "ranking", tuple(LETTERS), most=len(LETTERS))
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of file: its column, its ids, its cells, how it is packed."""
+    """A kind of file: its column, its ids, its cells, how its lines are changed, how it is packed.
+
+    size: of its text, in bytes. spare: what libraries keep for the threads that read so much.
+    read: as what it is read.
+    """
 
     column: Column
     ids: Callable[[int], Iterable[object]]
     cells: Callable[[int], Iterable[object]]
     pack: Callable[[bytes], bytes] = bytes
     is_shuffled: bool = True
+    change: Callable[[list[str]], list[str]] = list
+    size: int = 6_000_000
+    spare: int = SPARE
+    read: Callable[[BinaryIO, Schema, RowIds], object] = read_predictions
 
 
 def as_parquet(text: bytes) -> bytes:
@@ -64,7 +82,24 @@ def constant(cell: str) -> Callable[[int], list[str]]:
     return lambda rows: [cell] * rows
 
 
-CASES = {
+def last_wrong(lines: list[str]) -> list[str]:
+    return [*lines[:-1], lines[-1].replace("\n", "x\n")]
+
+
+def twice(line: str) -> Callable[[list[str]], list[str]]:
+    """The same line all over, twice as often as rows are expected."""
+    return lambda lines: [line] * (2 * len(lines))
+
+
+def each(change: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
+    return lambda lines: [change(line) for line in lines]
+
+
+def as_sample(file: BinaryIO, schema: Schema, row_ids: RowIds) -> object:
+    return read_row_ids(file, schema)
+
+
+GOOD = {
     "short rows": Case(NUMBER, range, constant("1"), is_shuffled=False),
     "short rows in another order": Case(NUMBER, range, constant("1")),
     "text ids": Case(NUMBER, hashes, constant("0.123456789")),
@@ -75,13 +110,27 @@ CASES = {
     "gzip": Case(NUMBER, range, constant("1"), partial(gzip.compress, compresslevel=1)),
     "parquet": Case(NUMBER, range, constant("1"), as_parquet),
 }
+exactly = partial(Case, size=3_000_000, spare=12 * 2**20)
+WRONG = {
+    "every cell": exactly(NUMBER, range, constant("x")),
+    "the last cell": exactly(NUMBER, hashes, constant("1"), change=last_wrong),
+    "an id all over": exactly(NUMBER, range, constant("1"), change=twice("7,0\n")),
+    "blank ids": exactly(NUMBER, range, constant("1"), change=twice(",0\n")),
+    "rows of three cells": exactly(NUMBER, range, constant("1"), change=twice("7,0,0\n")),
+    "lists with spaces": exactly(LABELS, range, constant("a  b")),
+    "a solution": exactly(LABELS, range, constant("a"), read=read_solution),
+    "a sample of one id": exactly(
+        NUMBER, range, constant("1"), change=twice("7,0\n"), read=as_sample
+    ),
+}
+CASES = GOOD | WRONG
 
 
 def peak(case: Case) -> float:
     """Above what was there before, as a multiple of the text."""
     read(case, *body(case, 100))  # so that the code is there
-    ids, text = body(case, 1000 * TEXT_BYTES // len(body(case, 1000)[1]))
-    return (read(case, ids, text) - SPARE) / len(text)
+    ids, text = body(case, 1000 * case.size // len(body(case, 1000)[1]))
+    return (read(case, ids, text) - case.spare) / len(text)
 
 
 def read(case: Case, ids: list[str], text: bytes) -> int:
@@ -94,7 +143,8 @@ def read(case: Case, ids: list[str], text: bytes) -> int:
         file.seek(0)
         del text, ids
         before = settled()
-        read_predictions(file, schema, row_ids)
+        with suppress(PredictionError, SolutionError):
+            case.read(file, schema, row_ids)
     return memory("VmHWM") - before
 
 
@@ -103,7 +153,7 @@ def body(case: Case, rows: int) -> tuple[list[str], bytes]:
     lines = [f"{name},{cell}\n" for name, cell in zip(ids, case.cells(rows), strict=True)]
     if case.is_shuffled:
         lines = [lines[row] for row in RANDOM.permutation(rows)]
-    return ids, ("i,y\n" + "".join(lines)).encode()
+    return ids, ("i,y\n" + "".join(case.change(lines))).encode()
 
 
 def settled() -> int:
@@ -120,4 +170,5 @@ def memory(name: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{peak(CASES[sys.argv[1]]):.2f}\n")
+    for name in sys.argv[1:]:
+        sys.stdout.write(f"{peak(CASES[name]):.2f}\n")

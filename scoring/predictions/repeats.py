@@ -1,0 +1,56 @@
+"""Finds texts that are there several times, in little memory."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scoring.predictions.characters import bounds, ends_of
+
+PART = 1 << 16
+
+_SHARES = 16
+
+
+def where(mask: NDArray[np.bool_]) -> Iterator[int]:
+    """The rows that a mask has, a part at a time: a list of all may be larger than the file."""
+    for start in range(0, len(mask), PART):
+        yield from (start + np.flatnonzero(mask[start : start + PART])).tolist()
+
+
+def repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
+    """Whether each text is in a row before. A share of them at a time, which has all equal ones."""
+    found = np.zeros(len(texts), np.bool_)
+    shares = _shares(texts)
+    for share in range(_SHARES):
+        chosen = shares == share
+        found[chosen] = _repeats(texts.filter(pa.array(chosen)))
+    return found
+
+
+def _repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
+    codes = np.asarray(texts.dictionary_encode().indices)
+    found = np.zeros(len(texts), np.bool_)
+    highest = np.int32(-1)
+    for start in range(0, len(codes), PART):
+        part = codes[start : start + PART]
+        before = np.maximum.accumulate(np.append(highest, part))
+        found[start : start + PART] = part <= before[:-1]  # that of a new text is higher
+        highest = before[-1]
+    return found
+
+
+def _shares(texts: pa.StringArray) -> NDArray[np.uint8]:
+    """Of each text a number below `_SHARES`, by its characters at both ends and in the middle."""
+    ends, (_, _, characters) = ends_of(texts), bounds(texts)
+    shares = np.zeros(len(texts), np.uint8)
+    for part in range(0, len(texts), PART):
+        start, end = ends[:-1][part : part + PART], ends[1:][part : part + PART]
+        rows = np.flatnonzero(start < end)
+        first, last = start[rows], end[rows] - 1
+        mixed = (
+            characters[first] + 3 * characters[first + (last - first) // 2] + 5 * characters[last]
+        )
+        shares[part + rows] = mixed % _SHARES
+    return shares
