@@ -1,4 +1,4 @@
-"""An organizer ends a competition, from the deadline to the reveal; after all other pages."""
+"""An organizer ends a competition, from closing it to the reveal; after all other pages."""
 
 from typing import Any
 
@@ -15,14 +15,16 @@ ENDED_PAGES = {
 }
 
 
-def close(page: Page) -> None:
-    """Moves the deadline into the past."""
+def close(page: Page) -> list[str]:
+    """Closes it before its time; what is wrong with the page that asks."""
     page.goto("/admin/")
     page.get_by_role("link", name="Breast cancer").click()
-    page.get_by_label("Opens (UTC)").fill("2026-01-01T00:00")
-    page.get_by_label("Closes (UTC)").fill("2026-01-02T00:00")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.get_by_role("link", name="The end").click()
+    page.get_by_role("link", name="Close it before its time").click()
+    wrong = visit(page, "admin-end-close", page.url, "wide-light")
+    page.get_by_role("button", name="Close it now").click()
+    expect(page.get_by_text("The competition is closed.")).to_be_visible()
+    return wrong
 
 
 def wait_for_scores(page: Page) -> None:
@@ -59,10 +61,9 @@ def ended(
 
 def end(page: Page) -> list[str]:
     """The organizer's way; what is wrong with its pages."""
-    close(page)
-    page.get_by_role("link", name="The end").click()
+    wrong = close(page)
     closed = page.url
-    wrong = visit(page, "admin-end-closed", closed, "wide-light")
+    wrong += visit(page, "admin-end-closed", closed, "wide-light")
     page.get_by_role("button", name="Start the final scoring").click()
     expect(page.get_by_text("Nobody can submit or choose any more")).to_be_visible()
     wait_for_scores(page)
