@@ -17,6 +17,7 @@ depend on the labels.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -244,7 +245,8 @@ class Metric:
     def _range(self, params: Parameters) -> str:
         worst, best = self.score_range(params)
         better = "higher" if self.direction == "maximize" else "lower"
-        return f"From {min(worst, best):.6g} to {max(worst, best):.6g}; {better} is better."
+        low, high = map(_decimal, sorted((worst, best)))
+        return f"From {low} to {high}; {better} is better."
 
     def _cut(self, params: Parameters) -> str:
         texts = {name: v if isinstance(v, str) else show(v) for name, v in params.items()}
@@ -314,7 +316,7 @@ class Metric:
                 f"{len(schema.columns)}."
             )
         if len(schema.columns) < 2 and self.columns == "together":
-            raise self._misfit(f"{self.title} needs a column for each class, two at least.")
+            raise self._misfit(f"{self.title} needs several columns.")
         if self.column_rule is not None and (wrong := self.column_rule(schema.columns)):
             raise self._misfit(f"{self.title}: {wrong}")
 
@@ -374,6 +376,11 @@ def _row_units(losses: Values, resolution: int) -> int:
 
 def _set_units(loss: Fraction | float, whole: int) -> int:
     return math.floor(Fraction(loss) * whole + Fraction(1, 2))
+
+
+def _decimal(score: float) -> str:
+    """Six digits, never as a power of ten."""
+    return format(Decimal(format(score, ".6g")), ",f")
 
 
 def _kinds(kinds: tuple[Kind, ...]) -> str:

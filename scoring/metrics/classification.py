@@ -181,7 +181,7 @@ def _declare(  # the four scores of a class, each averaged over classes in up to
 ) -> None:
     set_function(
         name,
-        title=title,
+        title=title[0].upper() + title[1:],
         description=f"{meaning} Of the last of two classes, which counts as positive.",
         takes=("label",),
         sensitivity=binary,

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import Parameters, Scale, Values, number
+from scoring.metrics.base import Parameters, Scale, Sensitivity, Values, number
 from scoring.metrics.labels import not_negative, not_zero
 from scoring.metrics.registry import mean_metric, set_function
 from scoring.parameters import Parameter
@@ -216,6 +216,30 @@ def median_error(
 ) -> float:
     """The median of min(|error|, clip) / clip. No bound: two middle errors can be 0 and clip."""
     return float(np.median(clipped_errors(predicted, actual, params)))
+
+
+@set_function(
+    "mcrmse",
+    title="Mean columnwise root mean squared error",
+    description=(
+        "The root mean squared error of each column, averaged over the columns (Kaggle's MCRMSE)."
+    ),
+    direction="minimize",
+    takes=("number",),
+    columns="together",
+    parameters=(CLIP,),
+    scale=_LINEAR,
+    clipping=_CUT,
+    sensitivity=Sensitivity(
+        "*clip* / √rows", "docs/metrics.md", lambda predicted, actual: len(actual) ** -0.5
+    ),
+)
+def mean_of_roots(
+    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+) -> float:
+    """The mean over columns of the root of the mean of (min(|error|, clip) / clip)^2."""
+    squares = np.average(clipped_squares(predicted, actual, params), axis=0, weights=weights)
+    return min(1.0, float(np.sqrt(squares).mean()))
 
 
 def _errors(predicted: Values, actual: Values, params: Parameters) -> Values:
