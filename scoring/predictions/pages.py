@@ -13,11 +13,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from scoring.predictions import delta
-from scoring.predictions.thrift import Damaged, Reader, Struct
+from scoring.predictions.thrift import I64, Damaged, Reader, Struct
 
 _TAIL = 8  # bytes: the length of the footer, the magic
-_STRUCT_SIZE = 160  # bytes of text that take as much memory as a structure
-_ITEM_SIZE = 4  # the same of an item of a list, with its levels
+_STRUCT_SIZE = 256  # bytes of text that take as much memory as a structure
+_ITEM_SIZE = 6  # the same of an item of a list, with its levels
 
 _BATCH_ROWS = 1 << 16
 _BATCH_VALUES = 1 << 17
@@ -26,7 +26,8 @@ _BATCH_TEXT = 1 << 22
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # pages
 _DETAILS = {_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}  # the field of a header that has them
 _ENCODING = {_DATA: 2, _DATA_V2: 4}  # the field of the details that has it
-_NO_CODEC = "UNCOMPRESSED"
+_NO_CODEC = 0
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_raw", 6: "zstd", 7: "lz4_raw"}
 _RLE, _DELTA_LENGTHS, _DELTA_TEXTS = 3, 6, 7  # encodings
 
 # Fails if so many bytes of text are too many.
@@ -35,10 +36,29 @@ Check = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Footer:
-    """The number of elements of the schema, and whether columns are encrypted."""
+    """What a file says of itself. Raises Damaged where that makes no sense.
+
+    elements: how many the schema has. pyarrow's own description isn't asked for more than it needs
+    to: some lies in it end the process.
+    """
 
     elements: int
+    groups: list[Struct]
     is_encrypted: bool
+
+    @classmethod
+    def of(cls, data: bytes, most: int, check: Check) -> "Footer":
+        """The footer of a file, if it has at most so many bytes."""
+        size = int.from_bytes(data[-_TAIL:][:4], "little")
+        if size > min(most, len(data) - _TAIL):
+            raise Damaged("a footer larger than the file, or than any footer")
+        footer = memoryview(data)[-_TAIL - size : -_TAIL]
+        fields = Reader(footer, watch=lambda structs: check(_STRUCT_SIZE * structs)).struct()
+        return cls(len(_list(fields, 2)), _list(fields, 4), is_encrypted=8 in fields)
+
+    @property
+    def rows(self) -> int:
+        return sum(_number(group, 3) for group in self.groups)
 
 
 @dataclass(frozen=True)
@@ -49,38 +69,26 @@ class Plan:
         million rows isn't there a million times. batch_rows: how many rows to read at a time.
     """
 
-    rows: int
     batch_rows: int
     dictionaries: list[str]
 
 
-def read_footer(data: bytes, most: int, check: Check) -> Footer:
-    """Looks through a footer of at most so many bytes. Raises Damaged."""
-    size = int.from_bytes(data[-_TAIL:][:4], "little")
-    if size > min(most, len(data) - _TAIL):
-        raise Damaged("a footer larger than the file, or than any footer")
-    reader = Reader(memoryview(data)[-_TAIL - size : -_TAIL])
-    fields = reader.struct()
-    check(_STRUCT_SIZE * reader.structs)
-    return Footer(elements=fields.get(2, 0), is_encrypted=8 in fields)
-
-
-def plan(data: bytes, facts: parquet.FileMetaData, check: Check) -> Plan:
+def plan(data: bytes, footer: Footer, schema: parquet.ParquetSchema, check: Check) -> Plan:
     """Looks through the header of every page that would be read. Raises Damaged."""
-    chunks = list(_chunks(data, facts))
+    columns = [schema.column(number) for number in range(len(schema))]
+    chunks = [chunk for group in footer.groups for chunk in _chunks(data, group, columns)]
+    if sum(len(chunk.data) for chunk in chunks) > len(data):
+        raise Damaged("column chunks that overlap")
     size = _check_sizes(chunks, check)
     texts = [chunk for chunk in chunks if chunk.is_text]
-    deltas = {chunk.column for chunk in texts if any(map(_is_delta, chunk.pages()))}
-    longest = _check_texts([chunk for chunk in texts if chunk.column in deltas], size, check)
-    dictionaries = sorted({chunk.column for chunk in texts} - deltas)
-    rows = sum(facts.row_group(group).num_rows for group in range(facts.num_row_groups))
+    deltas = {chunk.path for chunk in texts if any(map(_is_delta, chunk.pages()))}
+    longest = _check_texts([chunk for chunk in texts if chunk.path in deltas], size, check)
     batch_rows = min(
         _BATCH_ROWS,
-        _BATCH_VALUES * rows // max(1, sum(chunk.values for chunk in chunks)),
+        _BATCH_VALUES * footer.rows // max(1, sum(chunk.values for chunk in chunks)),
         _BATCH_TEXT // max(1, longest),
     )
-    paths = [facts.schema.column(column).path for column in dictionaries]
-    return Plan(rows, max(1, batch_rows), paths)
+    return Plan(max(1, batch_rows), sorted({chunk.path for chunk in texts} - deltas))
 
 
 def _check_sizes(chunks: "list[_Chunk]", check: Check) -> int:
@@ -138,9 +146,9 @@ class _Page:
 class _Chunk:
     """A column's part of a row group. levels: whether it has those of repetition, of definition."""
 
-    column: int
+    path: str
     values: int
-    codec: str
+    codec: int
     is_text: bool
     levels: tuple[bool, bool]
     data: memoryview
@@ -160,31 +168,34 @@ class _Chunk:
                 raise Damaged("a page has more values than are left")
 
 
-def _chunks(data: bytes, facts: parquet.FileMetaData) -> Iterator[_Chunk]:
-    """All column chunks; together they have no more bytes than the file."""
-    columns = [facts.schema.column(column) for column in range(facts.num_columns)]
-    left = len(data)
-    for group in map(facts.row_group, range(facts.num_row_groups)):
-        if group.num_columns != len(columns):
-            raise Damaged("a row group with other columns than the schema's")
-        for number, column in enumerate(columns):
-            chunk = group.column(number)
-            start, size = _start(chunk), chunk.total_compressed_size
-            left -= size
-            if min(start, size, left, chunk.num_values, len(data) - start - size) < 0:
-                raise Damaged("a column chunk outside of the file")
-            levels = (column.max_repetition_level > 0, column.max_definition_level > 0)
-            if not levels[0] and chunk.num_values != group.num_rows:
-                raise Damaged("a column with more or fewer values than rows")
-            is_text = chunk.physical_type == "BYTE_ARRAY"
-            part = memoryview(data)[start : start + size]
-            yield _Chunk(number, chunk.num_values, chunk.compression, is_text, levels, part)
+def _chunks(
+    data: bytes, group: Struct, columns: "list[parquet.ColumnSchema]"
+) -> "Iterator[_Chunk]":
+    """The column chunks of a row group."""
+    chunks = _list(group, 1)
+    if len(chunks) != len(columns):
+        raise Damaged("a row group with other columns than the schema's")
+    for column, chunk in zip(columns, chunks, strict=True):
+        meta = chunk.get(3)
+        if not isinstance(meta, dict):
+            raise Damaged("a column chunk that isn't described")
+        start, size, values = _start(meta), _number(meta, 7), _number(meta, 5)
+        if start + size > len(data):
+            raise Damaged("a column chunk outside of the file")
+        levels = (column.max_repetition_level > 0, column.max_definition_level > 0)
+        if not levels[0] and values != _number(group, 3):
+            raise Damaged("a column with more or fewer values than rows")
+        is_text = column.physical_type == "BYTE_ARRAY"
+        part = memoryview(data)[start : start + size]
+        yield _Chunk(column.path, values, _number(meta, 4), is_text, levels, part)
 
 
-def _start(chunk: parquet.ColumnChunkMetaData) -> int:
+def _start(meta: Struct) -> int:
     """Where pyarrow takes the first page from."""
-    data, dictionary = chunk.data_page_offset, chunk.dictionary_page_offset
-    return int(dictionary if dictionary and 0 < dictionary < data else data)
+    data, dictionary = _number(meta, 9), meta.get(11, I64(0))
+    if not isinstance(dictionary, I64):
+        raise Damaged("a place that isn't a number of 64 bits")
+    return dictionary if 0 < dictionary < data else data
 
 
 def _page(header: Struct, reader: Reader) -> _Page:
@@ -192,14 +203,24 @@ def _page(header: Struct, reader: Reader) -> _Page:
     kind, size, packed = (_number(header, field) for field in (1, 2, 3))
     body = reader.take(packed)
     details = header.get(_DETAILS.get(kind, 0), {})
+    if not isinstance(details, dict):
+        raise Damaged("a page that isn't described")
     values = _number(details, 1) if kind in _DETAILS else 0
     if kind == _DICTIONARY and values > size:
         raise Damaged("a dictionary with more values than bytes")
     return _Page(kind, details, values, size, body)
 
 
+def _list(fields: Struct, number: int) -> list[Struct]:
+    """A list that has to be there."""
+    value = fields.get(number)
+    if not isinstance(value, list):
+        raise Damaged("a list is missing")
+    return value
+
+
 def _number(fields: Struct, number: int) -> int:
-    """A field that has to be there, and can't be negative."""
+    """A number that has to be there, and can't be negative."""
     value = fields.get(number)
     if not isinstance(value, int) or value < 0:
         raise Damaged("a number is missing or impossible")
@@ -235,7 +256,10 @@ def _without_levels(chunk: _Chunk, page: _Page) -> memoryview:
     """The expanded values of a data page, behind its levels."""
     if page.kind == _DATA_V2:
         levels = _number(page.details, 5) + _number(page.details, 6)
-        codec = chunk.codec if page.details.get(7, True) else _NO_CODEC
+        is_packed = page.details.get(7)
+        if not isinstance(is_packed, bool):
+            raise Damaged("a page that doesn't say whether it is compressed")
+        codec = chunk.codec if is_packed else _NO_CODEC
         return _expanded(page.body[levels:], page.size - levels, codec)
     reader = Reader(_expanded(page.body, page.size, chunk.codec))
     for has_levels, field in zip(chunk.levels, (4, 3), strict=True):
@@ -246,8 +270,9 @@ def _without_levels(chunk: _Chunk, page: _Page) -> memoryview:
     return reader.rest()
 
 
-def _expanded(packed: memoryview, size: int, codec: str) -> memoryview:
+def _expanded(packed: memoryview, size: int, codec: int) -> memoryview:
     if codec == _NO_CODEC or size <= 0:
         return packed
-    name = {"LZ4": "lz4_raw"}.get(codec, codec.lower())
-    return memoryview(pa.Codec(name).decompress(packed, decompressed_size=size))
+    if codec not in _CODECS:
+        raise Damaged("a compression that isn't known")
+    return memoryview(pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=size))

@@ -76,7 +76,7 @@ def _opened(
     data: bytes, limits: Limits, check: pages.Check, problems: Problems
 ) -> tuple[parquet.ParquetFile, pages.Plan]:
     """The file, if it is within the limits, and how to read it."""
-    footer = pages.read_footer(data, _SIZE_LIMIT, check)
+    footer = pages.Footer.of(data, _SIZE_LIMIT, check)
     if footer.is_encrypted:
         problems.fail(_damaged("The Parquet file is encrypted."))
     if footer.elements > _ELEMENTS * limits.max_columns:
@@ -87,9 +87,9 @@ def _opened(
         problems.fail(_too_many("columns", facts.num_columns, limits.max_columns))
     for column in described.schema_arrow:
         _check_type(column, problems)
-    plan = pages.plan(data, facts, check)
-    if plan.rows > limits.max_rows:
-        problems.fail(_too_many("rows", plan.rows, limits.max_rows))
+    plan = pages.plan(data, footer, facts.schema, check)
+    if footer.rows > limits.max_rows:
+        problems.fail(_too_many("rows", footer.rows, limits.max_rows))
     return _file(data, plan.dictionaries, facts), plan
 
 

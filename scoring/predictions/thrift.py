@@ -5,6 +5,7 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 reader takes, every reader takes, and reads the same.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 Struct = dict[int, Any]
@@ -13,6 +14,7 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = *rang
 _BITS = {_I16: 16, _I32: 32, _I64: 64}
 _LONG = 15  # of a list: its size follows
 _DEEPEST = 32
+_OFTEN = 256
 _LAST_FIELD = 2**15 - 1
 
 
@@ -20,23 +22,35 @@ class Damaged(ValueError):
     """The bytes are no structure, or end within one."""
 
 
-class Reader:
-    """Reads one structure after another. `at` is where it stands, `structs` how many it has read.
+class I64(int):
+    """A number of 64 bits: readers pass over a number of another type than they expect."""
 
-    Time and memory are proportional to the bytes read.
+
+class Reader:
+    """Reads one structure after another. `at` is where it stands.
+
+    Time and memory are proportional to the bytes read. `watch` is called with the number of
+    structures that have been read, now and then.
     """
 
-    def __init__(self, data: bytes | memoryview, at: int = 0) -> None:
+    def __init__(
+        self, data: bytes | memoryview, at: int = 0, watch: Callable[[int], None] = lambda _: None
+    ) -> None:
         self._data = memoryview(data).cast("B")
         self.at = at
-        self.structs = 0
+        self._watch = watch
+        self._structs = 0
 
     def struct(self, depth: int = 0) -> Struct:
-        """Its fields by their numbers: numbers, structures, and the lengths of lists and texts.
+        """Its fields by their numbers: numbers, structures, lists of them, the lengths of texts.
 
         Raises Damaged.
         """
-        self.structs += 1
+        if depth > _DEEPEST:
+            raise Damaged("structures within structures")
+        if self._structs % _OFTEN == 0:
+            self._watch(self._structs)
+        self._structs += 1
         fields: Struct = {}
         number = 0
         while head := self._byte():
@@ -76,10 +90,9 @@ class Reader:
         raise Damaged("a number without end")
 
     def _value(self, kind: int, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise Damaged("structures within structures")
         if kind in _BITS:
-            return self.number(_BITS[kind])
+            number = self.number(_BITS[kind])
+            return I64(number) if kind == _I64 else number
         if kind == _STRUCT:
             return self.struct(depth)
         if kind == _BINARY:
@@ -92,17 +105,23 @@ class Reader:
             return len(self.take(1 if kind == _BYTE else 8))
         raise Damaged("a type that isn't known")
 
-    def _list(self, depth: int) -> int:
+    def _list(self, depth: int) -> list[Struct]:
+        """The structures in a list; of a list of anything else nothing."""
+        if depth > _DEEPEST:
+            raise Damaged("lists within lists")
         size, kind = divmod(self._byte(), 16)
         if size == _LONG:
             size = self.varint()
         if size > len(self._data) - self.at:  # each item has a byte at least
             raise Damaged("a list goes on after the end")
+        if kind == _STRUCT:
+            return [self.struct(depth + 1) for _ in range(size)]
         if kind in (_TRUE, _FALSE, _BYTE):
-            return len(self.take(size))
+            self.take(size)
+            return []
         for _ in range(size):
             self._value(kind, depth + 1)
-        return size
+        return []
 
     def _byte(self) -> int:
         if self.at >= len(self._data):

@@ -115,13 +115,17 @@ class Page:
 
 @dataclass
 class Chunk:
-    """A column's part of a row group. Without pages it has those of the chunk before."""
+    """A column's part of a row group; `says` overrides fields of its description.
+
+    Without pages it has those of the chunk before.
+    """
 
     path: str
     type: int
     values: int
     pages: Sequence[Page] = ()
     codec: str = "zstd"
+    says: Struct = field(default_factory=dict)
 
 
 def leaf(name: str, kind: int) -> Struct:
@@ -172,13 +176,17 @@ def _put(chunk: Chunk, out: bytearray) -> tuple[int, int, int]:
 
 def _described(chunk: Chunk, start: int, data: int, size: int) -> Struct:
     dictionary: Struct = {11: I64(start)} if data > start else {}
-    return dictionary | {
-        1: chunk.type,
-        2: [PLAIN, RLE, RLE_DICTIONARY],
-        3: [part.encode() for part in chunk.path.split(".")],
-        4: CODECS[chunk.codec],
-        5: I64(chunk.values),
-        6: I64(size),
-        7: I64(size),
-        9: I64(data),
-    }
+    return (
+        dictionary
+        | {
+            1: chunk.type,
+            2: [PLAIN, RLE, RLE_DICTIONARY],
+            3: [part.encode() for part in chunk.path.split(".")],
+            4: CODECS[chunk.codec],
+            5: I64(chunk.values),
+            6: I64(size),
+            7: I64(size),
+            9: I64(data),
+        }
+        | chunk.says
+    )

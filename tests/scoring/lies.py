@@ -19,12 +19,14 @@ from tests.scoring.handmade import (
     DELTA_TEXTS,
     DICTIONARY,
     FIXED,
+    I64,
     INT64,
     MAGIC,
     RLE_DICTIONARY,
     TEXT,
     Chunk,
     Page,
+    Struct,
     compact,
     delta_zeros,
     ended,
@@ -56,6 +58,13 @@ def of(pages: Sequence[Page], kind: int = INT64, values: int = ROWS, codec: str 
     """A good column of ids, and one of these pages."""
     schema = [leaf("i", INT64), leaf("y", kind)]
     return in_parts(schema, [(ROWS, [IDS, Chunk("y", kind, values, pages, codec)])], 2)
+
+
+def described(says: Struct) -> bytes:
+    """A good column of ids, and one that says something more of itself."""
+    page = Page(numbers(ROWS), ROWS)
+    chunks = [IDS, Chunk("y", INT64, ROWS, [page], says=says)]
+    return in_parts([leaf("i", INT64), leaf("y", INT64)], [(ROWS, chunks)], 2)
 
 
 def same(rows: int) -> Page:
@@ -146,6 +155,9 @@ LIES: dict[str, Callable[[], bytes]] = {
     "a list in the footer": lambda: ended(MAGIC, b"\x15\4\x19\xfc" + varint(1 << 24)),
     "row groups in the footer": lambda: list_of_groups(1 << 24),
     "a schema of many elements": lambda: in_parts([leaf("a", INT64)] * 10_000, [(0, [])], 1),
+    # pyarrow ends the process where it is asked to describe such a column.
+    "levels that aren't there": lambda: described({16: {2: [I64(1), I64(2)]}}),
+    "a dictionary elsewhere": lambda: described({11: 1}),
     "a deep schema": lambda: in_parts([*[{3: 0, 4: b"g", 5: 1}] * 5_000], [(0, [])], 1),
 }
 
