@@ -156,7 +156,7 @@ class _Filling:
     def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
         """The file in stretches, each of about as many bytes; up to where it has too many rows."""
         text = self._file.text
-        size = _STRETCH // 4 if self._lists else _STRETCH  # lists take more memory on their way
+        size = _STRETCH // 8 if self._lists else _STRETCH  # lists take more memory on their way
         row, most = 0, len(self._row_ids) + _BLANK_LINES
         while start < len(text) and self._is_usual:
             end = len(text) if at_once else text.find(b"\n", start + size) + 1 or len(text)

@@ -29,9 +29,10 @@ from scoring.predictions import (
     read_row_ids,
     read_solution,
 )
+from scoring.threads import thread_count
 from tests.scoring.packed import in_parquet
 
-SPARE = 16 * 2**20  # bytes
+SPARE = 8 * 2**20 * max(2, thread_count())  # bytes
 RANDOM = np.random.default_rng(0)
 LETTERS = np.array(list("abcdefghijkl"))
 NUMBER = Column("y", "number")
