@@ -136,14 +136,14 @@ def read_table(
     """
     table = Table(values=[_values(each) for each in fields])
     checks: list[Any] = list(zip(fields, table.values, strict=True))
-    lines = table.lines
+    lines, part, ahead = table.lines, ids.part, 0  # the first row is on line 2 at least
     waiting: list[str] = []
     even = _even_rows(text, ids, id_index, width, limits, problems)
     for row, (line, cells) in enumerate(even):
-        if line - row != lines.ahead:
-            lines.jump(row, line)
+        if line - row != ahead:
+            ahead = lines.jump(row, line)
         waiting.append(cells[id_index])
-        if len(waiting) == ids.part:
+        if len(waiting) == part:
             ids.take(waiting)
             waiting = []
             for values in table.values:

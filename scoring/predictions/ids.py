@@ -23,20 +23,16 @@ _EMPTY = -2  # the row of an empty id; that of an unknown one is -1
 
 
 class Lines:
-    """The line of each row of a file, in little memory: mostly each is on the line after the last.
-
-    ahead: by how much the line of the last row is ahead of its number.
-    """
+    """The line of each row of a file: noted only where it isn't the one after the last row's."""
 
     def __init__(self) -> None:
-        self.ahead: int | None = None
         self._rows, self._ahead = array("i"), array("i")
 
-    def jump(self, row: int, line: int) -> None:
-        """From this row on they are so far ahead."""
-        self.ahead = line - row
+    def jump(self, row: int, line: int) -> int:
+        """From this row on lines are so far ahead of rows; gives how far."""
         self._rows.append(row)
-        self._ahead.append(self.ahead)
+        self._ahead.append(line - row)
+        return line - row
 
     def __getitem__(self, row: int) -> int:
         return row + self._ahead[bisect_right(self._rows, row) - 1]
