@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _ANY_INTEGER = r"^[ \t]*(?:\+|(-))?0*([0-9]+)[ \t]*$"
 _SPARSEST = 8
 _PART = 1 << 16
-_ALONE = 3  # parts that one thread finds sooner than several
+_ALONE = 4  # parts that one thread finds sooner than several
 _SUGGESTED_IDS = 5_000
 
 
@@ -46,6 +47,7 @@ class RowIds:
         if not len(texts) or texts.null_count or repeats(texts).any():
             raise ValueError("row ids are different texts, at least one")
         self._texts = texts
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -115,6 +117,8 @@ class RowIds:
 
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> NDArray[Any]:
         """Of each id, its row here; -1 for an unknown one. A part at a time, to spare memory."""
+        with self._lock:  # several threads read a file, and one is to make the tables
+            self._make_tables()
         if not self.are_integers and self._by_text is None:
             found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
             return np.asarray(found, dtype=np.int32)
@@ -125,8 +129,7 @@ class RowIds:
         def find(start: int) -> None:
             rows[start : start + _PART] = self._rows(one_array(ids.slice(start, _PART)))
 
-        find(0)  # makes the tables
-        spread(find, range(_PART, len(ids), _PART), alone=_ALONE)
+        spread(find, range(0, len(ids), _PART), alone=_ALONE)
         return rows
 
     def nearest(self, text: str) -> str | None:
@@ -145,7 +148,9 @@ class RowIds:
     def _is_run(self, ids: pa.ChunkedArray, run: slice) -> bool:
         if not pa.types.is_integer(ids.type):
             return bool(ids.equals(pa.chunked_array([self._texts[run]], pa.string())))
-        return np.array_equal(one_array(ids), self._numbers[run])
+        with self._lock:
+            numbers = self._numbers
+        return np.array_equal(one_array(ids), numbers[run])
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Offsets (len + 1 of them, from 0) and characters of all ids."""
@@ -161,6 +166,14 @@ class RowIds:
         assert self._by_text is not None  # noqa: S101  (the caller looked)
         return self._by_text.rows(ids)
 
+    def _make_tables(self) -> None:
+        if not self.are_integers:
+            _ = self._by_text
+        elif self._is_sparse:
+            _ = self._by_number
+        elif not self._are_counted:
+            _ = self._by_distance
+
     def _rows_of_integers(self, texts: pa.StringArray) -> NDArray[Any]:
         shortest = _shortest(texts)
         known = np.asarray(pc.match_substring_regex(shortest, _INTEGER))
@@ -170,7 +183,7 @@ class RowIds:
         return rows
 
     def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        if self._span > _SPARSEST * len(self) + 1024:
+        if self._is_sparse:
             return self._by_number.rows([numbers.view(np.uint64)])
         smallest, largest = self._smallest, self._smallest + self._span - 1
         if len(numbers) and smallest <= numbers.min() and numbers.max() <= largest:
@@ -193,6 +206,10 @@ class RowIds:
     @cached_property
     def _span(self) -> int:
         return int(self._numbers.max()) - self._smallest + 1
+
+    @property
+    def _is_sparse(self) -> bool:
+        return self._span > _SPARSEST * len(self) + 1024
 
     @cached_property
     def _are_counted(self) -> bool:
