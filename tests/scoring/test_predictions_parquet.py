@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.predictions import Column, RowIds, Schema, delta
-from scoring.predictions.thrift import Damaged, Reader
+from scoring.predictions import Column, RowIds, Schema
+from scoring.predictions.parquet import delta
+from scoring.predictions.parquet.thrift import Damaged, Reader
 from tests.scoring.files import GOOD, IDS, problem, read
 from tests.scoring.handmade import Page, compact, delta_zeros, numbers, varint
 from tests.scoring.lies import LIES, of, said_of

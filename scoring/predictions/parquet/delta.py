@@ -8,7 +8,7 @@ https://parquet.apache.org/docs/file-format/data-pages/encodings/.
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.predictions.thrift import Damaged, Reader
+from scoring.predictions.parquet.thrift import Damaged, Reader
 
 _MINIBLOCK = 32  # values, or a multiple
 _LARGEST_BLOCK = 1 << 16

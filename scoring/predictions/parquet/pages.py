@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import parquet
 
-from scoring.predictions import delta
-from scoring.predictions.thrift import I64, Damaged, Reader, Struct
+from scoring.predictions.parquet import delta
+from scoring.predictions.parquet.thrift import I64, Damaged, Reader, Struct
 
 _TAIL = 8  # bytes: the length of the footer, the magic
 _STRUCT_SIZE = 256  # bytes of text that take as much memory as a structure

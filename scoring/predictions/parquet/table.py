@@ -14,8 +14,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from scoring.errors import Problem
-from scoring.predictions import pages
 from scoring.predictions.limits import Limits
+from scoring.predictions.parquet import pages
 from scoring.predictions.problems import Problems, quoted, shortened
 
 MAGIC = b"PAR1"
