@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 LOCKS = ("requirements.txt", "requirements-dev.txt")
 PINNED = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,]+\])?==(?P<version>\S+)(?: ; (?P<marker>.+))?")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
@@ -95,3 +96,10 @@ def test_what_is_installed_fits_together() -> None:
                 continue
             version = metadata.version(requirement.name)
             assert requirement.specifier.contains(version, prereleases=True), (each.name, text)
+
+
+def test_what_participants_install_has_every_package_that_it_imports() -> None:
+    folders = [path.parent for path in (ROOT / "scoring").rglob("__init__.py")]
+    packages = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    installed = set(SETTINGS["tool"]["setuptools"]["packages"])
+    assert installed == {"holdfast"} | packages - {"scoring.experiments"}
