@@ -27,6 +27,7 @@ def test_metrics_are_found_by_name_and_by_initials(
         expect(page.get_by_label("Quadratic weighted kappa")).to_be_visible()
         expect(page.get_by_label("Macro F1")).to_be_hidden()
     finder.fill("rmse")
-    expect(page.get_by_text("Root mean squared error takes number")).to_be_visible()
+    why = "Root mean squared error takes number; grade is a label."
+    expect(page.get_by_text(why, exact=True)).to_be_visible()
     finder.fill("")
     expect(page.get_by_label("Macro F1")).to_be_visible()
