@@ -40,8 +40,7 @@ MetricKind = Literal["mean", "transformed_mean", "set_function", "any"]
 Columns = Literal["one", "averaged", "together"]
 
 FINE: Final = 10**6
-_PART: Final = 1 << 15
-_ALONE: Final = 4  # parts that one thread measures sooner than several
+_PART: Final = 1 << 16
 MEAN_KINDS: Final = ("mean", "transformed_mean")
 
 # Each row's prediction or label: a number or code, a row of a matrix, or a list of codes (`Lists`).
@@ -278,7 +277,7 @@ class Metric:
             predicted, actual = (self._chosen(each, rows) for each in (predictions, solution))
             return self._losses(predicted, actual, params)
 
-        return spread(losses, range(0, len(mask), _PART), alone=_ALONE)
+        return [losses(start) for start in range(0, len(mask), _PART)]
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         """The values of some rows, as the metric's function takes them."""

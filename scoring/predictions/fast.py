@@ -29,7 +29,8 @@ from scoring.threads import thread_count
 
 Columns = dict[str, Any]
 
-_STRETCH = 1 << 19
+_STRETCH, _LONGEST = 1 << 19, 1 << 21  # bytes
+_SHARE = 8  # of the text is under way in all threads together
 _PART = 1 << 20
 _ROWS = 1 << 16
 _BLANK_LINES = 1000  # of more, `exact` judges
@@ -153,10 +154,17 @@ class _Filling:
         arrays = self._arrays.values()
         return bool(self._has_lists.all()) and not any(is_absent(array).any() for array in arrays)
 
+    @property
+    def _stretch_size(self) -> int:
+        """Bytes: long stretches are read sooner, and those under way take a share of the text."""
+        if self._lists:  # take more memory on their way
+            return _STRETCH // 8
+        return min(max(len(self._file.text) // (_SHARE * thread_count()), _STRETCH), _LONGEST)
+
     def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
         """The file in stretches, each of about as many bytes; up to where it has too many rows."""
         text = self._file.text
-        size = _STRETCH // 8 if self._lists else _STRETCH  # lists take more memory on their way
+        size = self._stretch_size
         row, most = 0, len(self._row_ids) + _BLANK_LINES
         while start < len(text) and self._is_usual:
             end = len(text) if at_once else text.find(b"\n", start + size) + 1 or len(text)
