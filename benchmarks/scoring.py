@@ -8,11 +8,11 @@ reads the file and does nothing with it. All have the same processors; what a wo
 submissions (row ids, solution) is read before the clock starts, for the plain way too. The digest
 that a release needs (sha256 of the arrays, 5 ms for a million numbers) is not in ours.
 
-What is wanted at a million rows is at most twice pyarrow's time (four times for ROC AUC) and a fifth
-of the plain way's. On two cores ours took 1.4 to 2.2 times pyarrow's (2.5 to 3.2), and was 50 to 130
-times faster than the plain way for text ids, 4 to 6 times for integer ids, but 1.6 (in order) and
-2.6 times (shuffled) for MSE with them: of the plain way's time most is reading too, and pyarrow
-alone is only 3 to 5 times faster there.
+What is wanted at a million rows is at most twice pyarrow's time (four times for ROC AUC) and a
+fifth of the plain way's. On two cores ours took 1.4 to 2.2 times pyarrow's (2.5 to 3.2), and was 50
+to 130 times faster than the plain way for text ids, 4 to 6 times for integer ids, but for MSE with
+them only 1.6 (in order) and 2.6 times (shuffled): of the plain way's time most is reading too, and
+pyarrow alone is only 3 to 5 times faster there.
 
 Each case runs in its own process, so that its memory is its own: "peak" is the most that the
 process held in all, libraries and what it keeps included. Times are the median after a warm-up,
