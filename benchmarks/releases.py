@@ -102,7 +102,7 @@ def inside(part: str, files: int, workers: int) -> None:
 
 
 def _set_up() -> None:
-    from leaderboard.pipeline import membership
+    from leaderboard.participate import membership
     from tests import cast
 
     organizer, alice = cast.make_user("organizer"), cast.make_user("alice")

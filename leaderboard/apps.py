@@ -11,9 +11,10 @@ class LeaderboardConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported for their registration: system checks, and the Celery app that tasks bind to.
-        from leaderboard import celery, checks, own_metrics  # noqa: F401
+        from leaderboard import celery, checks  # noqa: F401
+        from leaderboard.vault import custom_metrics
 
-        own_metrics.register()
+        custom_metrics.register()
 
 
 class HoldfastAdminConfig(AdminConfig):

@@ -16,7 +16,7 @@ from celery.signals import (
     worker_shutdown,
 )
 
-from leaderboard import broker, logs
+from leaderboard.platform import broker, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
@@ -56,7 +56,7 @@ def _forget(**kwargs: Any) -> None:
 
 @after_task_publish.connect(sender="leaderboard.tasks.sweep")
 def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
-    from leaderboard import health
+    from leaderboard.platform import health
 
     health.note_sweep_sent()
 
@@ -64,7 +64,7 @@ def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
 @heartbeat_sent.connect
 def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
     """Celery's heart beats every two seconds, and faster for those who ask: that is too often."""
-    from leaderboard import health
+    from leaderboard.platform import health
 
     now = time.monotonic()
     if now - _noted.get("at", -health.WORKER_SECONDS) >= health.WORKER_SECONDS:
@@ -74,7 +74,7 @@ def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
 
 @worker_shutdown.connect
 def _note_that_it_ends(sender: Any, **kwargs: Any) -> None:
-    from leaderboard import health
+    from leaderboard.platform import health
 
     health.note_worker_gone(sender.hostname)
 
@@ -82,4 +82,4 @@ def _note_that_it_ends(sender: Any, **kwargs: Any) -> None:
 @worker_ready.connect
 def _answer_the_doctor(**kwargs: Any) -> None:
     """Adds what a worker tells of itself to what it can be asked."""
-    from leaderboard.doctor import worker  # noqa: F401
+    from leaderboard.operate.doctor import worker  # noqa: F401

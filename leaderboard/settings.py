@@ -61,12 +61,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "leaderboard.access_log.RequestLogMiddleware",
+    "leaderboard.platform.access_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "leaderboard.addresses.NulMiddleware",
-    "leaderboard.uploads.UploadLimitMiddleware",
+    "leaderboard.platform.addresses.NulMiddleware",
+    "leaderboard.platform.uploads.UploadLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -74,7 +74,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "leaderboard.addresses.MethodMiddleware",
+    "leaderboard.platform.addresses.MethodMiddleware",
 ]
 
 ROOT_URLCONF = "leaderboard.urls"
@@ -116,7 +116,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL: str = env.str("REDIS_URL", "") or _generated("redis/url") or "redis://localhost:6379/0"
 CACHES = {
     "default": {
-        "BACKEND": "leaderboard.cache.RedisOrLocalCache",
+        "BACKEND": "leaderboard.platform.cache.RedisOrLocalCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "holdfast",
         "OPTIONS": {
@@ -135,7 +135,7 @@ STORAGE_BUCKET: str = env.str("STORAGE_BUCKET", "")
 STORAGE_ENDPOINT_URL: str = env.str("STORAGE_ENDPOINT_URL", "")
 _FILES: dict[str, Any] = (
     {
-        "BACKEND": "leaderboard.storage.objects.ObjectStorage",
+        "BACKEND": "leaderboard.platform.storage.objects.ObjectStorage",
         "OPTIONS": {
             "bucket_name": STORAGE_BUCKET,
             "endpoint_url": STORAGE_ENDPOINT_URL or None,
@@ -145,7 +145,7 @@ _FILES: dict[str, Any] = (
     }
     if STORAGE_BUCKET
     else {
-        "BACKEND": "leaderboard.storage.disk.DurableFileSystemStorage",
+        "BACKEND": "leaderboard.platform.storage.disk.DurableFileSystemStorage",
         "OPTIONS": {
             "location": VAR_DIR / "storage",
             "base_url": None,
@@ -189,7 +189,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-] + [{"NAME": "leaderboard.passwords.RevokeTokens"}]
+] + [{"NAME": "leaderboard.participate.passwords.RevokeTokens"}]
 ACCOUNT_FORMS = {"add_email": "leaderboard.web.forms.AddEmailForm"}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
@@ -327,21 +327,21 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-FORMAT_MODULE_PATH = ["leaderboard.formats"]
+FORMAT_MODULE_PATH = ["leaderboard.platform.formats"]
 
 # Lines are for a person who looks on, JSON for what collects the logs of servers.
 LOG_FORMAT: str = env.str(
     "LOG_FORMAT", "json" if SECURE else "line", validate=validate.OneOf(["json", "line"])
 )
-LOGGING_CONFIG = "leaderboard.logs.configure"
+LOGGING_CONFIG = "leaderboard.platform.logs.configure"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "json": {"()": "leaderboard.logs.JsonFormatter"},
-        "line": {"()": "leaderboard.logs.LineFormatter"},
+        "json": {"()": "leaderboard.platform.logs.JsonFormatter"},
+        "line": {"()": "leaderboard.platform.logs.LineFormatter"},
     },
-    "filters": {"unexpected": {"()": "leaderboard.logs.Unexpected"}},
+    "filters": {"unexpected": {"()": "leaderboard.platform.logs.Unexpected"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.log_level("LOG_LEVEL", logging.INFO)},
     "loggers": {

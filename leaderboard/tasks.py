@@ -18,16 +18,16 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from leaderboard import health, logs, outages
-from leaderboard.files import FileDamaged
-from leaderboard.guard import GuardAway, Rewound
+from leaderboard.ledger.watermark import GuardAway, Rewound
 from leaderboard.models import Competition, Halt, Holdout, Status, Submission
-from leaderboard.pipeline import finalize, opening
+from leaderboard.pipeline import finalize, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
+from leaderboard.pipeline.queue import enqueue, enqueue_next, enqueue_opening, startable
 from leaderboard.pipeline.release import LostRace, halt, look_for_rewinds, release
-from leaderboard.queue import enqueue, enqueue_next, enqueue_opening, startable
-from leaderboard.remeasuring import remeasure
+from leaderboard.pipeline.remeasure import remeasure
+from leaderboard.platform import health, logs, outages
+from leaderboard.platform.files import FileDamaged
 from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ def score_final(*, submission_id: int) -> None:
 def open_holdout(*, holdout_id: int) -> None:
     """Goes on with the opening of a holdout after the end, until it is published."""
     try:
-        done = opening.open_holdout(holdout_id, remeasure)
+        done = publish.open_holdout(holdout_id, remeasure)
     except Exception as error:
         logger.error("The opening of holdout %s failed: %s", holdout_id, logs.place(error))
     else:
@@ -144,7 +144,7 @@ def _send_waiting() -> None:
 
 def _sweep_openings() -> None:
     """Asks for openings that nobody writes."""
-    for holdout in opening.unclaimed(opening.to_open()):
+    for holdout in publish.unclaimed(publish.to_open()):
         enqueue_opening(holdout.pk)
 
 

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-handler500 = "leaderboard.outages.server_error"
+handler500 = "leaderboard.platform.outages.server_error"
 
 urlpatterns = [
     path("", include("leaderboard.web.urls")),

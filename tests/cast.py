@@ -18,10 +18,12 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from leaderboard import keys, setup
+from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Release, Submission, Team, User
-from leaderboard.pipeline import intake, membership
+from leaderboard.participate import membership
+from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
+from leaderboard.vault import keys
 
 ROWS = 40
 PUBLIC_ROWS = 8
@@ -94,14 +96,14 @@ def make_competition(
     competition = Competition.objects.create(slug=slug, **given)
     competition.organizers.add(organizer)
     sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(rows))
-    setup.add_file(
+    organize.add_file(
         competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
     )
-    setup.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
-    setup.install_solution(
+    organize.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    organize.install_solution(
         competition, upload(solution(rows, public), "solution.csv"), by=organizer
     )
-    setup.open_competition(competition)
+    organize.open_competition(competition)
     return competition
 
 
@@ -122,7 +124,7 @@ def make_draft(slug: str, organizer: User, rows: int) -> Competition:
     )
     competition.organizers.add(organizer)
     sample = "id,y\n" + "".join(f"r{row},0\n" for row in range(rows))
-    setup.add_file(
+    organize.add_file(
         competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
     )
     return competition

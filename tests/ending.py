@@ -7,7 +7,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from leaderboard.models import Competition, Status, Submission
-from leaderboard.pipeline import finalize, selection
+from leaderboard.participate import selection
+from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_final
 
 

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 from leaderboard import queries, tasks
 from leaderboard.errors import Refused
-from leaderboard.logs import LineFormatter
 from leaderboard.models import (
     Competition,
     HoldoutState,
@@ -31,6 +30,7 @@ from leaderboard.models import (
     Visibility,
 )
 from leaderboard.pipeline.parse import parse
+from leaderboard.platform.logs import LineFormatter
 from leaderboard.queries import quota
 from leaderboard.tasks import score_submission
 from scoring.errors import PredictionError

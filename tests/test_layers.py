@@ -77,11 +77,11 @@ def test_reads_write_nothing(path: Path) -> None:
 def test_only_release_opening_and_corrections_know_the_mechanisms_state() -> None:
     allowed = {
         "leaderboard/pipeline/release.py",
-        "leaderboard/setup/drafts.py",
-        "leaderboard/setup/solutions.py",
-        "leaderboard/corrections.py",
-        "leaderboard/rewinds.py",
-        "leaderboard/ledger_lock.py",
+        "leaderboard/organize/drafts.py",
+        "leaderboard/organize/solutions.py",
+        "leaderboard/organize/revisions.py",
+        "leaderboard/ledger/rewinds.py",
+        "leaderboard/ledger/lock.py",
     }
     reads = set(modules("leaderboard/queries"))
     found = {
@@ -105,9 +105,9 @@ def test_a_ledger_is_locked_in_one_place_which_asks_the_guard() -> None:
         for path in files
         if any(locks(node) for node in nodes(path) if isinstance(node, ast.Call))
     }
-    assert lockers == {"leaderboard/ledger_lock.py"}
+    assert lockers == {"leaderboard/ledger/lock.py"}
     alone = {named(path) for path in files if "lock_row" in called_names(path)}
-    assert alone == {"leaderboard/pipeline/release.py", "leaderboard/rewinds.py"}
+    assert alone == {"leaderboard/pipeline/release.py", "leaderboard/ledger/rewinds.py"}
     assert all("check" in called_names(ROOT / name) for name in alone)
 
 

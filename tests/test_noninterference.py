@@ -31,11 +31,11 @@ from django.core.files.storage import InMemoryStorage, default_storage
 from django.db import connection, transaction
 from django.test import TestCase
 
-from leaderboard import own_metrics
-from leaderboard.logs import JsonFormatter
 from leaderboard.models import Competition, Kind, Release, Submission
 from leaderboard.pipeline.release import ledger_document
+from leaderboard.platform.logs import JsonFormatter
 from leaderboard.tasks import score_submission
+from leaderboard.vault import custom_metrics
 from scoring.chain import document_hash
 from scoring.metrics import METRICS
 from tests import twins
@@ -50,7 +50,7 @@ PEOPLE = ("anonymous", "participant", "rival")
 METHODS = ("GET", "POST")
 SHORT = 10  # digits of a hash that pages show
 SUBMISSIONS = "api/v1/competitions/<slug>/submissions/"
-ORGANIZERS_LOG = "leaderboard.own_metrics"
+ORGANIZERS_LOG = "leaderboard.vault.custom_metrics"
 BAD_FILES = {
     "empty": b"",
     "header": b"idx,label\nr0,1\n",
@@ -116,7 +116,7 @@ class _Lines(logging.Handler):
 def _own_metric(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(PACKAGE))
     before = dict(METRICS)
-    own_metrics.register()
+    custom_metrics.register()
     yield
     METRICS.clear()
     METRICS.update(before)

@@ -25,7 +25,7 @@ from django.core.files.base import ContentFile
 from django.core.management.color import no_style
 from django.db import connection
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Holdout, HoldoutState, Release, User
 from tests.cast import upload
 
@@ -114,12 +114,12 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
     )
     competition.organizers.add(organizer)
     sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(2 * PAIRS))
-    setup.add_file(competition, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
-    setup.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    organize.add_file(competition, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
+    organize.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
     with fixed_randomness(f"{twin.slug} {coin}"):
         file = ContentFile(solution(twin, world), name="solution.csv")
-        setup.install_solution(competition, file, by=organizer)
-    setup.open_competition(competition)
+        organize.install_solution(competition, file, by=organizer)
+    organize.open_competition(competition)
     return competition
 
 
@@ -198,7 +198,7 @@ def stopped_clock() -> Iterator[None]:
     with (
         mock.patch("django.utils.timezone.now", return_value=NOW),
         mock.patch("time.time", return_value=seconds),
-        mock.patch("leaderboard.access_log._write"),  # says how long the answer took
+        mock.patch("leaderboard.platform.access_log._write"),  # says how long the answer took
         mock.patch(
             "django.contrib.auth.tokens.PasswordResetTokenGenerator._now",
             return_value=NOW.replace(tzinfo=None),

@@ -26,9 +26,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 from knox.models import AuthToken
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Submission, User
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from tests import ending
 from tests.admin.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.cast import World, make_competition, make_user, predictions, upload
@@ -309,7 +309,7 @@ def make_stage(world: World) -> Stage:
     AuthToken.objects.create(world.alice)
     Group.objects.create(name="a group")
     sketch = make_competition("sketch", world.organizer)
-    setup.return_to_draft(sketch)
+    organize.return_to_draft(sketch)
     fresh, closed, scored, revealed = (
         make_competition(slug, world.organizer)
         for slug in ("fresh", "closed", "scored", "revealed")

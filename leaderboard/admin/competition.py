@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin import (
     budget,
     correction,
@@ -136,7 +136,7 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         if not isinstance(obj, Competition) or not self.is_mine(request, obj):
             return False
         submitted = Submission.objects.filter(team__competition=obj).exists()
-        return not submitted and not setup.is_frozen(obj)
+        return not submitted and not organize.is_frozen(obj)
 
     def get_fieldsets(self, request: HttpRequest, obj: Competition | None = None) -> Any:
         rules = ("rules", "ask_again") if obj else ("rules",)
@@ -231,7 +231,7 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         return listed, {}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Competition) -> None:
-        setup.delete_competition(obj)
+        organize.delete_competition(obj)
 
     def get_urls(self) -> list[URLPattern]:
         pages = [

@@ -13,12 +13,13 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import corrections, setup
+from leaderboard import organize
 from leaderboard.admin import budget
 from leaderboard.admin.solution import InMemoryOnly
 from leaderboard.admin.steps import say, show, url_of
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Holdout, Rescore
+from leaderboard.organize import revisions
 from leaderboard.pipeline.release import ledger_head
 from leaderboard.queries import holdout_in_force
 from scoring import mechanisms
@@ -41,7 +42,7 @@ class CorrectionForm(forms.Form):
     solution = forms.FileField(label="Mended solution")
     reason = forms.CharField(
         label="Reason",
-        max_length=corrections.REASON_LENGTH,
+        max_length=revisions.REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Everyone reads it on the board, the rules page and the ledger.",
     )
@@ -131,7 +132,7 @@ def costs(competition: Competition) -> list[Cost]:
     now = budget.forecast(competition, holdout, head)
     found = list[Cost]()
     for choice in Rescore:
-        files = corrections.to_score_again(competition, choice).count()
+        files = revisions.to_score_again(competition, choice).count()
         then = budget.forecast(competition, holdout, _after(head, files, parameters.alphabet))
         found.append(
             Cost(choice.label, files, now.width if now else None, then.width if then else None)
@@ -168,8 +169,8 @@ def _mark(form: CorrectionForm) -> str:
 
 def _preview(competition: Competition, form: CorrectionForm) -> list[Change]:
     """Checks the file as the correction would, and keeps nothing of it."""
-    corrections.check_may_correct(competition)
-    counts = setup.check_solution(competition, form.cleaned_data["solution"]).solution.counts()
+    revisions.check_may_correct(competition)
+    counts = organize.check_solution(competition, form.cleaned_data["solution"]).solution.counts()
     holdout = competition.holdouts.get(retired_at__isnull=True)
     return [
         Change("Public", holdout.public_rows, counts.public),
@@ -183,7 +184,7 @@ def _correct(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: CorrectionForm
 ) -> HttpResponse:
     user = request.user
-    holdout = corrections.correct_solution(
+    holdout = revisions.correct_solution(
         competition,
         form.cleaned_data["solution"],
         by=user if user.is_authenticated else None,
@@ -210,7 +211,7 @@ def _blame(form: CorrectionForm, refused: Refused) -> None:
 def _refused(competition: Competition) -> str:
     """Why nothing can be corrected now; empty if it can."""
     try:
-        corrections.check_may_correct(competition)
+        revisions.check_may_correct(competition)
     except Refused as refused:
         return str(refused)
     return ""

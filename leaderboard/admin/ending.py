@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard import queries
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn
-from leaderboard.board_csv import final_csv
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
 from leaderboard.pipeline import finalize
+from leaderboard.queries.board_csv import final_csv
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin

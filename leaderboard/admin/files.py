@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin.steps import frame, say, show, url_of
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, CompetitionFile, FileRole
@@ -91,7 +91,7 @@ def remove(
     refusal = ""
     if request.method == "POST":
         try:
-            setup.remove_file(entry)
+            organize.remove_file(entry)
         except Refused as refused:
             refusal = str(refused)
         else:
@@ -105,7 +105,7 @@ def remove(
 
 def _add(competition: Competition, form: FileForm) -> CompetitionFile:
     data = form.cleaned_data
-    return setup.add_file(
+    return organize.add_file(
         competition, data["file"], role=data["role"], description=data["description"]
     )
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin import budget
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
@@ -32,7 +32,7 @@ _MENDED_ON = {
 @require_safe
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
     """The checklist, and what happens next."""
-    checks = setup.checklist(competition) if is_draft(competition) else []
+    checks = organize.checklist(competition) if is_draft(competition) else []
     context = {
         "checks": [(check, url_of(competition, _MENDED_ON[check.name])) for check in checks],
         "missing": sum(not check.passed for check in checks),
@@ -50,7 +50,7 @@ def open_now(
 ) -> HttpResponse:
     """Opens the competition if the checklist is green."""
     try:
-        setup.open_competition(competition)
+        organize.open_competition(competition)
     except Refused as refused:
         warn(request, str(refused))
     else:
@@ -65,7 +65,7 @@ def back_to_draft(
 ) -> HttpResponse:
     """Takes the opening back if nobody has submitted."""
     try:
-        setup.return_to_draft(competition)
+        organize.return_to_draft(competition)
     except Refused as refused:
         warn(request, str(refused))
     else:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin import questions
 from leaderboard.admin.columns import read_columns, write_columns
 from leaderboard.admin.questions import Question
@@ -137,7 +137,7 @@ def _save(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: SchemaForm
 ) -> HttpResponse | None:
     try:
-        withdrew = setup.change_schema(competition, form.cleaned_data["schema"])
+        withdrew = organize.change_schema(competition, form.cleaned_data["schema"])
     except Refused as refused:
         form.add_error(None, str(refused))
         return None

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin import budget
 from leaderboard.admin.scoring_form import REGISTRIES, Choosable, ScoringForm, written
 from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fixed
@@ -42,7 +42,7 @@ def _save(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: ScoringForm
 ) -> HttpResponse | None:
     try:
-        withdrew = setup.change_scoring(competition, form.scoring())
+        withdrew = organize.change_scoring(competition, form.scoring())
     except Refused as refused:
         form.add_error(None, str(refused))
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.models import Competition
 from leaderboard.queries import holdout_in_force
 from scoring import mechanisms, metrics
@@ -181,10 +181,10 @@ class ScoringForm(forms.Form):
             self._check_together(data)
         return data
 
-    def scoring(self) -> setup.Scoring:
+    def scoring(self) -> organize.Scoring:
         """What the valid form says."""
         names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
-        return setup.Scoring(**{name: self.cleaned_data[name] for name in names})
+        return organize.Scoring(**{name: self.cleaned_data[name] for name in names})
 
     def _choices(self, kind: str) -> list[Choice]:
         return [self._choice(kind, each) for each in REGISTRIES[kind].values()]
@@ -244,7 +244,7 @@ class ScoringForm(forms.Form):
             raise ParameterError("mechanism", reason)
         holdout = holdout_in_force(self.competition)
         if holdout is not None:
-            mechanism.check(params, metric, setup.effective_rows(holdout))
+            mechanism.check(params, metric, organize.effective_rows(holdout))
 
     def _add(self, error: ParameterError, kind: str, chosen: Choosable) -> None:
         """Beside the parameter that is to blame, else beside the choice."""

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Holdout
@@ -95,7 +95,7 @@ def withdraw(
 ) -> HttpResponse:
     """Takes the sealed solution out of force, in a draft."""
     try:
-        setup.withdraw_solution(competition)
+        organize.withdraw_solution(competition)
     except Refused as refused:
         warn(request, str(refused))
     else:
@@ -107,7 +107,7 @@ def withdraw(
 def _install(request: HttpRequest, competition: Competition, form: SolutionForm) -> Holdout:
     user = request.user
     file = form.cleaned_data["solution"]
-    return setup.install_solution(competition, file, by=user if user.is_authenticated else None)
+    return organize.install_solution(competition, file, by=user if user.is_authenticated else None)
 
 
 def _said(holdout: Holdout) -> str:

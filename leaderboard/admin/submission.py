@@ -13,8 +13,8 @@ from django.utils.safestring import SafeString
 from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Status, Submission
+from leaderboard.pipeline.queue import requeue_failed
 from leaderboard.queries import submission_row
-from leaderboard.queue import requeue_failed
 from leaderboard.templatetags.marks import state
 from leaderboard.templatetags.text import ago, ticks
 from leaderboard.words import summary

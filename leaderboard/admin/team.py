@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin
 from leaderboard.errors import Refused
 from leaderboard.models import Membership, Team
-from leaderboard.pipeline.membership import clean_team_name
+from leaderboard.participate.membership import clean_team_name
 
 if TYPE_CHECKING:
     _Form = forms.ModelForm[Team]

@@ -13,7 +13,7 @@ from leaderboard import queries
 from leaderboard.admin.steps import say, show, url_of, warn
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
-from leaderboard.pipeline.opening import check_may_unseal, unseal
+from leaderboard.pipeline.publish import check_may_unseal, unseal
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin

@@ -14,8 +14,8 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.views import set_rollback
 
-from leaderboard import outages
 from leaderboard.errors import Refused
+from leaderboard.platform import outages
 
 logger = logging.getLogger(__name__)
 

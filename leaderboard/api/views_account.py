@@ -17,7 +17,7 @@ from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
 from leaderboard.models import User
-from leaderboard.pipeline import tokens
+from leaderboard.participate import tokens
 
 
 class LoginView(PublicView):

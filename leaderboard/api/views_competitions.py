@@ -18,11 +18,11 @@ from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, OpeningItem
 from leaderboard.api.serializers.competitions import CompetitionDetail, CompetitionItem, FileItem
 from leaderboard.api.serializers.teams import JoinBody, TeamBody, TeamDetail, TeamItem
-from leaderboard.board_csv import board_csv
-from leaderboard.downloads import JSON_LINES, jsonl_response
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Team, User
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
+from leaderboard.platform.downloads import JSON_LINES, jsonl_response
+from leaderboard.queries.board_csv import board_csv
 from scoring import metrics
 
 

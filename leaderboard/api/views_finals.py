@@ -14,10 +14,10 @@ from leaderboard.api.paging import Page, SearchQuery
 from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers.finals import FinalFacts, FinalItem, Finals, FinalsBody
 from leaderboard.api.views_competitions import CsvRenderer
-from leaderboard.board_csv import final_csv
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
-from leaderboard.pipeline import selection
+from leaderboard.participate import selection
+from leaderboard.queries.board_csv import final_csv
 
 
 class FinalsView(View):

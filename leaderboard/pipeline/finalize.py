@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import guard, ledger_lock, own_metrics, vault
+from leaderboard import vault
 from leaderboard.errors import Refused
+from leaderboard.ledger import lock, watermark
 from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
-from leaderboard.pipeline.selection import entered, over_limit
-from leaderboard.queue import enqueue_finals, wake_sweeper
+from leaderboard.participate.selection import entered, over_limit
+from leaderboard.pipeline.queue import enqueue_finals, wake_sweeper
+from leaderboard.vault import custom_metrics
 from scoring.predictions import Predictions
 
 NAMED = 10
@@ -46,7 +48,7 @@ def close_early(competition: Competition) -> None:
     Raises Refused, having changed nothing, unless it is open. What was accepted before is scored.
     """
     with transaction.atomic(durable=True):
-        locked = ledger_lock.lock(competition)
+        locked = lock.lock(competition)
         # Uploads hold one of these: who is accepted was accepted before the moment that is written.
         list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
         now = timezone.now()
@@ -68,7 +70,7 @@ def start_finals(competition: Competition, *, accept_failed: bool = False) -> No
     submitted has an answer (`accept_failed`: or failed), and there is something to score.
     """
     with transaction.atomic(durable=True):
-        locked = ledger_lock.lock(competition)
+        locked = lock.lock(competition)
         if locked.finals_started_at is None:
             # Uploads, choices and new teams hold one of these: after this none is on its way.
             list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
@@ -105,8 +107,8 @@ def measure_final(submission: Submission, predictions: Predictions) -> None:
     """
     competition = submission.team.competition
     holdout = competition.holdouts.select_related("state").get(retired_at__isnull=True)
-    guard.end(holdout.ledger_name)
-    with own_metrics.noting() as notes:
+    watermark.end(holdout.ledger_name)
+    with custom_metrics.noting() as notes:
         mean = vault.measure_final(holdout, competition, predictions)
     with transaction.atomic(durable=True):
         FinalScore.objects.get_or_create(

@@ -17,7 +17,6 @@ from django.db import OperationalError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from leaderboard import claims, logs, outages
 from leaderboard.errors import Refused
 from leaderboard.models import (
     COUNTED,
@@ -29,7 +28,9 @@ from leaderboard.models import (
     Team,
     User,
 )
-from leaderboard.queue import enqueue
+from leaderboard.pipeline import claims
+from leaderboard.pipeline.queue import enqueue
+from leaderboard.platform import logs, outages
 
 logger = logging.getLogger(__name__)
 

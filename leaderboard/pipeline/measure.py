@@ -3,9 +3,9 @@
 from django.db.models import Q
 from django.utils import timezone
 
-from leaderboard import own_metrics, vault
+from leaderboard import vault
 from leaderboard.models import Holdout, NoteKind, Submission
-from leaderboard.vault import Measured
+from leaderboard.vault import Measured, custom_metrics
 from scoring.predictions import Predictions
 
 
@@ -25,9 +25,9 @@ def measure(submission: Submission, predictions: Predictions) -> tuple[Holdout, 
     holdout = competition.holdouts.get(retired_at__isnull=True)
     if holdout.is_unchecked:
         check_fits(holdout)
-    with own_metrics.noting() as notes:
+    with custom_metrics.noting() as notes:
         measured = vault.measure(holdout, competition, predictions, submission.claimed_score)
-    if own_metrics.is_own(competition.metric):
+    if custom_metrics.is_own(competition.metric):
         # Written whether it failed or not: nothing that the worker does may depend on labels.
         failure = notes[0][:200] if notes else ""
         Submission.objects.filter(pk=submission.pk).update(failure=failure)

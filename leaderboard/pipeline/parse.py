@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from leaderboard import own_metrics
-from leaderboard.files import open_whole
 from leaderboard.models import Competition, FileRole, Submission
+from leaderboard.platform.files import open_whole
+from leaderboard.vault import custom_metrics
 from scoring.predictions import (
     Limits,
     Predictions,
@@ -31,7 +31,7 @@ def parse(submission: Submission) -> Predictions:
             row_ids(competition, schema),
             Limits.of_upload(competition.max_file_bytes),
         )
-    own_metrics.screen(competition.metric, predictions)
+    custom_metrics.screen(competition.metric, predictions)
     return predictions
 
 

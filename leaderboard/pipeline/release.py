@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, F
 from django.utils import timezone
 
-from leaderboard import guard, ledger_lock
+from leaderboard.ledger import lock, watermark
 from leaderboard.models import (
     Competition,
     Halt,
@@ -56,7 +56,7 @@ def release(
     the guard does not let it.
     """
     with transaction.atomic(durable=True):
-        row = ledger_lock.lock_row(holdout)
+        row = lock.lock_row(holdout)
         # A correction holds the row that was just locked: what this reads stays true.
         in_force = Exists(Holdout.objects.filter(pk=holdout.pk, retired_at__isnull=True))
         submission = (
@@ -69,9 +69,9 @@ def release(
             return False
         if row.halted_at is not None or not submission.in_force:
             raise LostRace
-        ledger_lock.check(row, holdout)
+        lock.check(row, holdout)
         entry = _answer(row, submission, holdout, predictions_digest, measured)
-    guard.append(row.name_for(holdout), guard.Head(entry.number, entry.hash))
+    watermark.append(row.name_for(holdout), watermark.Head(entry.number, entry.hash))
     return True
 
 
@@ -80,10 +80,10 @@ def look_for_rewinds() -> None:
     in_force = HoldoutState.objects.filter(holdout__retired_at__isnull=True, halted_at__isnull=True)
     for holdout in Holdout.objects.filter(state__in=in_force):
         with transaction.atomic():
-            row = ledger_lock.lock_row(holdout)
+            row = lock.lock_row(holdout)
             try:
-                ledger_lock.check(row, holdout)
-            except guard.Rewound as rewound:
+                lock.check(row, holdout)
+            except watermark.Rewound as rewound:
                 halt(holdout.competition, Halt.REWOUND, str(rewound))
 
 

@@ -26,7 +26,6 @@ from leaderboard.queries.competitions import (
     public_files,
     schema_of,
 )
-from leaderboard.queries.corrections import Correction, correction
 from leaderboard.queries.finals import (
     Choice,
     FinalBoard,
@@ -43,7 +42,8 @@ from leaderboard.queries.finals import (
     whole_final_board,
 )
 from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines, lines_of
-from leaderboard.queries.openings import Opening, opening, openings
+from leaderboard.queries.publications import Opening, opening, openings
+from leaderboard.queries.revisions import Correction, correction
 from leaderboard.queries.scales import (
     Interval,
     Scale,

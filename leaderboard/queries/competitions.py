@@ -11,7 +11,6 @@ from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from leaderboard.access import Person, visible_competitions
-from leaderboard.files import open_stored
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -23,6 +22,7 @@ from leaderboard.models import (
     Team,
     User,
 )
+from leaderboard.platform.files import open_stored
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError, SolutionError
 from scoring.parameters import Value, show

@@ -23,8 +23,8 @@ from leaderboard.models import (
     Team,
     User,
 )
+from leaderboard.participate.selection import entered
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
-from leaderboard.pipeline.selection import entered
 from leaderboard.queries.boards import PAGE_ROWS
 from leaderboard.queries.competitions import holdout_in_force
 from leaderboard.queries.scales import Interval, Scale, finest_step, scale

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from leaderboard import claims
 from leaderboard.models import (
     Competition,
     Holdout,
 )
+from leaderboard.pipeline import claims
 from scoring import mechanisms, metrics
 from scoring.guarantees.intervals import wilson_interval
 

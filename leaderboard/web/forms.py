@@ -6,8 +6,8 @@ from django.conf import settings
 
 from leaderboard.errors import Refused
 from leaderboard.models import User
+from leaderboard.participate.membership import TEAM_NAME_LENGTH
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
-from leaderboard.pipeline.membership import TEAM_NAME_LENGTH
 
 
 class AddEmailForm(account_forms.AddEmailForm):  # type: ignore[misc]  # allauth ships no types

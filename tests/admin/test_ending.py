@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.models import Competition, Status, Submission, User
-from leaderboard.pipeline import selection
+from leaderboard.participate import selection
 from tests import ending
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, settings_of

@@ -168,7 +168,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids that were put on the queue."""
     ids: list[int] = []
     monkeypatch.setattr(
-        "leaderboard.queue.current_app.send_task",
+        "leaderboard.pipeline.queue.current_app.send_task",
         lambda name, kwargs, retry: ids.append(kwargs["submission_id"]),
     )
     return ids

@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import Client
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.models import Competition, Holdout, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, send_solution, text
@@ -62,7 +62,7 @@ def test_labels_are_in_no_page_row_file_or_log_entry(
 ) -> None:
     assert send_solution(organizer, draft, _solution()).status_code == 302
     world.digits = draft
-    setup.open_competition(draft)
+    organize.open_competition(draft)
     stage = make_stage(world)
     for role in ("organizer", "operator"):
         client = sign_in(stage.people[role])
@@ -105,8 +105,8 @@ def test_a_large_solution_never_touches_the_disk(
         assert not list(tmp_path.iterdir())
         return installed(competition, file, by=by)
 
-    installed = setup.install_solution
-    monkeypatch.setattr(setup, "install_solution", install)
+    installed = organize.install_solution
+    monkeypatch.setattr(organize, "install_solution", install)
     assert send_solution(organizer, draft, _solution()).status_code == 302
     assert [type(file) for file in seen] == [InMemoryUploadedFile]
 

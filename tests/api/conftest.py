@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from leaderboard.models import User
-from leaderboard.pipeline import tokens
+from leaderboard.participate import tokens
 from tests.cast import predictions
 
 API = "/api/v1/"

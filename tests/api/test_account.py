@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.models import User
-from leaderboard.pipeline import tokens
+from leaderboard.participate import tokens
 from tests.api.conftest import API, As
 from tests.cast import World, make_user
 

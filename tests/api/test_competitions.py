@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from leaderboard.models import Standing, Team
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from tests.api.conftest import API, DIGITS, As
 from tests.cast import World, make_competition, make_user, predictions
 

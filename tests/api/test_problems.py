@@ -20,7 +20,8 @@ from leaderboard import queries
 from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.throttles import LoginThrottle
 from leaderboard.models import Halt, Invitation, Submission, User
-from leaderboard.pipeline import intake, membership
+from leaderboard.participate import membership
+from leaderboard.pipeline import intake
 from leaderboard.pipeline.release import halt
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
-from leaderboard.demo import datasets
+from leaderboard.operate.demo import datasets
 from tests.servers.deployment import ROOT
 from tests.servers.embedded import Embedded
 

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from holdfast import config
 from leaderboard.models import Competition, HoldoutState, Release, Submission
-from leaderboard.pipeline import intake, tokens
+from leaderboard.participate import tokens
+from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
 from tests.api.test_submissions import WRONG
 from tests.cast import World, predictions

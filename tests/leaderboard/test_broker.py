@@ -7,7 +7,7 @@ import pytest
 from kombu.transport import virtual
 from redis.exceptions import TimeoutError as NoAnswer
 
-from leaderboard.broker import Channel, QoS
+from leaderboard.platform.broker import Channel, QoS
 
 
 class Hanging:

@@ -9,8 +9,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.utils import timezone
 
-from leaderboard import queries, setup, tasks
-from leaderboard.corrections import correct_solution, to_score_again, waiting_again
+from leaderboard import organize, queries, tasks
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
@@ -28,6 +27,7 @@ from leaderboard.models import (
     Team,
     TeamState,
 )
+from leaderboard.organize.revisions import correct_solution, to_score_again, waiting_again
 from leaderboard.pipeline import release as stage
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
@@ -109,7 +109,7 @@ def test_after_a_release_a_solution_is_corrected_and_not_replaced(
     world: World, alice: Team
 ) -> None:
     with pytest.raises(Refused, match="frozen"):
-        setup.install_solution(world.digits, mended(), by=world.organizer)
+        organize.install_solution(world.digits, mended(), by=world.organizer)
     assert correct(world).version == 2
 
 
@@ -405,7 +405,9 @@ def test_the_end_of_one_asks_for_the_next(
 ) -> None:
     correct(world, rescore="all")
     first, second = Submission.objects.order_by("number")
-    monkeypatch.setattr("leaderboard.queue.enqueue", lambda pk: score_submission(submission_id=pk))
+    monkeypatch.setattr(
+        "leaderboard.pipeline.queue.enqueue", lambda pk: score_submission(submission_id=pk)
+    )
     score_submission(submission_id=first.pk)
     second.refresh_from_db()
     assert said(second).holdout.version == 2

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import default_storage
 
-from leaderboard import queries, queue, tasks
+from leaderboard import queries, tasks
 from leaderboard.models import FileRole, Status, Submission
-from leaderboard.pipeline import parse
-from leaderboard.storage.disk import DurableFileSystemStorage
+from leaderboard.pipeline import parse, queue
+from leaderboard.platform.storage.disk import DurableFileSystemStorage
 from leaderboard.words import summary
 from tests.cast import World, predictions, upload
 

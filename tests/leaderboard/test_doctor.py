@@ -19,17 +19,17 @@ from django.utils import timezone
 from pytest_django import Settings
 from redis.exceptions import AuthenticationError
 
-from leaderboard import health
-from leaderboard.doctor import broker, database, files, report, submissions, vault, workers
-from leaderboard.doctor.ledgers import ledgers
-from leaderboard.doctor.report import Finding, ok, wrong
-from leaderboard.doctor.site import site as site_check
-from leaderboard.guard import file_of
-from leaderboard.keys import generate
+from leaderboard.ledger.watermark import file_of
 from leaderboard.management.commands import doctor
 from leaderboard.models import Halt, Holdout, HoldoutState, Status, Submission
+from leaderboard.operate.doctor import broker, database, files, report, submissions, vault, workers
+from leaderboard.operate.doctor.ledgers import ledgers
+from leaderboard.operate.doctor.report import Finding, ok, wrong
+from leaderboard.operate.doctor.site import site as site_check
+from leaderboard.platform import health
+from leaderboard.platform.version import code_version
 from leaderboard.vault import public_fingerprint
-from leaderboard.version import code_version
+from leaderboard.vault.keys import generate
 from tests.cast import World
 
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from leaderboard import corrections, queries, setup, tasks
+from leaderboard import organize, queries, tasks
 from leaderboard.models import Competition, FinalScore, Submission
-from leaderboard.pipeline import selection
+from leaderboard.organize import revisions
+from leaderboard.participate import selection
 from scoring.guarantees.intervals import bonferroni_width, kl_divergence
 from scoring.guarantees.ledger import ledger_width
 from tests import ending
@@ -78,7 +79,7 @@ def test_where_teams_share_the_first_place_the_widest_interval_is_the_winner_s(
 
 def test_on_final_rows_all_entries_share_beta_equally(world: World) -> None:
     usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
-    setup.install_solution(world.digits, upload(solution(usage)), by=world.organizer)
+    organize.install_solution(world.digits, upload(solution(usage)), by=world.organizer)
     for name, wrong in (("a", 2), ("b", 5)):
         world.score(world.join(make_user(name)), predictions(range(30, 30 + wrong)))
     ending.reveal(world.digits)
@@ -95,7 +96,7 @@ def test_weighted_rows_count_as_what_they_are(world: World) -> None:
     """Weights 1 to 4: 25 of 10 rows at most 4 each count as 6 plain ones."""
     weights = [1] * 30 + [1, 2, 3, 4, 1, 2, 3, 4, 1, 4]
     usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
-    setup.install_solution(world.digits, upload(solution(usage, weights)), by=world.organizer)
+    organize.install_solution(world.digits, upload(solution(usage, weights)), by=world.organizer)
     world.score(world.join(world.alice), predictions([33]))
     ending.reveal(world.digits)
     shown = board(world.digits)
@@ -127,7 +128,7 @@ def test_an_entry_that_was_not_asked_since_a_correction_is_one_more_question(
     world.score(bob, predictions(range(8, 14)))
     usage = ["Public"] * 8 + ["Private"] * 32
     mended = upload(solution(usage))
-    corrections.correct_solution(
+    revisions.correct_solution(
         world.digits, mended, by=world.organizer, reason="A label was wrong.", rescore="none"
     )
     tasks.sweep()

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from leaderboard import queue, setup, tasks, vault
+from leaderboard import organize, tasks, vault
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
@@ -21,7 +21,8 @@ from leaderboard.models import (
     Status,
     Submission,
 )
-from leaderboard.pipeline import finalize, intake, selection
+from leaderboard.participate import selection
+from leaderboard.pipeline import finalize, intake, queue
 from leaderboard.pipeline.parse import parse
 from scoring.errors import StateError
 from tests import ending
@@ -251,7 +252,7 @@ def test_an_upload_that_was_being_stored_when_the_finals_started_is_refused(
 def test_a_started_end_is_not_taken_back_to_draft(world: World) -> None:
     world.score(world.join(world.alice))
     ending.start(world.digits)
-    for change in (setup.return_to_draft, setup.delete_competition):
+    for change in (organize.return_to_draft, organize.delete_competition):
         with pytest.raises(Refused):
             change(world.digits)
 
@@ -278,7 +279,7 @@ def test_final_rows_are_measured_where_there_are_any(world: World) -> None:
     usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
     lines = [f"r{row},{truth(row)},{usage[row]}" for row in range(ROWS)]
     solution = ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
-    setup.install_solution(world.digits, upload(solution), by=world.organizer)
+    organize.install_solution(world.digits, upload(solution), by=world.organizer)
     team = world.join(world.alice)
     world.score(team, predictions([*range(8, 20), 30, 31, 32]))
     ending.score(world.digits)
@@ -472,7 +473,7 @@ def test_the_reveal_has_no_way_back(world: World) -> None:
     finalize.reveal(world.digits)
     assert world.digits.revealed_at == first
     with pytest.raises(Refused):
-        setup.return_to_draft(world.digits)
+        organize.return_to_draft(world.digits)
 
 
 # --- Closing early --------------------------------------------------------------------------------

@@ -14,10 +14,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import corrections, guard, setup, tasks
+from leaderboard import organize, tasks
 from leaderboard.errors import Refused
-from leaderboard.guard import GuardAway, Head, Rewound
+from leaderboard.ledger import watermark
+from leaderboard.ledger.watermark import GuardAway, Head, Rewound
 from leaderboard.models import Competition, Halt, HoldoutState, Release, Status, Submission, Team
+from leaderboard.organize import revisions
 from leaderboard.pipeline import finalize
 from leaderboard.pipeline.release import look_for_rewinds
 from leaderboard.tasks import score_submission
@@ -48,7 +50,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def _file(world: World) -> Path:
     row = HoldoutState.objects.get(holdout__competition=world.digits)
-    return guard.file_of(row.holdout.ledger_name)
+    return watermark.file_of(row.holdout.ledger_name)
 
 
 def _state(world: World) -> HoldoutState:
@@ -70,49 +72,49 @@ def _lose_a_release(world: World, team: Team) -> None:
 
 
 def test_there_is_nothing_to_read_before_the_first_line() -> None:
-    assert guard.read("ledger") is None
+    assert watermark.read("ledger") is None
 
 
 def test_the_highest_number_counts_however_lines_are_ordered() -> None:
     for head in (Head(0, ""), Head(2, B), Head(1, A)):
-        guard.append("ledger", head)
-    assert guard.read("ledger") == Head(2, B)
+        watermark.append("ledger", head)
+    assert watermark.read("ledger") == Head(2, B)
 
 
 def test_a_line_that_was_cut_short_counts_as_not_written(directory: Path) -> None:
-    guard.append("ledger", Head(1, A))
+    watermark.append("ledger", Head(1, A))
     with (directory / "ledger").open("a") as file:
         file.write("2 bbbb")
-    assert guard.read("ledger") == Head(1, A)
-    guard.append("ledger", Head(2, C))
-    assert guard.read("ledger") == Head(2, C)
+    assert watermark.read("ledger") == Head(1, A)
+    watermark.append("ledger", Head(2, C))
+    assert watermark.read("ledger") == Head(2, C)
 
 
 def test_a_long_file_is_read_from_its_end() -> None:
     for number in range(1, 600):
-        guard.append("ledger", Head(number, A))
-    assert guard.read("ledger") == Head(599, A)
+        watermark.append("ledger", Head(number, A))
+    assert watermark.read("ledger") == Head(599, A)
 
 
 def test_two_hashes_of_one_number_are_a_fork() -> None:
-    guard.append("ledger", Head(1, A))
-    guard.append("ledger", Head(1, B))
+    watermark.append("ledger", Head(1, A))
+    watermark.append("ledger", Head(1, B))
     with pytest.raises(Rewound, match="two entries"):
-        guard.read("ledger")
+        watermark.read("ledger")
 
 
 def test_a_file_without_a_line_is_damaged(directory: Path) -> None:
     directory.mkdir()
     (directory / "ledger").write_bytes(b"\0" * 4096)
     with pytest.raises(Rewound, match="damaged"):
-        guard.read("ledger")
+        watermark.read("ledger")
 
 
 def test_processes_that_write_at_once_lose_no_line(directory: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from django.conf import settings;"
         "settings.configure(GUARD_DIR=Path(sys.argv[1]));"
-        "from leaderboard.guard import append, Head;"
+        "from leaderboard.ledger.watermark import append, Head;"
         "[append('ledger', Head(n, 'a' * 64)) for n in range(int(sys.argv[2]), 200, 4)]"
     )
     running = [
@@ -142,7 +144,7 @@ def test_a_crash_between_commit_and_line_is_mended_by_the_next_release(
     team = world.join(world.alice)
     world.score(team, _wrong(9))
     with monkeypatch.context() as patch:
-        patch.setattr(guard, "append", _nothing)
+        patch.setattr(watermark, "append", _nothing)
         world.score(team, _wrong(5))
     assert world.score(team, _wrong(1)).status == Status.RELEASED
     numbers = [line.split()[0] for line in _file(world).read_text().splitlines()]
@@ -185,7 +187,7 @@ def test_a_fork_is_found_behind_the_database_s_head(
     team = world.join(world.alice)
     world.score(team, _wrong(9))
     with monkeypatch.context() as patch:
-        patch.setattr(guard, "append", _nothing)
+        patch.setattr(watermark, "append", _nothing)
         world.score(team, _wrong(5))
     _file(world).write_text(f"1 {A}\n")
     assert world.score(team, _wrong(1)).status == Status.QUEUED
@@ -224,12 +226,12 @@ def test_a_line_that_can_not_be_written_after_the_commit_takes_nothing_back(
         raise GuardAway("No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(guard, "append", full)
+        patch.setattr(watermark, "append", full)
         assert world.score(team, _wrong(5)).status == Status.RELEASED
         assert world.score(team, _wrong(1)).status == Status.QUEUED
     waiting = Submission.objects.get(status=Status.QUEUED)
     score_submission(submission_id=waiting.pk)
-    assert guard.read(_file(world).name) == Head(3, _state(world).head_hash)
+    assert watermark.read(_file(world).name) == Head(3, _state(world).head_hash)
 
 
 def test_a_ledger_from_before_the_guard_is_taken_up_where_it_is(world: World) -> None:
@@ -255,15 +257,15 @@ def rewound(world: World) -> Team:
 
 
 CHANGES: dict[str, Callable[[World], object]] = {
-    "correct": lambda world: corrections.correct_solution(
+    "correct": lambda world: revisions.correct_solution(
         world.digits, upload(solution()), by=world.organizer, reason="Two labels were wrong."
     ),
-    "install": lambda world: setup.install_solution(
+    "install": lambda world: organize.install_solution(
         world.digits, upload(solution()), by=world.organizer
     ),
     "start the finals": lambda world: finalize.start_finals(world.digits),
-    "back to draft": lambda world: setup.return_to_draft(world.digits),
-    "delete": lambda world: setup.delete_competition(world.digits),
+    "back to draft": lambda world: organize.return_to_draft(world.digits),
+    "delete": lambda world: organize.delete_competition(world.digits),
 }
 
 
@@ -326,7 +328,7 @@ def test_what_a_crash_left_unwritten_keeps_no_organizer_from_a_change(
     team = world.join(world.alice)
     world.score(team, _wrong(9))
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "append", _nothing)
+        patched.setattr(watermark, "append", _nothing)
         world.score(team, _wrong(5))
     CHANGES["correct"](world)
     look_for_rewinds()

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.models import Invitation, Membership, Team, User
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from tests.cast import World
 
 

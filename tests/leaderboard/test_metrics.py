@@ -15,9 +15,9 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from leaderboard import health
-from leaderboard.corrections import correct_solution
 from leaderboard.models import Holdout, Release, Rescore, Standing, Status, Submission
+from leaderboard.organize.revisions import correct_solution
+from leaderboard.platform import health
 from leaderboard.queries import operation
 from leaderboard.tasks import score_submission
 from tests.cast import World, make_checked, predictions, solution, upload

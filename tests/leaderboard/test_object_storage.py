@@ -11,11 +11,11 @@ from django.test import Client
 from pytest_django import Settings
 
 from leaderboard import tasks
-from leaderboard.doctor import files
 from leaderboard.models import Status, Submission, Team
-from leaderboard.outages import StorageAway
+from leaderboard.operate.doctor import files
+from leaderboard.platform.outages import StorageAway
+from leaderboard.platform.storage.objects import ObjectStorage
 from leaderboard.queries import quota
-from leaderboard.storage.objects import ObjectStorage
 from tests.cast import World, predictions, upload
 from tests.web.pages import text
 
@@ -114,7 +114,7 @@ def storage(options: dict[str, Any]) -> ObjectStorage:
 @pytest.fixture
 def in_the_bucket(options: dict[str, Any], settings: Settings) -> None:
     """The site keeps its files there."""
-    backend = {"BACKEND": "leaderboard.storage.objects.ObjectStorage", "OPTIONS": options}
+    backend = {"BACKEND": "leaderboard.platform.storage.objects.ObjectStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": backend}
 
 

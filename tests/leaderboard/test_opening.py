@@ -13,11 +13,11 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
-from leaderboard import queries, setup, tasks, vault
+from leaderboard import organize, queries, tasks, vault
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Holdout, Release, Status, Submission
-from leaderboard.pipeline import opening
-from leaderboard.remeasuring import remeasure
+from leaderboard.pipeline import publish
+from leaderboard.pipeline.remeasure import remeasure
 from scoring.verification import Report, verify
 from tests.cast import CHECKED_ROWS, PUBLIC_ROWS, ROWS, World, make_checked, predictions, truth
 
@@ -27,19 +27,19 @@ FILES = (range(10, 20), range(10, 19), range(10, 19), range(10, 12))
 @pytest.fixture(autouse=True)
 def nothing_opened_before() -> None:
     """All tests share one storage in memory."""
-    if not default_storage.exists(opening.FOLDER):
+    if not default_storage.exists(publish.FOLDER):
         return
-    folders, files = default_storage.listdir(opening.FOLDER)
+    folders, files = default_storage.listdir(publish.FOLDER)
     for folder in folders:
-        names = default_storage.listdir(f"{opening.FOLDER}/{folder}")[1]
+        names = default_storage.listdir(f"{publish.FOLDER}/{folder}")[1]
         files += [f"{folder}/{name}" for name in names]
     for name in files:
-        default_storage.delete(f"{opening.FOLDER}/{name}")
+        default_storage.delete(f"{publish.FOLDER}/{name}")
 
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "enqueue_opening", lambda holdout_id: None)
+    monkeypatch.setattr(publish, "enqueue_opening", lambda holdout_id: None)
     monkeypatch.setattr(tasks, "enqueue_opening", lambda holdout_id: None)
 
 
@@ -62,8 +62,8 @@ def end(competition: Competition) -> None:
 
 
 def open_now(competition: Competition) -> None:
-    opening.unseal(competition)
-    for holdout in opening.to_open():
+    publish.unseal(competition)
+    for holdout in publish.to_open():
         tasks.open_holdout(holdout_id=holdout.pk)
 
 
@@ -124,8 +124,8 @@ def test_nothing_is_opened_before_the_end(world: World, holdout: Holdout, missin
     steps = ("revealed_at", "finals_scored_at", "finals_started_at")
     Competition.objects.update(**dict.fromkeys(steps[:missing]))
     with pytest.raises(Refused, match="Reveal the final scores first"):
-        opening.unseal(world.digits)
-    assert not opening.to_open().exists()
+        publish.unseal(world.digits)
+    assert not publish.to_open().exists()
     with pytest.raises(vault.StillSealed):
         vault.contents(Holdout.objects.select_related("competition").get())
 
@@ -144,7 +144,7 @@ def test_nothing_is_opened_while_a_submission_is_scored(
 ) -> None:
     Submission.objects.filter(number=1).update(status=status)
     with pytest.raises(Refused, match="Wait until every submission"):
-        opening.unseal(world.digits)
+        publish.unseal(world.digits)
 
 
 def test_said_twice_and_done_twice_it_changes_nothing(world: World, holdout: Holdout) -> None:
@@ -158,9 +158,9 @@ def test_said_twice_and_done_twice_it_changes_nothing(world: World, holdout: Hol
 def test_afterwards_no_part_is_left_behind(world: World, holdout: Holdout) -> None:
     open_now(world.digits)
     holdout.refresh_from_db()
-    folders, files = default_storage.listdir(opening.FOLDER)
-    assert [f"{opening.FOLDER}/{name}" for name in files] == [holdout.opening.name]
-    assert all(not default_storage.listdir(f"{opening.FOLDER}/{each}")[1] for each in folders)
+    folders, files = default_storage.listdir(publish.FOLDER)
+    assert [f"{publish.FOLDER}/{name}" for name in files] == [holdout.opening.name]
+    assert all(not default_storage.listdir(f"{publish.FOLDER}/{each}")[1] for each in folders)
 
 
 def test_a_worker_goes_on_where_the_time_of_another_was_over(
@@ -173,8 +173,8 @@ def test_a_worker_goes_on_where_the_time_of_another_was_over(
         return remeasure(submission, version)
 
     monkeypatch.setattr(tasks, "remeasure", counting)
-    monkeypatch.setattr(opening, "WORK_OF_LEASE", -1)
-    opening.unseal(world.digits)
+    monkeypatch.setattr(publish, "WORK_OF_LEASE", -1)
+    publish.unseal(world.digits)
     for _ in range(len(FILES) + 1):
         tasks.open_holdout(holdout_id=holdout.pk)
     assert measured == [1, 2, 3, 4]
@@ -217,7 +217,7 @@ WRITES = ["update", "save", "update", "update", "save", "update", "delete", "upd
 def test_killed_at_any_write_another_worker_ends_it(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch, at: int, after: bool
 ) -> None:
-    opening.unseal(world.digits)
+    publish.unseal(world.digits)
     with monkeypatch.context() as patch:
         bomb(patch, at, after=after)
         with pytest.raises(Killed):
@@ -226,28 +226,28 @@ def test_killed_at_any_write_another_worker_ends_it(
     tasks.open_holdout(holdout_id=holdout.pk)
     report = verified(world.digits)
     assert (report.difference, report.recomputed) == (None, len(FILES))
-    assert len(default_storage.listdir(opening.FOLDER)[1]) == 1
+    assert len(default_storage.listdir(publish.FOLDER)[1]) == 1
 
 
 def test_an_opening_writes_what_the_matrix_counts(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opening.unseal(world.digits)
+    publish.unseal(world.digits)
     written = bomb(monkeypatch, 0, after=False)
     tasks.open_holdout(holdout_id=holdout.pk)
     assert written == WRITES
 
 
 def test_a_part_that_a_crash_cut_short_is_measured_again(world: World, holdout: Holdout) -> None:
-    opening.unseal(world.digits)
-    folder = f"{opening.FOLDER}/{holdout.solution_commitment}"
+    publish.unseal(world.digits)
+    folder = f"{publish.FOLDER}/{holdout.solution_commitment}"
     default_storage.save(f"{folder}/{1:012}-{4:012}-0123456789abcdef", io.BytesIO(b"half of"))
     tasks.open_holdout(holdout_id=holdout.pk)
     assert verified(world.digits).recomputed == len(FILES)
 
 
 def test_what_a_living_worker_writes_is_left_to_it(world: World, holdout: Holdout) -> None:
-    opening.unseal(world.digits)
+    publish.unseal(world.digits)
     Holdout.objects.update(opening_claimed_at=timezone.now())
     tasks.open_holdout(holdout_id=holdout.pk)
     holdout.refresh_from_db()
@@ -257,7 +257,7 @@ def test_what_a_living_worker_writes_is_left_to_it(world: World, holdout: Holdou
 def test_the_sweeper_sends_for_what_was_forgotten(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opening.unseal(world.digits)
+    publish.unseal(world.digits)
     sent: list[int] = []
     monkeypatch.setattr(tasks, "enqueue_opening", sent.append)
     tasks.sweep()
@@ -293,7 +293,7 @@ def test_what_is_public_can_not_be_played_again(world: World) -> None:
     end(world.digits)
     open_now(world.digits)
     with pytest.raises(Refused, match="true labels are public"):
-        setup.return_to_draft(world.digits)
+        organize.return_to_draft(world.digits)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_everyone_can_download_what_was_opened_and_nobody_before(
     world: World, holdout: Holdout, client: Client, path: str
 ) -> None:
     assert client.get(path).status_code == 404
-    opening.unseal(world.digits)
+    publish.unseal(world.digits)
     assert client.get(path).status_code == 404
     open_now(world.digits)
     response: Any = client.get(path)

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from leaderboard import outages
+from leaderboard.platform import outages
 
 
 class PostgresqlError(Exception):

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from leaderboard import guard, queries, rewinds, setup, verification
-from leaderboard.corrections import correct_solution, to_score_again
+from leaderboard import organize, queries
 from leaderboard.errors import Refused
-from leaderboard.guard import Head
+from leaderboard.ledger import rewinds, watermark
+from leaderboard.ledger.watermark import Head
 from leaderboard.models import (
     Competition,
     FinalScore,
@@ -32,7 +32,9 @@ from leaderboard.models import (
     TeamState,
     User,
 )
-from leaderboard.pipeline import selection
+from leaderboard.operate import verification
+from leaderboard.organize.revisions import correct_solution, to_score_again
+from leaderboard.participate import selection
 from leaderboard.tasks import score_submission, sweep
 from leaderboard.words import entered
 from scoring.verification import Differs, verify
@@ -372,7 +374,7 @@ def test_giving_up_twice_writes_off_once(world: World, checked: Competition, ali
 def test_without_a_readable_guard_the_operator_says_how_many(
     world: World, checked: Competition, alice: Team, broken: str
 ) -> None:
-    file = guard.file_of(state(checked).holdout.ledger_name)
+    file = watermark.file_of(state(checked).holdout.ledger_name)
     if broken == "missing":
         file.unlink()
     elif broken == "damaged":
@@ -397,7 +399,7 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if broken == "missing":
-        guard.file_of(state(checked).holdout.ledger_name).unlink()
+        watermark.file_of(state(checked).holdout.ledger_name).unlink()
     else:
         lose(checked, lambda: world.score(alice, wrong_from(21)))
 
@@ -405,7 +407,7 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(guard, "append", killed)
+        patch.setattr(watermark, "append", killed)
         with pytest.raises(KeyboardInterrupt):
             rewinds.give_up(checked, lost=1)
     asked = state(checked).asked
@@ -421,7 +423,7 @@ def test_a_fork_is_written_off_from_where_both_agree(
     row = state(checked)
     ledger = row.holdout.ledger_name
     for number, digest in ((2, "b" * 64), (3, "c" * 64)):
-        guard.append(ledger, Head(number, digest))
+        watermark.append(ledger, Head(number, digest))
     Release.objects.filter(number=1).update(number=4)
     HoldoutState.objects.filter(pk=row.pk).update(releases=4)
     note = rewinds.give_up(checked)
@@ -500,7 +502,7 @@ def test_another_solution_begins_no_new_ledger_where_all_answers_are_lost(
         rewind("checked", "--give-up")
     before = (state(checked).pk, state(checked).budget_left)
     with pytest.raises(Refused) as refused:
-        setup.install_solution(checked, uploaded(solution(CHECKED_ROWS, 20)), by=world.organizer)
+        organize.install_solution(checked, uploaded(solution(CHECKED_ROWS, 20)), by=world.organizer)
     assert refused.value.code == "frozen"
     assert (state(checked).pk, state(checked).budget_left) == before
 

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
-from leaderboard import keys, rotation, vault
+from leaderboard import vault
 from leaderboard.models import Holdout, HoldoutState, Release, Status
+from leaderboard.operate import rotation
+from leaderboard.vault import keys
 from tests.cast import World, make_competition, predictions
 
 

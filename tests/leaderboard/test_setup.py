@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leaderboard import queries, setup
+from leaderboard import organize, queries
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Holdout, HoldoutState
 from scoring.errors import ParameterError, SolutionError
@@ -19,7 +19,7 @@ def _draft(world: World, **fields: Any) -> Competition:
 
 
 def _failing(competition: Competition) -> list[str]:
-    return [check.title for check in setup.checklist(competition) if not check.passed]
+    return [check.title for check in organize.checklist(competition) if not check.passed]
 
 
 def test_a_complete_draft_has_a_green_checklist(world: World) -> None:
@@ -41,7 +41,7 @@ def test_what_is_missing_is_red_and_named(world: World, fields: dict[str, Any], 
     draft = _draft(world, **fields)
     assert title in _failing(draft)
     with pytest.raises(Refused, match=title):
-        setup.open_competition(draft)
+        organize.open_competition(draft)
 
 
 def test_a_changed_sample_asks_for_the_solution_again(world: World) -> None:
@@ -51,7 +51,7 @@ def test_a_changed_sample_asks_for_the_solution_again(world: World) -> None:
 
 
 def test_opening_twice_starts_one_ledger(world: World) -> None:
-    setup.open_competition(world.digits)
+    organize.open_competition(world.digits)
     assert HoldoutState.objects.count() == 1
 
 
@@ -63,18 +63,18 @@ def test_a_solution_that_does_not_match_is_refused_and_changes_nothing(world: Wo
         b"",
     ):
         with pytest.raises(SolutionError):
-            setup.install_solution(world.digits, upload(content), by=world.organizer)
+            organize.install_solution(world.digits, upload(content), by=world.organizer)
     assert Holdout.objects.count() == 1
 
 
 def test_a_solution_without_private_rows_is_refused(world: World) -> None:
     content = solution().replace(b"Private", b"Public")
     with pytest.raises((Refused, SolutionError)):
-        setup.install_solution(world.digits, upload(content), by=world.organizer)
+        organize.install_solution(world.digits, upload(content), by=world.organizer)
 
 
 def test_a_new_solution_before_the_first_release_is_a_new_version(world: World) -> None:
-    setup.install_solution(world.digits, upload(solution()), by=world.organizer)
+    organize.install_solution(world.digits, upload(solution()), by=world.organizer)
     assert list(Holdout.objects.order_by("version").values_list("version", flat=True)) == [1, 2]
     assert Holdout.objects.get(retired_at__isnull=True).version == 2
     assert world.score(world.join(world.alice)).status == "released"
@@ -83,33 +83,33 @@ def test_a_new_solution_before_the_first_release_is_a_new_version(world: World) 
 def test_the_holdout_freezes_at_the_first_release(world: World) -> None:
     world.score(world.join(world.alice))
     with pytest.raises(Refused, match="frozen"):
-        setup.install_solution(world.digits, upload(solution()), by=world.organizer)
+        organize.install_solution(world.digits, upload(solution()), by=world.organizer)
 
 
 def test_the_sample_can_not_be_removed_from_under_the_solution(world: World) -> None:
     with pytest.raises(Refused):
-        setup.remove_file(world.digits.files.get(role=FileRole.SAMPLE))
+        organize.remove_file(world.digits.files.get(role=FileRole.SAMPLE))
 
 
 def test_a_broken_sample_is_refused(world: World) -> None:
     draft = make_competition("draft", world.organizer)
     draft.holdouts.all().update(retired_at="2026-01-01T00:00Z")
-    setup.remove_file(draft.files.get(role=FileRole.SAMPLE))
+    organize.remove_file(draft.files.get(role=FileRole.SAMPLE))
     with pytest.raises(SolutionError):
-        setup.add_file(draft, upload(b"id,label\na,0\na,0\n", "s.csv"), role=FileRole.SAMPLE)
+        organize.add_file(draft, upload(b"id,label\na,0\na,0\n", "s.csv"), role=FileRole.SAMPLE)
 
 
 def test_wrong_settings_name_their_field(world: World) -> None:
     world.digits.mechanism_parameters = {"steps": "many"}
     with pytest.raises(ParameterError) as error:
-        setup.check_settings(world.digits)
+        organize.check_settings(world.digits)
     assert error.value.field == "steps"
 
 
 def test_the_sample_is_not_taken_for_the_solution(world: World) -> None:
     sample = world.digits.files.get(role=FileRole.SAMPLE)
     with sample.file.open("rb") as file, pytest.raises(Refused, match="sample submission"):
-        setup.install_solution(world.digits, upload(file.read()), by=world.organizer)
+        organize.install_solution(world.digits, upload(file.read()), by=world.organizer)
 
 
 def test_weighted_rows_count_as_fewer_plain_ones_wherever_certainty_is_told(world: World) -> None:
@@ -118,7 +118,7 @@ def test_weighted_rows_count_as_fewer_plain_ones_wherever_certainty_is_told(worl
     weights = ["Weight", *("1.2" if row == 20 else "1" for row in range(ROWS))]
     text = "\n".join(f"{line},{weight}" for line, weight in zip(lines, weights, strict=True))
     plain = queries.sampling_interval(queries.scale(draft), draft.holdouts.get(), 0.5)
-    setup.install_solution(draft, upload(text.encode(), "solution.csv"), by=None)
+    organize.install_solution(draft, upload(text.encode(), "solution.csv"), by=None)
     holdout = draft.holdouts.get(retired_at__isnull=True)
     assert (holdout.private_rows, holdout.effective_private_rows) == (32, 26)
     weighted = queries.sampling_interval(queries.scale(draft), holdout, 0.5)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, HoldoutState
 from scoring.errors import ParameterError
@@ -12,13 +12,13 @@ from scoring.predictions import Column, Schema
 from tests.cast import LADDER, World, solution, upload
 
 OTHER_COLUMNS = Schema("id", (Column("label", "number"),))
-OTHER_SCORING = setup.Scoring("error_rate", {}, "ladder", LADDER)
+OTHER_SCORING = organize.Scoring("error_rate", {}, "ladder", LADDER)
 
 Change = Callable[[Competition], object]
 CHANGES: dict[str, Change] = {
-    "columns": lambda competition: setup.change_schema(competition, OTHER_COLUMNS),
-    "scoring": lambda competition: setup.change_scoring(competition, OTHER_SCORING),
-    "solution": setup.withdraw_solution,
+    "columns": lambda competition: organize.change_schema(competition, OTHER_COLUMNS),
+    "scoring": lambda competition: organize.change_scoring(competition, OTHER_SCORING),
+    "solution": organize.withdraw_solution,
 }
 
 
@@ -52,8 +52,8 @@ def test_a_draft_that_released_something_keeps_its_mechanism(world: World) -> No
     world.score(world.join(world.alice))
     Competition.objects.update(opened_by_organizer_at=None)
     with pytest.raises(Refused) as refused:
-        setup.change_scoring(
-            world.digits, setup.Scoring("accuracy", {}, "ladder", LADDER | {"steps": "10"})
+        organize.change_scoring(
+            world.digits, organize.Scoring("accuracy", {}, "ladder", LADDER | {"steps": "10"})
         )
     assert refused.value.code == "frozen"
 
@@ -62,7 +62,7 @@ def test_a_draft_that_released_something_keeps_its_mechanism(world: World) -> No
 def test_in_a_draft_the_solution_is_withdrawn_with_what_it_was_checked_against(
     change: Change, world: World
 ) -> None:
-    setup.return_to_draft(world.digits)
+    organize.return_to_draft(world.digits)
     change(world.digits)
     assert _in_force(world.digits) == 0
 
@@ -70,9 +70,9 @@ def test_in_a_draft_the_solution_is_withdrawn_with_what_it_was_checked_against(
 def test_a_submission_ends_the_way_back(world: World) -> None:
     world.submit(world.join(world.alice))
     with pytest.raises(Refused):
-        setup.return_to_draft(world.digits)
+        organize.return_to_draft(world.digits)
     with pytest.raises(Refused):
-        setup.delete_competition(world.digits)
+        organize.delete_competition(world.digits)
 
 
 def test_reopening_never_refills_a_ledger_that_has_entries(world: World) -> None:
@@ -80,12 +80,12 @@ def test_reopening_never_refills_a_ledger_that_has_entries(world: World) -> None
     HoldoutState.objects.update(budget_left=3)
     Competition.objects.update(opened_by_organizer_at=None)
     world.digits.refresh_from_db()
-    setup.open_competition(world.digits)
+    organize.open_competition(world.digits)
     assert HoldoutState.objects.get().budget_left == 3
 
 
 def test_while_open_a_new_solution_must_fit_the_mechanism(world: World) -> None:
     few = solution().replace(b"Private", b"Ignored", 31)
     with pytest.raises(ParameterError, match="private rows"):
-        setup.install_solution(world.digits, upload(few), by=world.organizer)
+        organize.install_solution(world.digits, upload(few), by=world.organizer)
     assert _in_force(world.digits) == 1

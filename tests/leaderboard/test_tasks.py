@@ -10,8 +10,9 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from leaderboard import queries, queue, tasks
+from leaderboard import queries, tasks
 from leaderboard.models import HoldoutState, Status, Submission
+from leaderboard.pipeline import queue
 from leaderboard.words import summary
 from tests.cast import World, predictions
 

@@ -8,10 +8,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import default_storage
 
-from leaderboard import keys, vault
+from leaderboard import vault
 from leaderboard.models import Holdout, Status
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
+from leaderboard.vault import keys
 from tests.cast import World, make_competition, predictions, solution, upload
 
 

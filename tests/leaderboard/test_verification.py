@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard import guard, queries, rewinds, tasks
-from leaderboard.corrections import correct_solution
+from leaderboard import queries, tasks
+from leaderboard.ledger import rewinds, watermark
 from leaderboard.models import (
     Competition,
     Holdout,
@@ -24,7 +24,8 @@ from leaderboard.models import (
     Team,
     TeamState,
 )
-from leaderboard.pipeline import opening
+from leaderboard.organize.revisions import correct_solution
+from leaderboard.pipeline import publish
 from leaderboard.pipeline.release import entry_hash
 from tests.cast import CHECKED_ROWS, World, make_checked, predictions, solution, upload
 
@@ -62,9 +63,9 @@ def open_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
         closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
     )
     competition.refresh_from_db()
-    monkeypatch.setattr(opening, "enqueue_opening", lambda holdout_id: None)
-    opening.unseal(competition)
-    for holdout in opening.to_open():
+    monkeypatch.setattr(publish, "enqueue_opening", lambda holdout_id: None)
+    publish.unseal(competition)
+    for holdout in publish.to_open():
         tasks.open_holdout(holdout_id=holdout.pk)
 
 
@@ -194,26 +195,26 @@ def test_after_the_opening_a_damaged_file_is_named(
 
 def test_a_guard_that_knows_more_than_the_database_is_named() -> None:
     holdout = Holdout.objects.get()
-    guard.append(holdout.solution_commitment, guard.Head(9, "a" * 64))
+    watermark.append(holdout.solution_commitment, watermark.Head(9, "a" * 64))
     with pytest.raises(CommandError, match="guard: It knows entry 9"):
         verify()
 
 
 def test_a_guard_that_knows_another_history_is_named() -> None:
     holdout = Holdout.objects.get()
-    guard.file_of(holdout.solution_commitment).write_text(f"8 {'a' * 64}\n")
+    watermark.file_of(holdout.solution_commitment).write_text(f"8 {'a' * 64}\n")
     with pytest.raises(CommandError, match="Entry 8, guard: It knows another hash"):
         verify()
 
 
 def test_a_guard_that_knows_of_an_end_that_the_database_does_not_is_named() -> None:
-    guard.end(Holdout.objects.get().solution_commitment)
+    watermark.end(Holdout.objects.get().solution_commitment)
     with pytest.raises(CommandError, match="the final scores were measured"):
         verify()
 
 
 def test_a_guard_that_is_missing_is_named() -> None:
-    guard.file_of(Holdout.objects.get().solution_commitment).unlink()
+    watermark.file_of(Holdout.objects.get().solution_commitment).unlink()
     with pytest.raises(CommandError, match="is missing"):
         verify()
 

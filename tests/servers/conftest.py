@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard import keys
+from leaderboard.vault import keys
 from tests.servers.deployment import PRIVATE_KEY, Deployment
 from tests.servers.postgres import PostgresServer, make_database
 

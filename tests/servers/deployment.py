@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import psutil
 
-from leaderboard.embedded import processes, redis
+from leaderboard.operate.embedded import processes, redis
 from tests.servers.doom import Orders
 
 ROOT = Path(__file__).parent.parent.parent

@@ -149,7 +149,8 @@ def arm_worker() -> None:
     from celery.signals import task_postrun
 
     import leaderboard.pipeline.parse as parse_stage
-    from leaderboard import guard, tasks, vault
+    from leaderboard import tasks, vault
+    from leaderboard.ledger import watermark
     from leaderboard.pipeline import finalize
 
     _wrap(tasks, "_claim", "claim: before", "claim: after")
@@ -162,7 +163,7 @@ def arm_worker() -> None:
     _wrap(finalize, "_note_all_scored", FINALS[3])
     _wrap(finalize, "measure_final", after=FINALS[4])
     _wrap(tasks, "enqueue", "sweep: before a message", "sweep: after a message")
-    _wrap(guard, "append", "guard: before its line", "guard: after its line")
+    _wrap(watermark, "append", "guard: before its line", "guard: after its line")
     setattr(tasks, "release", _armed_release(getattr(tasks, "release")))  # noqa: B009, B010
     task_postrun.connect(_task_done, weak=False)
 

@@ -26,7 +26,6 @@ from django.utils import timezone  # noqa: E402
 from knox.models import AuthToken  # noqa: E402
 
 from leaderboard import queries, tasks  # noqa: E402
-from leaderboard.corrections import correct_solution  # noqa: E402
 from leaderboard.errors import Refused  # noqa: E402
 from leaderboard.models import (  # noqa: E402
     FINAL,
@@ -40,11 +39,13 @@ from leaderboard.models import (  # noqa: E402
     TeamState,
     User,
 )
-from leaderboard.pipeline import finalize, intake, membership, selection  # noqa: E402
+from leaderboard.organize.revisions import correct_solution  # noqa: E402
+from leaderboard.participate import membership, selection  # noqa: E402
+from leaderboard.pipeline import finalize, intake  # noqa: E402
 from leaderboard.pipeline.measure import measure  # noqa: E402
 from leaderboard.pipeline.parse import parse  # noqa: E402
+from leaderboard.pipeline.queue import enqueue  # noqa: E402
 from leaderboard.pipeline.release import release as release_stage  # noqa: E402
-from leaderboard.queue import enqueue  # noqa: E402
 from leaderboard.vault import VaultClosed  # noqa: E402
 from tests import cast, ending  # noqa: E402
 from tests.servers import doom, invariants  # noqa: E402

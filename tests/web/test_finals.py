@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from leaderboard import guard
+from leaderboard.ledger import watermark
 from leaderboard.models import Competition, FinalScore
 from tests import ending
 from tests.cast import World, make_user, predictions
@@ -244,7 +244,7 @@ def test_more_teams_do_not_cost_more_queries(played: World) -> None:
     with CaptureQueriesContext(connection) as few:
         browser().get(BOARD)
     Competition.objects.update(finals_scored_at=None, finals_started_at=None, revealed_at=None)
-    remembered = guard.file_of(played.digits.holdouts.get().ledger_name)
+    remembered = watermark.file_of(played.digits.holdouts.get().ledger_name)
     remembered.write_bytes(remembered.read_bytes().replace(b"ended\n", b""))
     Competition.objects.update(closes_at="2099-01-01T00:00Z")
     played.digits.refresh_from_db()

@@ -12,7 +12,7 @@ def test_healthz_needs_no_database(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_readyz_says_how_each_part_is(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leaderboard.health.Redis.ping", lambda _: True)
+    monkeypatch.setattr("leaderboard.platform.health.Redis.ping", lambda _: True)
     answer = client.get("/readyz")
     assert answer.status_code == 200
     assert answer.json() == {"database": "ok", "redis": "ok"}
@@ -34,7 +34,7 @@ def test_a_site_without_database_is_not_ready(
     def refuse(*_: object) -> None:
         raise OperationalError
 
-    monkeypatch.setattr("leaderboard.health.MigrationExecutor", refuse)
+    monkeypatch.setattr("leaderboard.platform.health.MigrationExecutor", refuse)
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["database"] == "away"

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.models import Competition, Invitation, Membership, Team
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from tests.cast import World
 from tests.web.pages import browser, text
 

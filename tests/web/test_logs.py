@@ -13,10 +13,11 @@ from django.test import Client
 from django.urls import path
 from pytest_django import Settings
 
-from leaderboard import logs, tasks
+from leaderboard import tasks
 from leaderboard.celery import app
 from leaderboard.models import Submission
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
+from leaderboard.platform import logs
 from tests.cast import World, predictions, upload
 
 SECRET = "0.123456"

@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 from pyarrow import parquet
 
-from leaderboard import guard, rewinds
+from leaderboard.ledger import rewinds, watermark
 from leaderboard.models import Competition, FileRole, Visibility
 from tests.cast import SCHEMA, World, upload
 from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
@@ -350,6 +350,6 @@ def test_a_metrics_title_says_how_many_places_count(
 )
 def test_the_ledger_says_what_was_written_off(world: World, lost: int, said: str) -> None:
     set_up(world)
-    guard.file_of(world.digits.holdouts.get().ledger_name).unlink()
+    watermark.file_of(world.digits.holdouts.get().ledger_name).unlink()
     rewinds.give_up(world.digits, lost=lost)
     assert said in text(browser().get("/c/digits/ledger/"))

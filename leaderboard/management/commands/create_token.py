@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.models import User
-from leaderboard.pipeline import tokens
+from leaderboard.participate import tokens
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from leaderboard.doctor.checks import CHECKS
-from leaderboard.doctor.report import Finding, all_well, examine
+from leaderboard.operate.doctor.checks import CHECKS
+from leaderboard.operate.doctor.report import Finding, all_well, examine
 
 SECONDS = 10.0
 MARKS = {"ok": "ok   ", "note": "note ", "wrong": "WRONG"}

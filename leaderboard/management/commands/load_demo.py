@@ -5,10 +5,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from leaderboard.demo.accounts import ensure_people
-from leaderboard.demo.competitions import DEMO_COMPETITIONS
-from leaderboard.demo.load import load
 from leaderboard.models import User
+from leaderboard.operate.demo.accounts import ensure_people
+from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS
+from leaderboard.operate.demo.load import load
 
 
 class Command(BaseCommand):

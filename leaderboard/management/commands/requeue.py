@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.models import Competition, Submission
-from leaderboard.queue import requeue_failed
+from leaderboard.pipeline.queue import requeue_failed
 
 
 class Command(BaseCommand):

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard import rewinds
 from leaderboard.errors import Refused
-from leaderboard.guard import GuardAway
+from leaderboard.ledger import rewinds
+from leaderboard.ledger.watermark import GuardAway
 from leaderboard.models import Competition
 from scoring.verification import Differs, bounded_lines
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.embedded import home
-from leaderboard.embedded.prepare import prepare
-from leaderboard.embedded.start import PortTaken, Start, check_port
+from leaderboard.operate.embedded import home
+from leaderboard.operate.embedded.prepare import prepare
+from leaderboard.operate.embedded.start import PortTaken, Start, check_port
 
 
 class Command(BaseCommand):

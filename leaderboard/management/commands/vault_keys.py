@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard import keys
+from leaderboard.vault import keys
 
 
 class Command(BaseCommand):

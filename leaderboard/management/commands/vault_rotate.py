@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard import rotation
+from leaderboard.operate import rotation
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.models import Competition
-from leaderboard.verification import CannotVerify, Verified, verify_competition
+from leaderboard.operate.verification import CannotVerify, Verified, verify_competition
 
 _MEANS = {
     "opening": "from what was opened",

@@ -12,7 +12,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
-from leaderboard.pipeline import tokens
+from leaderboard.participate import tokens
 from leaderboard.web.forms import TokenForm
 from leaderboard.web.page import signed_in
 from leaderboard.web.posting import sent_from

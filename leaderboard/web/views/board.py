@@ -7,9 +7,9 @@ from django.views.decorators.http import require_safe
 
 from leaderboard import queries
 from leaderboard.access import competition_or_404, opened_holdout_or_404
-from leaderboard.board_csv import board_csv, final_csv
-from leaderboard.downloads import jsonl_response
 from leaderboard.errors import Refused
+from leaderboard.platform.downloads import jsonl_response
+from leaderboard.queries.board_csv import board_csv, final_csv
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, page_number
 from leaderboard.web.refusals import shows_refusals

@@ -17,7 +17,7 @@ from leaderboard.access import (
 )
 from leaderboard.errors import Refused
 from leaderboard.models import Invitation
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from leaderboard.web.forms import AcceptRulesForm, JoinForm, blame
 from leaderboard.web.page import Page, load, signed_in
 from leaderboard.web.posting import sent_from

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from leaderboard import queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
-from leaderboard.pipeline import selection
+from leaderboard.participate import selection
 from leaderboard.web.page import load, signed_in
 from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals

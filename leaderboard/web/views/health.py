@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from leaderboard.health import is_ready, readiness
+from leaderboard.platform.health import is_ready, readiness
 
 
 @require_safe

@@ -23,7 +23,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @require_safe
 def _told(request: HttpRequest) -> HttpResponse:
     # Only the process that is asked loads what writes the format.
-    from leaderboard.metrics import exposition
+    from leaderboard.operate.monitoring import exposition
 
     content, content_type = exposition(request.headers.get("Accept", ""))
     return HttpResponse(content, content_type=content_type)

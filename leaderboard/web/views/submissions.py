@@ -9,11 +9,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from leaderboard import claims, queries
+from leaderboard import queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
-from leaderboard.pipeline import intake
+from leaderboard.pipeline import claims, intake
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
 from leaderboard.web.page import Page, load, signed_in

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from leaderboard import queries
 from leaderboard.errors import Refused
 from leaderboard.models import Team
-from leaderboard.pipeline import membership
+from leaderboard.participate import membership
 from leaderboard.web.forms import TeamNameForm, blame
 from leaderboard.web.page import Page, load, signed_in
 from leaderboard.web.posting import sent_from

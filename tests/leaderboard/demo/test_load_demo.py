@@ -10,7 +10,6 @@ from django.core.management import call_command
 from django.db.models import Model
 from pytest_django import Settings
 
-from leaderboard.demo.competitions import DEMO_COMPETITIONS, DemoCompetition
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -22,6 +21,7 @@ from leaderboard.models import (
     Team,
     User,
 )
+from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS, DemoCompetition
 from leaderboard.tasks import score_submission
 from tests.web.pages import browser
 

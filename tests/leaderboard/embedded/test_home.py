@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.embedded import home
+from leaderboard.operate.embedded import home
 
 
 def test_a_directory_is_held_by_one_start_at_a_time(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.embedded import processes, redis
+from leaderboard.operate.embedded import processes, redis
 
 
 def environment() -> dict[str, str]:

@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-from leaderboard.embedded.supervisor import STEADY_SECONDS, TRIES, Lives
+from leaderboard.operate.embedded.supervisor import STEADY_SECONDS, TRIES, Lives
 
 HOPELESS = """
-from leaderboard.embedded import supervisor
+from leaderboard.operate.embedded import supervisor
 supervisor.FIRST_WAIT_SECONDS = 0.01
 all = supervisor.Supervisor(when_started=lambda: None)
 all.add("steady", ["sleep", "1000"], {"PATH": "/usr/bin:/bin"})

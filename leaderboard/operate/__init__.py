@@ -1,0 +1,1 @@
+"""What operators need: doctor, embedded start, demo, rotation of keys, verification, monitoring."""

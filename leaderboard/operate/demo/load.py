@@ -1,0 +1,87 @@
+"""Brings the demo onto the platform through the same functions that organizers and teams use."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pandas as pd
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard import organize
+from leaderboard.models import Competition, FileRole, Team, User
+from leaderboard.operate.demo.accounts import ensure_robot
+from leaderboard.operate.demo.baselines import Baseline
+from leaderboard.operate.demo.competitions import DemoCompetition
+from leaderboard.operate.demo.datasets import Tables
+from leaderboard.participate import membership
+from leaderboard.pipeline import intake
+
+OPEN_FOR = timedelta(days=3650)
+
+
+def load(demo: DemoCompetition, organizer: User) -> None:
+    """Makes what is missing of a competition; run again after a crash, it goes on."""
+    competition = Competition.objects.filter(slug=demo.slug).first()
+    robots = [ensure_robot(number) for number, _ in enumerate(demo.baselines, start=1)]
+    if competition and _teams_that_submitted(competition, robots) == len(robots):
+        return
+    tables = demo.tables()
+    if competition is None:
+        competition = _set_up(demo, tables, organizer)
+    for baseline, robot in zip(demo.baselines, robots, strict=True):
+        _enter(competition, baseline, robot, tables, demo.label)
+
+
+@transaction.atomic
+def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competition:
+    now = timezone.now()
+    competition = Competition.objects.create(
+        slug=demo.slug,
+        title=demo.title,
+        tagline=demo.tagline,
+        description=demo.text("description"),
+        rules=demo.text("rules"),
+        data_description=demo.text("data"),
+        opens_at=now,
+        closes_at=now + OPEN_FOR,
+        schema=demo.schema.to_json(),
+        metric=demo.metric,
+        mechanism=demo.mechanism,
+        mechanism_parameters=demo.mechanism_parameters,
+    )
+    competition.organizers.add(organizer)
+    for name, role, table, description in (
+        ("train.csv", FileRole.TRAIN, tables.train, "To learn from, with labels"),
+        ("test.csv", FileRole.TEST, tables.test, "To predict, without labels"),
+        ("sample_submission.csv", FileRole.SAMPLE, tables.sample, "What to submit looks like"),
+    ):
+        organize.add_file(competition, _csv(table, name), role=role, description=description)
+    organize.install_solution(competition, _csv(tables.solution, "solution.csv"), by=organizer)
+    organize.open_competition(competition)
+    return competition
+
+
+def _enter(
+    competition: Competition, baseline: Baseline, robot: User, tables: Tables, label: str
+) -> None:
+    """A baseline joins, is marked as what it is, and submits like anybody else."""
+    team = Team.objects.filter(competition=competition, captain=robot).first()
+    if team is None:
+        team = membership.join(
+            competition=competition, user=robot, accept_rules=True, team_name=baseline.team
+        )
+        Team.objects.filter(pk=team.pk).update(is_baseline=True)
+    if not team.submissions.exists():
+        predictions = _csv(baseline.predict(tables, label), "predictions.csv")
+        intake.submit(team=team, user=robot, upload=predictions, message=baseline.message)
+
+
+def _teams_that_submitted(competition: Competition, robots: list[User]) -> int:
+    teams = competition.teams.filter(captain__in=robots, submissions__isnull=False)
+    return teams.distinct().count()
+
+
+def _csv(table: pd.DataFrame, name: str) -> ContentFile[bytes]:
+    return ContentFile(table.to_csv(index=False).encode(), name=name)

@@ -1,0 +1,85 @@
+"""Storage, disks and collected static files."""
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.template.defaultfilters import filesizeformat
+
+from leaderboard.operate.doctor.report import Finding, ok, told, wrong
+
+CONTENT = b"written by manage.py doctor\n"
+
+
+def storage() -> Iterator[Finding]:
+    """A file can be written, read back and deleted."""
+    try:
+        same = _round_trip()
+    except Exception as error:  # every backend has exceptions of its own
+        # What object storage said is the cause of what our own backend raises.
+        yield wrong(f"Files can't be stored. {told(error.__cause__ or error)}", _how_to_reach_it())
+        return
+    if same:
+        yield ok("A file was written, read back and deleted.")
+    else:
+        yield wrong("A file came back changed.", "Don't go on with this storage: replace it.")
+
+
+def disk() -> Iterator[Finding]:
+    """There is room for two uploads of the largest size wherever this process writes."""
+    needed = 2 * settings.MAX_UPLOAD_BYTES
+    for place in _places():
+        free = shutil.disk_usage(place).free
+        if free < needed:
+            yield wrong(
+                f"{filesizeformat(free)} are free below {place}; two large uploads need "
+                f"{filesizeformat(needed)}.",
+                "Make room or enlarge that disk. Until then uploads may fail; nothing accepted is "
+                "lost.",
+            )
+        else:
+            yield ok(f"{filesizeformat(free)} are free below {place}.")
+
+
+def static_files() -> Iterator[Finding]:
+    """The pages' own files were collected."""
+    if (settings.STATIC_ROOT / "staticfiles.json").is_file():
+        yield ok("They are collected.")
+    else:
+        yield wrong(
+            f"There are none in {settings.STATIC_ROOT}: pages of this process would fail.",
+            "Run `python manage.py collectstatic --no-input`, or correct STATIC_ROOT.",
+        )
+
+
+def _round_trip() -> bool:
+    name = default_storage.save(f"doctor-{uuid.uuid4().hex}.txt", ContentFile(CONTENT))
+    try:
+        with default_storage.open(name) as file:
+            return bool(file.read() == CONTENT)
+    finally:
+        default_storage.delete(name)
+
+
+def _places() -> list[Path]:
+    """One directory for each disk that this process writes to."""
+    wanted = [settings.VAR_DIR, Path(tempfile.gettempdir())]
+    if isinstance(default_storage, FileSystemStorage):
+        wanted.append(Path(default_storage.base_location))
+    found = {path.stat().st_dev: path for path in map(Path, wanted) if path.is_dir()}
+    return list(found.values())
+
+
+def _how_to_reach_it() -> str:
+    if settings.STORAGE_BUCKET:
+        return (
+            "Correct STORAGE_BUCKET, STORAGE_ENDPOINT_URL and the AWS_ variables; the account must "
+            "be able to list, read, write and delete in that bucket."
+        )
+    place = settings.VAR_DIR / "storage"
+    return f"This account must be able to write below {place}: `chown -R` it to the account."

@@ -1,0 +1,35 @@
+"""The settings, by Django's system checks and ours."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+
+from leaderboard.operate.doctor.report import Finding, note, ok, wrong
+
+
+def site() -> Iterator[Finding]:
+    """Nothing that `manage.py check --deploy` would complain of, where it is a real site."""
+    found = checks.run_checks(include_deployment_checks=settings.SECURE)
+    for message in found:
+        says = f"{message.msg} ({message.id})"
+        yield wrong(says, str(message.hint or "See `python manage.py check --deploy`."))
+    if not _has_secret_key():
+        yield wrong("SECRET_KEY is empty.", "Set it, for example to `openssl rand -hex 32`.")
+    elif not found:
+        yield ok(f"The settings of {settings.SITE_URL} are sound.")
+    if not settings.SECURE:
+        yield note("It is not an https address: fine on this machine, not for others.")
+    if settings.SECURE and "console" in settings.EMAIL_BACKEND:
+        yield note(
+            "Mails are printed to the web process's log, links to set passwords among them.",
+            "Set EMAIL_URL to a mail server.",
+        )
+
+
+def _has_secret_key() -> bool:
+    try:
+        return bool(settings.SECRET_KEY)
+    except ImproperlyConfigured:
+        return False

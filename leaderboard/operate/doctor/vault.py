@@ -1,0 +1,85 @@
+"""The vault's keys, and whether they open what is sealed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import default_storage
+from django.db import DatabaseError
+from django.db.models import QuerySet
+
+from leaderboard import vault
+from leaderboard.models import Holdout
+from leaderboard.operate.doctor.report import Finding, note, ok, unseen, wrong
+from leaderboard.platform import logs
+
+RESTORE_KEY = (
+    "Put the right private key back from your backup. There is no other way to open what was "
+    "sealed to it."
+)
+
+
+def keys() -> Iterator[Finding]:
+    """The public key is there; the private one fits it, where this process has it at all."""
+    try:
+        public = vault.public_fingerprint()
+    except (ImproperlyConfigured, OSError, ValueError, TypeError):
+        yield wrong(
+            f"There is no readable public key at {settings.VAULT_PUBLIC_KEY_FILE}.",
+            "Set VAULT_PUBLIC_KEY_FILE; if there never was one, run `python manage.py vault_keys`.",
+        )
+        return
+    yield ok(f"The public key {public} is readable.")
+    if not settings.VAULT_PRIVATE_KEY_FILE:
+        yield note(
+            "This process has no private key, as it should be for all but workers.",
+            "To have the holdouts opened, run the doctor where a worker runs.",
+        )
+        return
+    yield from _private_key(public)
+
+
+def holdouts() -> Iterator[Finding]:
+    """Every sealed solution in force is there and, given the key, opens."""
+    try:
+        in_force = list(_in_force())
+    except DatabaseError:
+        yield unseen("database and migrations")
+        return
+    problems = [problem for holdout in in_force for problem in _problems(holdout)]
+    done = "there and opens" if settings.VAULT_PRIVATE_KEY_FILE else "there"
+    yield from problems or [ok(f"Each of the {len(in_force)} in force is {done}.")]
+
+
+def _in_force() -> QuerySet[Holdout]:
+    return Holdout.objects.filter(retired_at__isnull=True).select_related("competition")
+
+
+def _private_key(public: str) -> Iterator[Finding]:
+    path = Path(settings.VAULT_PRIVATE_KEY_FILE)
+    try:
+        mode = path.stat().st_mode
+        private = vault.private_fingerprint()
+    except (OSError, ValueError, TypeError):
+        yield wrong(f"The private key at {path} can't be read.", RESTORE_KEY)
+        return
+    if mode & 0o077:
+        yield wrong(f"Others on this machine can read {path}.", f"Run `chmod 600 {path}`.")
+    if private != public:
+        yield wrong(f"The private key belongs to {private}, not to the public key.", RESTORE_KEY)
+    else:
+        yield ok("The private key fits it.")
+
+
+def _problems(holdout: Holdout) -> Iterator[Finding]:
+    if not default_storage.exists(holdout.sealed_solution.name or ""):
+        yield wrong(
+            f"The sealed solution of {holdout} is missing from the storage.",
+            f"Restore {holdout.sealed_solution.name} from your backup of the storage.",
+        )
+    elif settings.VAULT_PRIVATE_KEY_FILE:
+        try:
+            vault.check_opens(holdout)
+        except Exception as error:  # whatever it is: its message stays in the vault
+            yield wrong(f"{holdout} can't be opened: {logs.place(error)}.", RESTORE_KEY)

@@ -1,0 +1,26 @@
+"""What a worker answers when it is asked about itself. Imported by workers when they are ready."""
+
+import time
+from typing import Any
+
+from celery.worker.control import inspect_command
+
+from leaderboard import vault
+from leaderboard.operate.doctor.workers import QUESTION
+from leaderboard.platform.version import code_version
+
+# Of the code that was loaded, not of what lies there when somebody asks.
+_code = code_version()
+
+
+@inspect_command(name=QUESTION)
+def about(state: Any) -> dict[str, Any]:
+    """Its code, its clock, and which vault its private key opens: a hash of the public key."""
+    return {"code": _code, "now": time.time(), "vault": _fingerprint()}
+
+
+def _fingerprint() -> str | None:
+    try:
+        return vault.private_fingerprint()
+    except Exception:  # what is wrong with the key is said where it is configured
+        return None

@@ -1,0 +1,168 @@
+"""Workers, the sweeper, and the clocks of all who take part."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from celery import current_app
+from django.conf import settings
+from django.db import DatabaseError, connection
+from redis.exceptions import RedisError
+
+from leaderboard import vault
+from leaderboard.operate.doctor.report import Finding, more_workers, ok, start, unseen, wrong
+from leaderboard.platform import health
+from leaderboard.platform.version import code_version
+
+QUESTION = "about_holdfast"
+REPLY_SECONDS = 2.0
+DRIFT_SECONDS = 2.0
+SET_CLOCK = "Let the machines set their clocks by NTP: `timedatectl set-ntp true`."
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a worker said of itself, and how far its clock is from ours in seconds."""
+
+    name: str
+    code: str | None
+    vault: str | None
+    drift: float
+
+
+def workers() -> Iterator[Finding]:
+    """Workers answer, run this code, and have the key to the vault."""
+    if health.redis() != "ok":
+        yield unseen("redis")
+        return
+    found = ask_workers()
+    if not found:
+        yield wrong(
+            "No worker answers.",
+            f"Start one: {start('worker')}. Meanwhile uploads are accepted and wait. One that runs "
+            "and is silent hangs: end it, others take up what it held.",
+        )
+    code, public = code_version(), _public_fingerprint()
+    for worker in found:
+        problems = list(_problems(worker, code, public))
+        yield from problems or [ok(f"{worker.name} answers, with this code and the vault's key.")]
+
+
+def sweeper() -> Iterator[Finding]:
+    """Beat asks for sweeps and workers do them: the sweeper puts lost submissions back."""
+    if health.redis() != "ok":
+        yield unseen("redis")
+        return
+    seen = health.sweeps()
+    patience = 60 + 3 * settings.SWEEP_SECONDS
+    if _age(seen.sent) > patience:
+        yield wrong(
+            f"Beat asked for a sweep {_ago(seen.sent)}.",
+            f"Start it: {start('beat')}.",
+        )
+    elif _age(seen.run) > patience:
+        yield wrong(
+            f"Beat asks for sweeps, but a worker did one {_ago(seen.run)}.",
+            f"See workers. If they answer, they are busy: have more of them, {more_workers()}.",
+        )
+    else:
+        yield ok(f"The last sweep was {_ago(seen.run)}.")
+
+
+def clocks() -> Iterator[Finding]:
+    """Database, Redis and workers have our time: deadlines and leases depend on it."""
+    readings = [*_database_clock(), *_redis_clock(), *_workers_clocks()]
+    for name, drift in readings:
+        if abs(drift) > DRIFT_SECONDS:
+            yield wrong(f"The clock of {name} is {drift:+.1f} s from this machine's.", SET_CLOCK)
+    if readings and all(abs(drift) <= DRIFT_SECONDS for _, drift in readings):
+        yield ok(f"{', '.join(name for name, _ in readings)}: the same as here.")
+    if not readings:
+        yield unseen("database and redis")
+
+
+def ask_workers() -> list[Worker]:
+    """All workers that answer within two seconds."""
+    asked = time.time()
+    replies = current_app.control.broadcast(QUESTION, reply=True, timeout=REPLY_SECONDS) or []
+    return [
+        _worker(name, said, asked)
+        for reply in replies
+        for name, said in sorted(reply.items())
+        if isinstance(said, dict)
+    ]
+
+
+def _worker(name: str, said: dict[str, Any], asked: float) -> Worker:
+    now = float(said.get("now", asked))
+    # It answered between then and now: only what lies outside is drift.
+    drift = min(0.0, now - asked) + max(0.0, now - time.time())
+    return Worker(name, said.get("code"), said.get("vault"), drift)
+
+
+def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding]:
+    if worker.code != code:
+        yield wrong(
+            f"{worker.name} runs other code than this.",
+            f"Stop it and start it again: {start('--force-recreate worker')}.",
+        )
+    if worker.vault is None:
+        yield wrong(
+            f"{worker.name} has no readable private key: what it takes will fail.",
+            "Set VAULT_PRIVATE_KEY_FILE for it and restart it.",
+        )
+    elif public is not None and worker.vault != public:
+        yield wrong(
+            f"The private key of {worker.name} is not that of our public key.",
+            "Give all processes the keys of one pair, then restart them.",
+        )
+
+
+def _public_fingerprint() -> str | None:
+    try:
+        return vault.public_fingerprint()
+    except Exception:  # said by the check of the keys
+        return None
+
+
+def _database_clock() -> Iterator[tuple[str, float]]:
+    if connection.vendor != "postgresql":  # SQLite has none of its own
+        return
+    asked = time.time()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT clock_timestamp()")
+            now: datetime = cursor.fetchone()[0]
+    except DatabaseError:
+        return
+    yield "PostgreSQL", _outside(now.astimezone(UTC).timestamp(), asked)
+
+
+def _redis_clock() -> Iterator[tuple[str, float]]:
+    asked = time.time()
+    try:
+        with health.redis_client() as redis:
+            seconds, microseconds = redis.time()
+    except (RedisError, OSError):
+        return
+    yield "Redis", _outside(seconds + microseconds / 1e6, asked)
+
+
+def _workers_clocks() -> Iterator[tuple[str, float]]:
+    if health.redis() == "ok":
+        yield from ((worker.name, worker.drift) for worker in ask_workers())
+
+
+def _outside(now: float, asked: float) -> float:
+    """How far a clock that was read since `asked` is from ours, at least."""
+    return min(0.0, now - asked) + max(0.0, now - time.time())
+
+
+def _age(when: float | None) -> float:
+    return float("inf") if when is None else time.time() - when
+
+
+def _ago(when: float | None) -> str:
+    return "at no time that Redis remembers" if when is None else f"{_age(when):.0f} s ago"

@@ -1,0 +1,125 @@
+"""One embedded start, from an empty directory to a site that answers."""
+
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from leaderboard.operate.embedded import home, processes, redis
+from leaderboard.operate.embedded.prepare import take_back_alone
+from leaderboard.operate.embedded.supervisor import Supervisor, start_child
+
+LOOPBACK = {"127.0.0.1", "localhost"}
+READY_SECONDS = 60
+REDIS_SECONDS = 10
+POLL_SECONDS = 0.1
+
+
+class PortTaken(Exception):
+    """Another program listens where the site should."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What one start needs to know. Its directory is prepared and held by the caller."""
+
+    var_dir: Path
+    private_key: Path
+    host: str
+    port: int
+    demo: bool
+    started: float
+
+    @property
+    def site_url(self) -> str:
+        """Where people find the site: SITE_URL, else this machine."""
+        name = "localhost" if self.host in LOOPBACK else socket.gethostname()
+        return os.environ.get("SITE_URL") or f"http://{name}:{self.port}"
+
+    def run(self) -> int:
+        """Supervises until stopped. Returns the exit code."""
+        # So that commands in another terminal name the same address.
+        home.write_private(self.var_dir / "site_url", self.site_url + "\n")
+        own = None if os.environ.get("REDIS_URL") else redis.configure(self.var_dir / "redis")
+        environment = processes.environment(
+            site_url=self.site_url,
+            redis_url=own.url if own else os.environ["REDIS_URL"],
+            var_dir=self.var_dir,
+        )
+        supervisor = Supervisor(when_started=lambda: self._open(supervisor, environment))
+        if own:
+            supervisor.add("redis", own.command, environment, store=True)
+        supervisor.add(
+            "worker",
+            processes.worker(),
+            processes.with_vault(environment, self.private_key),
+            before_restart=take_back_alone,
+        )
+        supervisor.add("beat", processes.beat(), environment)
+        supervisor.add("web", processes.web(self.host, self.port), environment)
+        return supervisor.run()
+
+    def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
+        """Loads the demo and says where the site is, beside the running supervisor."""
+        loaded = self.var_dir / "demo.loaded"
+        # Once is enough: an organizer may delete it, and another start must not bring it back.
+        if self.demo and not loaded.exists() and _load_demo(supervisor, environment):
+            loaded.touch()
+        problem = self._wait_until_ready()
+        if problem:
+            supervisor.say(f"The site is not ready after {READY_SECONDS} s: {problem}")
+        else:
+            supervisor.say(self._welcome())
+
+    def _wait_until_ready(self) -> str:
+        """Waits until /readyz answers 200. Returns what it said last otherwise."""
+        address = f"http://{'127.0.0.1' if self.host == '0.0.0.0' else self.host}:{self.port}"  # noqa: S104
+        problem = ""
+        give_up = time.monotonic() + READY_SECONDS
+        while time.monotonic() < give_up:
+            try:
+                urlopen(f"{address}/readyz", timeout=5).close()  # noqa: S310  (our own address)
+            except HTTPError as error:
+                problem = error.read(500).decode(errors="replace")
+            except (URLError, OSError) as error:
+                problem = str(error)
+            else:
+                return ""
+            time.sleep(POLL_SECONDS)
+        return problem
+
+    def _welcome(self) -> str:
+        accounts = self.var_dir / "demo-accounts.txt"
+        seconds = time.monotonic() - self.started
+        lines = [f"Holdfast is ready after {seconds:.1f} s: {self.site_url}"]
+        if self.demo and accounts.is_file():
+            lines += [
+                "",
+                f"Demo accounts, also in {accounts}:",
+                *accounts.read_text().splitlines(),
+                "",
+            ]
+        return "\n".join([*lines, "Ctrl-C stops everything."])
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises PortTaken where another program listens already."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise PortTaken(error.strerror) from None
+
+
+def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> bool:
+    """Loads the demo in a process of its own, whose memory is free again afterwards."""
+    loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
+    output, _ = loading.communicate()
+    if loading.returncode:
+        supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")
+    return loading.returncode == 0

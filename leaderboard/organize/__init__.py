@@ -1,0 +1,48 @@
+"""Setting a competition up: files, the sealed solution, the checklist, and the opening.
+
+What freezes is refused here, whoever asks. Schema, metric and mechanism are written in a draft; an
+open competition goes back to being one only as long as nobody has submitted. The holdout freezes at
+the first release.
+"""
+
+from leaderboard.organize.drafts import (
+    Scoring,
+    change_schema,
+    change_scoring,
+    delete_competition,
+    is_frozen,
+    return_to_draft,
+    withdraw_solution,
+)
+from leaderboard.organize.files import add_file, remove_file
+from leaderboard.organize.opening import Check, check_settings, checklist, open_competition
+from leaderboard.organize.solutions import (
+    CheckedSolution,
+    RowCounts,
+    check_solution,
+    create_version,
+    effective_rows,
+    install_solution,
+)
+
+__all__ = [
+    "Check",
+    "CheckedSolution",
+    "RowCounts",
+    "Scoring",
+    "add_file",
+    "change_schema",
+    "change_scoring",
+    "check_settings",
+    "check_solution",
+    "checklist",
+    "create_version",
+    "delete_competition",
+    "effective_rows",
+    "install_solution",
+    "is_frozen",
+    "open_competition",
+    "remove_file",
+    "return_to_draft",
+    "withdraw_solution",
+]

@@ -1,0 +1,1 @@
+"""Every action of participants: teams, selections, tokens, accounts."""

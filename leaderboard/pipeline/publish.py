@@ -1,0 +1,251 @@
+"""After the end: solution, noise secret and every measurement, published at the organizer's word.
+
+The word is a moment in the competition's row, and it can't be taken back. Workers then write one
+file for each version of the holdout that answered. Measuring all files again may take longer than
+any worker lives, so it is done in parts that are stored as they are finished; the file itself gets
+its name in the row when it is whole. A worker may die at any point: the sweeper sends another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import IO, Final
+
+from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from leaderboard import vault
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    Competition,
+    Holdout,
+    Release,
+    Status,
+    Submission,
+)
+from leaderboard.pipeline.queue import enqueue_opening
+from leaderboard.platform.files import FileDamaged, open_stored
+from leaderboard.vault import Measured
+from scoring.errors import PredictionError, StateError
+from scoring.verification import Lost, Opened, write_opening
+
+# (submission, version of the holdout) -> the digest of its predictions, and what they measure there
+Remeasure = Callable[[Submission, Holdout], tuple[str, Measured]]
+
+FOLDER: Final = "openings"
+PART_RELEASES: Final = 500
+# Of the lease: a part is stored, and the next worker sent for, long before another may take over.
+PART_OF_LEASE: Final = 0.1
+WORK_OF_LEASE: Final = 0.3
+
+
+def unseal(competition: Competition) -> None:
+    """Says that solution, secret and measurements become public. Said again, it changes nothing.
+
+    Raises Refused unless the final scores are revealed: nobody can submit or choose any more, and
+    what the measurements tell is public already.
+    """
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        check_may_unseal(locked)
+        if locked.unsealed_at is None:
+            locked.unsealed_at = timezone.now()
+            locked.save(update_fields=["unsealed_at"])
+        wanted = to_open().filter(competition=locked).values_list("pk", flat=True)
+        for holdout_id in list(wanted):
+            transaction.on_commit(partial(enqueue_opening, holdout_id), robust=True)
+    competition.refresh_from_db(fields=["unsealed_at"])
+
+
+def check_may_unseal(competition: Competition) -> None:
+    """Raises Refused, saying what has to happen first."""
+    if competition.revealed_at is None:
+        raise Refused(
+            "not_ended",
+            "The competition has not ended",
+            "Reveal the final scores first. As long as somebody can submit or choose, the labels "
+            "must stay hidden; and once they are published they can't be hidden again.",
+        )
+    unfinished = Submission.objects.filter(
+        team__competition=competition, status__in=(Status.QUEUED, Status.SCORING)
+    )
+    if unfinished.exists():
+        raise Refused(
+            "unfinished_submissions",
+            "Submissions are being scored",
+            "Wait until every submission is scored: an answer that comes after the labels are "
+            "known would mean nothing.",
+        )
+
+
+def to_open() -> QuerySet[Holdout]:
+    """The holdouts whose opening is wanted and not there: every version that answered, and the one
+    in force."""
+    answered = Q(retired_at__isnull=True) | Q(ledger__isnull=False)
+    wanted = Holdout.objects.filter(
+        answered, competition__unsealed_at__isnull=False, opened_at__isnull=True
+    )
+    return wanted.order_by("pk").distinct()
+
+
+def unclaimed(holdouts: QuerySet[Holdout]) -> QuerySet[Holdout]:
+    """Those that no living worker writes."""
+    expired = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    return holdouts.filter(Q(opening_claimed_at__isnull=True) | Q(opening_claimed_at__lt=expired))
+
+
+def open_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
+    """Goes on writing an opening, for a part of a lease; False if more is to be done.
+
+    True also where it is done already, or in the hands of another worker.
+    """
+    mine = unclaimed(Holdout.objects.filter(pk__in=to_open().filter(pk=holdout_id)))
+    if mine.update(opening_claimed_at=timezone.now()) != 1:
+        return True
+    holdout = Holdout.objects.select_related("competition").get(pk=holdout_id)
+    done = _measure_parts(holdout, remeasure)
+    if done:
+        _publish(holdout)
+    Holdout.objects.filter(pk=holdout_id).update(opening_claimed_at=None)
+    return done
+
+
+def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
+    """Measures what no stored part has, until the time is over; whether all is measured."""
+    end = time.monotonic() + WORK_OF_LEASE * settings.LEASE_SECONDS
+    done = _measured(holdout)
+    lines: list[bytes] = []
+    first, part_end = done + 1, _part_end()
+    rows = Release.objects.filter(holdout=holdout, number__gt=done).order_by("number")
+    rows = rows.select_related("submission__team__competition")
+    for entry in rows.iterator(chunk_size=PART_RELEASES):
+        lines.append(opened_of(entry, holdout, remeasure).line())
+        done = entry.number
+        now = time.monotonic()
+        if len(lines) >= PART_RELEASES or now > min(part_end, end):
+            _store_part(holdout, first, done, lines)
+            lines, first, part_end = [], done + 1, _part_end()
+        if now > end:
+            return False
+    _store_part(holdout, first, done, lines)
+    return True
+
+
+def _part_end() -> float:
+    return time.monotonic() + PART_OF_LEASE * settings.LEASE_SECONDS
+
+
+def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
+    """What an answer was drawn from, by measuring its file again; labels stay in the vault.
+
+    Whatever is done with it before the end must not store or show it.
+    """
+    if not entry.submission.file:
+        return Lost(entry.number, "The server had lost this submission.")
+    try:
+        digest, measured = remeasure(entry.submission, holdout)
+    except FileNotFoundError:
+        return Lost(entry.number, "The stored file is gone.")
+    except FileDamaged:
+        return Lost(entry.number, "The stored file is damaged.")
+    except (PredictionError, StateError):
+        return Lost(entry.number, "The stored file can't be read any more.")
+    if measured.noise.tag(digest, entry.team_id) != entry.predictions_tag:
+        return Lost(entry.number, "The stored file is read as other predictions today.")
+    return Opened(entry.number, digest, measured.measurement)
+
+
+def _publish(holdout: Holdout) -> None:
+    """Writes the archive and names it in the row; then the parts are of no use any more."""
+    _claim_longer(holdout)
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=settings.VAR_DIR) as file:
+        solution, secret = vault.contents(holdout)
+        write_opening(
+            file,
+            competition=holdout.competition.slug,
+            version=holdout.version,
+            solution=solution,
+            secret=secret,
+            releases=_lines(holdout),
+        )
+        name = _store(file)
+    opened = Holdout.objects.filter(pk=holdout.pk, opened_at__isnull=True)
+    opened.update(opening=name, opened_at=timezone.now())
+    for part in _parts(holdout):
+        default_storage.delete(part)
+
+
+def _store(file: IO[bytes]) -> str:
+    """Content-addressed. A file cut short by a crash has another size and is not reused."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a real file
+    file.seek(0)
+    name = f"{FOLDER}/{sha256}.zip"
+    if default_storage.exists(name):
+        if default_storage.size(name) == size:
+            return name
+        default_storage.delete(name)
+    return default_storage.save(name, File(file))
+
+
+def _claim_longer(holdout: Holdout) -> None:
+    Holdout.objects.filter(pk=holdout.pk).update(opening_claimed_at=timezone.now())
+
+
+def _measured(holdout: Holdout) -> int:
+    """The last number that stored parts reach without a gap; parts behind a gap are deleted."""
+    reached = 0
+    for name in _parts(holdout):
+        first, last, sha256 = _read_name(name)
+        with open_stored(name) as file:
+            is_whole = hashlib.sha256(file.read()).hexdigest()[: len(sha256)] == sha256
+        if is_whole and first == reached + 1:
+            reached = last
+        else:
+            default_storage.delete(name)
+    return reached
+
+
+def _lines(holdout: Holdout) -> Iterator[bytes]:
+    for name in _parts(holdout):
+        with open_stored(name) as file:
+            yield from file
+
+
+def _store_part(holdout: Holdout, first: int, last: int, lines: list[bytes]) -> None:
+    if not lines:
+        return
+    content = b"".join(lines)
+    sha256 = hashlib.sha256(content).hexdigest()[:16]
+    name = f"{_folder(holdout)}/{first:012}-{last:012}-{sha256}"
+    default_storage.save(name, ContentFile(content))
+    _claim_longer(holdout)
+
+
+def _parts(holdout: Holdout) -> list[str]:
+    """The stored parts, in order."""
+    try:
+        names = default_storage.listdir(_folder(holdout))[1]
+    except FileNotFoundError:
+        return []
+    return [f"{_folder(holdout)}/{name}" for name in sorted(names)]
+
+
+def _read_name(name: str) -> tuple[int, int, str]:
+    first, last, sha256 = name.rpartition("/")[2].split("-")
+    return int(first), int(last), sha256
+
+
+def _folder(holdout: Holdout) -> str:
+    return f"{FOLDER}/{holdout.solution_commitment}"

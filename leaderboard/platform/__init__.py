@@ -1,0 +1,1 @@
+"""What any site needs: logs, cache, broker, storage, middleware, outages."""

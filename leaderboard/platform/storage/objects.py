@@ -1,0 +1,91 @@
+"""S3-compatible object storage, whose failures are told from those of this site.
+
+Only imported where `STORAGE_BUCKET` is set: boto takes its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import ENOENT
+from http import HTTPStatus
+from typing import IO, Any
+
+from boto3.exceptions import Boto3Error
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from storages.backends.s3 import S3File, S3Storage
+from storages.utils import clean_name
+
+from leaderboard.platform.outages import StorageAway
+
+# A request that finds nobody is answered within half a minute, whatever the storage does.
+_PATIENCE = Config(
+    connect_timeout=4, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 2}
+)
+# Of a file that is read; what is larger goes through a temporary file.
+_MEMORY_BYTES = 16 * 2**20
+
+
+class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages ships no types
+    """Raises StorageAway where the storage can't be reached or refuses, FileNotFoundError where it
+    has no such file."""
+
+    client_config: Config
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"max_memory_size": _MEMORY_BYTES} | settings)
+        self.client_config = self.client_config.merge(_PATIENCE)
+
+    def exists(self, name: str) -> bool:
+        with _reaching():
+            return bool(super().exists(name))
+
+    def size(self, name: str) -> int:
+        with _reaching():
+            return int(super().size(name))
+
+    def listdir(self, name: str) -> tuple[list[str], list[str]]:
+        with _reaching():
+            folders, files = super().listdir(name)
+        return folders, files
+
+    def delete(self, name: str) -> None:
+        with _reaching():
+            super().delete(name)
+
+    def _open(self, name: str, mode: str = "rb") -> _Object:
+        with _reaching():
+            return _Object(self._normalize_name(clean_name(name)), mode, self)
+
+    def _save(self, name: str, content: Any) -> str:
+        with _reaching():
+            return str(super()._save(name, content))
+
+
+class _Object(S3File):  # type: ignore[misc]  # django-storages ships no types
+    """An object that is fetched when it is read, or opened again, for the first time."""
+
+    def _get_file(self) -> IO[bytes]:
+        try:
+            with _reaching():
+                found: IO[bytes] = super()._get_file()
+        except OSError:
+            # Else what came so far would be taken for the whole.
+            self.close()
+            raise
+        return found
+
+    file = property(_get_file, S3File._set_file)
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.NOT_FOUND:
+            raise FileNotFoundError(ENOENT, "The storage has no such file") from error
+        raise StorageAway from error
+    except (BotoCoreError, Boto3Error) as error:
+        raise StorageAway from error
