@@ -1,4 +1,4 @@
-"""The plain way of `benchmarks.pipeline`, in a process of its own: prints seconds and megabytes."""
+"""Run the plain way of `benchmarks.pipeline` in its own process; print seconds and megabytes."""
 
 import resource
 import sys
@@ -12,7 +12,7 @@ def main() -> None:
     started = time.perf_counter()
     plain_score(Path(sys.argv[1]))
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 10**6
     print(f"{seconds:.3f} {peak}")
 
 
