@@ -1,4 +1,4 @@
-"""The participants' command line: talks to a Holdfast server through its API v1, nothing else."""
+"""The participants' command line, which talks to a Holdfast server through its API v1 alone."""
 
 from importlib.metadata import version
 

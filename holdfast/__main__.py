@@ -1,4 +1,4 @@
-"""`python -m holdfast` is the same as `holdfast`."""
+"""Run `holdfast` as `python -m holdfast`."""
 
 from holdfast.cli import main
 

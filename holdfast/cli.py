@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -12,25 +13,48 @@ from holdfast.errors import Failure
 from holdfast.options import fill_wait
 
 INTERRUPTED = 130
-SHORTCUTS = "The same as below `competitions`"
+SHORTCUTS = "The same as under `competitions`"
 
 
 class WaitingCommand(TyperCommand):
     """A command whose `--wait` may come without a number."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments with the number filled in."""
         return super().parse_args(ctx, fill_wait(args))
 
 
+# Below `competitions` and, but for `list`, at the top: in the order of a participant's day.
+SHARED: dict[str, Callable[..., None]] = {
+    "list": competitions.list_,
+    "join": competitions.join,
+    "files": competitions.files,
+    "download": competitions.download_,
+    "submit": submissions.submit,
+    "submissions": submissions.submissions,
+    "submission": submissions.submission,
+    "leaderboard": competitions.leaderboard,
+    "finals": finals.finals,
+    "team": competitions.team,
+}
 app = typer.Typer(
     name="holdfast",
     help="Take part in Holdfast competitions from the terminal.",
-    epilog="HOLDFAST_URL and HOLDFAST_TOKEN go before what `holdfast login` keeps.",
+    epilog="HOLDFAST_URL and HOLDFAST_TOKEN take precedence over what `holdfast login` stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-group = typer.Typer(help="See competitions, take part in them.", no_args_is_help=True)
+group = typer.Typer(help="See competitions and take part in them.", no_args_is_help=True)
+for own in (account.login, account.logout, account.whoami, check.check, verify.verify):
+    app.command()(own)
+for name, command in SHARED.items():
+    cls = WaitingCommand if name in ("submit", "submission") else None
+    group.command(name, cls=cls)(command)
+    if name != "list":
+        app.command(name, cls=cls, rich_help_panel=SHORTCUTS)(command)
+app.add_typer(group, name="competitions")
+app.add_typer(group, name="c", hidden=True)
 
 
 def _version(wanted: bool) -> None:
@@ -40,38 +64,12 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def options(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Take part in Holdfast competitions from the terminal."""
-
-
-def _register(to: typer.Typer, panel: str | None) -> None:
-    """The commands below `competitions`, in the order of a participant's day."""
-    if panel is None:
-        to.command("list")(competitions.list_)
-    to.command("join", rich_help_panel=panel)(competitions.join)
-    to.command("files", rich_help_panel=panel)(competitions.files)
-    to.command("download", rich_help_panel=panel)(competitions.download_)
-    to.command("submit", cls=WaitingCommand, rich_help_panel=panel)(submissions.submit)
-    to.command("submissions", rich_help_panel=panel)(submissions.submissions)
-    to.command("submission", cls=WaitingCommand, rich_help_panel=panel)(submissions.submission)
-    to.command("leaderboard", rich_help_panel=panel)(competitions.leaderboard)
-    to.command("finals", rich_help_panel=panel)(finals.finals)
-    to.command("team", rich_help_panel=panel)(competitions.team)
-
-
-app.command("login")(account.login)
-app.command("logout")(account.logout)
-app.command("whoami")(account.whoami)
-app.command("check")(check.check)
-app.command("verify")(verify.verify)
-_register(group, None)
-app.add_typer(group, name="competitions")
-app.add_typer(group, name="c", hidden=True)
-_register(app, SHORTCUTS)
 
 
 def main() -> None:
@@ -88,7 +86,13 @@ def main() -> None:
     except Exception as error:  # a participant is never shown a traceback
         if os.environ.get("HOLDFAST_DEBUG"):
             raise
-        _end(_unexpected(error))
+        _end(
+            Failure(
+                f"Something unexpected happened: {error!r}. "
+                "Perhaps the server is newer than this command.",
+                hint="Try a newer version of holdfast; HOLDFAST_DEBUG=1 shows where it happened.",
+            )
+        )
     except SystemExit as end:
         if end.code == INTERRUPTED:
             # On a terminal the cursor stands behind ^C, or behind a question.
@@ -97,13 +101,6 @@ def main() -> None:
         raise
 
 
-def _end(failure: Failure) -> None:
+def _end(failure: Failure) -> NoReturn:
     output.report(failure)
-    raise SystemExit(failure.exit_code)
-
-
-def _unexpected(error: Exception) -> Failure:
-    return Failure(
-        f"Something unexpected happened: {error!r}. Perhaps the server is newer than this command.",
-        hint="Try a newer version of holdfast; HOLDFAST_DEBUG=1 shows where it happened.",
-    )
+    raise SystemExit(1)

@@ -1,26 +1,28 @@
-"""What a participant reads and does in a competition, submissions apart."""
+"""What a participant reads and does in a competition, except submissions."""
 
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from holdfast import output
 from holdfast.client import Client, Json, competition_path
-from holdfast.download import Outcome, download, local_name
-from holdfast.errors import Failure, TooLong
+from holdfast.download import download, local_name
+from holdfast.errors import Failure
 from holdfast.options import (
     Competition,
     CompetitionOption,
     CsvFlag,
     Everything,
     FormatOption,
+    OneFormatOption,
     PageNumber,
     PageSize,
     Quiet,
     competition_of,
-    format_of,
 )
 from holdfast.output import Column, Format
 from holdfast.session import connect
@@ -32,14 +34,7 @@ Folder = Annotated[
     Path | None,
     typer.Option("-p", "--path", help="The folder to save in; the current one if left out."),
 ]
-
-
-def yes_no(value: Any) -> str:
-    """A truth value for people."""
-    return "yes" if value else ""
-
-
-LONGEST_BOARD = 256 * 2**20  # bytes of CSV: a million teams and more
+LONGEST_BOARD = 250_000_000  # bytes of CSV: a million teams and more
 LIST_COLUMNS = [
     Column("slug", "Competition"),
     Column("title", "Title"),
@@ -48,7 +43,7 @@ LIST_COLUMNS = [
     Column("metric", "Metric"),
     Column("mechanism", "Mechanism"),
     Column("teams", "Teams", numeric=True),
-    Column("joined", "Joined", yes_no),
+    Column("joined", "Joined", lambda joined: "yes" if joined else ""),
 ]
 FILE_COLUMNS = [
     Column("name", "Name"),
@@ -75,6 +70,20 @@ FINAL_COLUMNS = [
     Column("move", "Move", lambda move: f"{move:+d}" if move else "0", numeric=True),
     Column("mark", "Mark"),
 ]
+MARKS = (("is_mine", "you"), ("is_baseline", "baseline"), ("is_verified", "verified"))
+TEAM_COLUMNS = [
+    Column("name", "Team"),
+    Column("competition", "Competition"),
+    Column(
+        "members",
+        "Members",
+        lambda people: ", ".join(
+            f"{each['username']}{' (captain)' if each['is_captain'] else ''}" for each in people
+        ),
+    ),
+    Column("created_at", "Since", output.local_time),
+]
+LIMITS = Column("limits", "Submissions", lambda limits: str(limits["summary"]))
 
 
 def list_(
@@ -86,14 +95,18 @@ def list_(
     csv: CsvFlag = False,
 ) -> None:
     """List the competitions that you may see."""
-    chosen = format_of(style, csv)
-    params = {"search": search} if search else {}
     with connect() as client:
-        rows, count = some_rows(
-            client, "competitions/", page=page, size=page_size, everything=everything, **params
+        show_list(
+            client,
+            "competitions/",
+            LIST_COLUMNS,
+            Format.csv if csv else style,
+            page=page,
+            page_size=page_size,
+            everything=everything,
+            search=search,
+            empty="No competition is open to you here.",
         )
-    output.show(rows, LIST_COLUMNS, chosen, empty="No competition is open to you here.")
-    note_the_rest(len(rows), count, page, chosen)
 
 
 def files(
@@ -106,7 +119,46 @@ def files(
     slug = competition_of(competition, option)
     with connect() as client:
         found = files_of(client, slug)
-    output.show(found, FILE_COLUMNS, format_of(style, csv), empty="No files yet.")
+    output.show(found, FILE_COLUMNS, Format.csv if csv else style, empty="No files yet.")
+
+
+def files_of(client: Client, slug: str) -> list[Json]:
+    """Return the server's entries of a competition's files."""
+    return list(client.get(competition_path(slug, "files"))["results"])
+
+
+def show_list(
+    client: Client,
+    path: str,
+    columns: Sequence[Column],
+    style: Format,
+    *,
+    page: int,
+    page_size: int,
+    everything: bool,
+    empty: str,
+    search: str = "",
+    flatten: Callable[[Json], Json] = dict,
+) -> list[Json]:
+    """Print one page of a list or all of it, and return the rows.
+
+    If there are more rows, stderr says so, even when CSV goes to a file, so that none is missed.
+    """
+    params = {"search": search} if search else {}
+    if everything:
+        rows = list(client.every(path, **params))
+        count = len(rows)
+    else:
+        answer = client.get(path, **params, page=page, page_size=page_size)
+        rows, count = list(answer["results"]), int(answer["count"])
+    if style is not Format.json:
+        rows = [flatten(row) for row in rows]
+    output.show(rows, columns, style, empty)
+    if rows and len(rows) < count:
+        output.note(
+            f"{len(rows):,} of {count:,}; --page {page + 1} shows the next, --all all of them."
+        )
+    return rows
 
 
 def download_(
@@ -120,28 +172,43 @@ def download_(
         bool, typer.Option("-w", "--wp", help="Save in the current folder, as without -p.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("-o", "--force", help="Replace files that are there already.")
+        bool, typer.Option("-o", "--force", help="Replace files that exist already.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Download a competition's files, all of them or one.
 
-    What is here already and unchanged is skipped; a broken download goes on where it stopped.
+    Files that are here and unchanged are skipped; a broken download resumes where it stopped.
     """
     slug = competition_of(competition, option)
     if here and path:
         raise typer.BadParameter("-w and -p name two folders; give one of them.")
     folder = path or Path()
     with connect() as client:
-        for entry in _wanted(files_of(client, slug), file, slug):
-            _download_one(client, slug, entry, folder, force=force, quiet=quiet)
+        entries = files_of(client, slug)
+        chosen = [entry for entry in entries if file in ("", entry["name"])]
+        if not chosen:
+            names = ", ".join(str(entry["name"]) for entry in entries)
+            unknown = f"{slug} has no file named {file!r}. Its files: {names}."
+            raise Failure(unknown if names else f"{slug} has no files yet.")
+        for entry in chosen:
+            name = local_name(str(entry["name"]))
+            with output.progress(quiet) as bar:
+                task = bar.add_task(name, total=entry["size"])
+                is_new = download(
+                    *(client, slug, entry, folder),
+                    force=force,
+                    advance=partial(bar.advance, task),
+                )
+            if not quiet:
+                output.say(f"{folder / name}: {'saved' if is_new else 'unchanged, skipped'}")
 
 
 def leaderboard(
     competition: Competition = None,
     option: CompetitionOption = None,
     show: Annotated[
-        bool, typer.Option("-s", "--show", help="Show the board (this is what it does anyway).")
+        bool, typer.Option("-s", "--show", help="Show the board, which is the default.")
     ] = False,
     save: Annotated[
         bool, typer.Option("-d", "--download", help="Save the whole board as a CSV file.")
@@ -160,19 +227,61 @@ def leaderboard(
     csv: CsvFlag = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show the leaderboard: what the mechanism released, and where you stand.
+    """Show the leaderboard: the released scores, and your place.
 
-    Low and High are the ends of the 95 % sampling interval; JSON has the certificate as well. With
-    --final they are those of intervals that are right for all entries at once.
+    Low and High are the ends of the 95 % sampling interval; JSON has the guarantee as well. With
+    --final they are 95 % simultaneous confidence intervals.
     """
     slug = competition_of(competition, option)
     board = "final" if final else "leaderboard"
+    address = competition_path(slug, board)
+    chosen = Format.csv if csv else style
     with connect() as client:
         if save:
-            _save_board(client, slug, board, path or Path(), quiet=quiet)
-        if show or not save:
-            chosen = format_of(style, csv)
-            _show_board(client, slug, board, search, page, page_size, everything, chosen)
+            target = (path or Path()) / f"{slug}-{board}.csv"
+            client.save(address, target, LONGEST_BOARD, format="csv")
+            if not quiet:
+                output.note(f"Saved as {target}.")
+        if save and not show:
+            return
+        rows = show_list(
+            client,
+            address,
+            FINAL_COLUMNS if final else BOARD_COLUMNS,
+            chosen,
+            page=page,
+            page_size=page_size,
+            everything=everything,
+            search=search,
+            flatten=partial(_flat, digits=chosen is Format.table),
+            empty="No team is on the board yet.",
+        )
+        # Your place is on the screen already if one of the rows is yours.
+        shown = any(row.get("is_mine") for row in rows)
+        mine = None if shown else client.get(address, page_size=1).get("me")
+    if mine:
+        text = (mine.get("best") or mine)["score_text"]
+        score = "no score yet" if text is None else f"with {text}"
+        output.note(f"You: rank {mine['rank']}, {mine['team']}, {score}.")
+
+
+def _flat(row: Json, *, digits: bool) -> Json:
+    """Return the row with its interval and, on the final board, its best entry as own fields."""
+    entry = row.get("best") or row
+    interval = entry.get("interval") or row.get("sampling") or {}
+    mark = ", ".join(word for key, word in MARKS if row.get(key))
+    flat = {**row, **interval, "score_text": entry["score_text"], "mark": mark}
+    return with_digits(flat) if digits else flat
+
+
+def with_digits(row: Json, prefix: str = "") -> Json:
+    """Return the row with its interval's ends written with one digit more than its score."""
+    score, ends = row.get(f"{prefix}score_text"), (f"{prefix}low", f"{prefix}high")
+    if not score:
+        return row
+    digits = len(score.partition(".")[2]) + 1
+    known = {end: row[end] for end in ends if row.get(end) is not None}
+    return row | {end: f"{value:.{digits}f}" for end, value in known.items()}
 
 
 def join(
@@ -188,16 +297,23 @@ def join(
         bool, typer.Option("--accept-rules", help="You have read the rules and accept them.")
     ] = False,
 ) -> None:
-    """Join a competition: accept its rules and make a team, or follow an invitation to one."""
+    """Join a competition: accept its rules, and create a team or follow an invitation to one."""
     slug = competition_of(competition, option)
     if team and invitation:
         raise typer.BadParameter("the inviting team has a name already; leave --team out.")
-    wanted = {"team_name": team, "invitation": invitation.rstrip("/").rpartition("/")[2]}
+    fields = {"team_name": team, "invitation": invitation.rstrip("/").rpartition("/")[2]}
     with connect() as client:
         if not accept_rules:
-            _ask_to_accept(client.get(competition_path(slug)))
-        body = {name: value for name, value in wanted.items() if value}
-        made = client.post(competition_path(slug, "join"), {"accept_rules": True, **body})
+            found = client.get(competition_path(slug))
+            if not sys.stdin.isatty():
+                raise typer.BadParameter("read the rules, then add --accept-rules to accept them.")
+            output.say(f"The rules of {found['title']}:", "bold")
+            for line in str(found["rules"]).splitlines() or ["(none)"]:
+                output.say(line)
+            if output.ask("Do you accept these rules? [y/N] ").lower() not in ("y", "yes"):
+                raise Failure("You have not joined: you did not accept the rules.")
+        body = {"accept_rules": True} | {name: value for name, value in fields.items() if value}
+        made = client.send("POST", competition_path(slug, "join"), json=body)
     output.say(f"You have joined {slug} as team {made['name']}.")
 
 
@@ -207,165 +323,11 @@ def team(
     rename: Annotated[
         str, typer.Option("--rename", help="Give the team a new name.", show_default=False)
     ] = "",
-    style: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.table,
+    style: OneFormatOption = Format.table,
 ) -> None:
-    """Show your team, what it may still submit, and rename it."""
+    """Show your team and what it may still submit, or rename it."""
     path = competition_path(competition_of(competition, option), "team")
     with connect() as client:
-        mine = client.patch(path, {"name": rename}) if rename else client.get(path)
-    if style is Format.table:
-        output.show_pairs(_team_pairs(mine))
-    else:
-        output.show([mine], TEAM_COLUMNS, style, empty="")
-
-
-def _member(person: Json) -> str:
-    return f"{person['username']} (captain)" if person["is_captain"] else str(person["username"])
-
-
-TEAM_COLUMNS = [
-    Column("name", "Team"),
-    Column("competition", "Competition"),
-    Column("members", "Members", lambda people: ", ".join(map(_member, people))),
-    Column("created_at", "Since", output.local_time),
-]
-
-
-def _team_pairs(mine: Json) -> list[tuple[str, object]]:
-    pairs: list[tuple[str, object]] = [
-        (column.title, column.read(mine[column.key])) for column in TEAM_COLUMNS
-    ]
-    return [*pairs, ("Submissions", mine["limits"]["summary"])]
-
-
-def some_rows(
-    client: Client, path: str, *, page: int, size: int, everything: bool, **params: str | int
-) -> tuple[list[Json], int]:
-    """One page of a list, or all of it; and how many rows there are in all."""
-    if everything:
-        rows = list(client.every(path, **params))
-        return rows, len(rows)
-    answer = client.get(path, **params, page=page, page_size=size)
-    return list(answer["results"]), int(answer["count"])
-
-
-def note_the_rest(shown: int, count: int, page: int, style: Format) -> None:
-    """Say on stderr that there is more; also when CSV goes to a file, so that none is missed."""
-    if shown and shown < count:
-        output.note(f"{shown:,} of {count:,}; --page {page + 1} shows the next, --all all of them.")
-
-
-def files_of(client: Client, slug: str) -> list[Json]:
-    return list(client.get(competition_path(slug, "files"))["results"])
-
-
-def _wanted(entries: list[Json], name: str, slug: str) -> list[Json]:
-    if not name:
-        if not entries:
-            raise Failure(f"{slug} has no files yet.")
-        return entries
-    found = [entry for entry in entries if entry["name"] == name]
-    if not found:
-        names = ", ".join(str(entry["name"]) for entry in entries) or "none"
-        raise Failure(f"{slug} has no file named {name!r}. Its files: {names}.")
-    return found
-
-
-def _download_one(
-    client: Client, slug: str, entry: Json, folder: Path, *, force: bool, quiet: bool
-) -> None:
-    name = local_name(str(entry["name"]))
-    with output.progress(quiet) as bar:
-        task = bar.add_task(name, total=entry["size"])
-        outcome = download(
-            client, slug, entry, folder, force=force, advance=lambda n: bar.advance(task, n)
-        )
-    if not quiet:
-        done = outcome is Outcome.downloaded
-        output.say(f"{folder / name}: {'saved' if done else 'unchanged, skipped'}")
-
-
-def _save_board(client: Client, slug: str, board: str, folder: Path, *, quiet: bool) -> None:
-    target = folder / f"{slug}-{board}.csv"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = competition_path(slug, board)
-    part = folder / f".{target.name}.part"
-    try:
-        client.save(path, part, LONGEST_BOARD, format="csv")
-    except TooLong:
-        part.unlink()
-        raise
-    part.replace(target)
-    if not quiet:
-        output.note(f"Saved as {target}.")
-
-
-def _show_board(
-    client: Client,
-    slug: str,
-    board: str,
-    search: str,
-    page: int,
-    page_size: int,
-    everything: bool,
-    style: Format,
-) -> None:
-    path = competition_path(slug, board)
-    params = {"search": search} if search else {}
-    rows, count = some_rows(
-        client, path, page=page, size=page_size, everything=everything, **params
-    )
-    if style is not Format.json:
-        rows = [_flat(row) for row in rows]
-    if style is Format.table:
-        rows = [with_digits(row) for row in rows]
-    columns = FINAL_COLUMNS if board == "final" else BOARD_COLUMNS
-    output.show(rows, columns, style, empty="No team is on the board yet.")
-    note_the_rest(len(rows), count, page, style)
-    _note_my_place(client, path, rows)
-
-
-def with_digits(row: Json, prefix: str = "") -> Json:
-    """The row with ends of its interval that have one digit more than its score."""
-    score, ends = row.get(f"{prefix}score_text"), (f"{prefix}low", f"{prefix}high")
-    if not score:
-        return row
-    digits = len(score.partition(".")[2]) + 1
-    known = {end: row[end] for end in ends if row.get(end) is not None}
-    return row | {end: f"{value:.{digits}f}" for end, value in known.items()}
-
-
-def _flat(row: Json) -> Json:
-    """The row with its interval and, on the final board, its best entry beside its own fields."""
-    entry = row.get("best") or row
-    interval = entry.get("interval") or row.get("sampling") or {}
-    return {**row, **interval, "score_text": entry["score_text"], "mark": _mark(row)}
-
-
-def _mark(row: Json) -> str:
-    marks = (("is_mine", "you"), ("is_baseline", "baseline"), ("is_verified", "verified"))
-    return ", ".join(word for key, word in marks if row.get(key))
-
-
-def _note_my_place(client: Client, path: str, rows: list[Json]) -> None:
-    """Say where the participant stands if that isn't on the screen already."""
-    if any(row.get("is_mine") for row in rows):
-        return
-    mine = client.get(path, page_size=1).get("me")
-    if mine:
-        text = (mine.get("best") or mine)["score_text"]
-        score = "no score yet" if text is None else f"with {text}"
-        output.note(f"You: rank {mine['rank']}, {mine['team']}, {score}.")
-
-
-def _ask_to_accept(found: Json) -> None:
-    """Show the rules and ask; without a person to ask it is wrong usage."""
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("read the rules, then add --accept-rules to accept them.")
-    output.say(f"The rules of {found['title']}:", "bold")
-    for line in str(found["rules"]).splitlines() or ["(none)"]:
-        output.say(line)
-    sys.stderr.write("Do you accept these rules? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Failure("You have not joined: the rules were not accepted.")
+        mine = client.send("PATCH", path, json={"name": rename}) if rename else client.get(path)
+    columns = [*TEAM_COLUMNS, LIMITS] if style is Format.table else TEAM_COLUMNS
+    output.show_one(mine, columns, style)

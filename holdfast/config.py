@@ -1,7 +1,7 @@
-"""Where the server's address and the token are kept, and which of them a command uses.
+"""Where the server's address and the token are stored, and which of them a command uses.
 
 The file is JSON, readable by its owner only: `$HOLDFAST_CONFIG`, else `holdfast/config.json` below
-`$XDG_CONFIG_HOME` or `~/.config`. `HOLDFAST_URL` and `HOLDFAST_TOKEN` go before it.
+`$XDG_CONFIG_HOME` or `~/.config`. `HOLDFAST_URL` and `HOLDFAST_TOKEN` take precedence over it.
 """
 
 import json
@@ -32,7 +32,7 @@ class Settings:
 
 
 def config_path() -> Path:
-    """The configuration file that this environment names; it need not exist."""
+    """Return the path of the configuration file, which need not exist."""
     if named := os.environ.get("HOLDFAST_CONFIG"):
         return Path(named).expanduser()
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
@@ -40,12 +40,12 @@ def config_path() -> Path:
 
 
 def readable_by_others(path: Path) -> bool:
-    """Whether anybody but its owner may read the file (always False where modes mean nothing)."""
+    """Return whether others than its owner may read the file (False where modes mean nothing)."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & OTHERS)
 
 
 def load() -> Settings:
-    """What the file holds; empty settings where there is none. Failure if it can't be read."""
+    """Return the stored settings, empty ones if there is no file; raise Failure if unreadable."""
     path = config_path()
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -61,9 +61,9 @@ def load() -> Settings:
 
 
 def current() -> Settings:
-    """The settings a command uses: the environment first, then the file.
+    """Return the settings a command uses: from the environment, then from the file.
 
-    The file's token belongs to the file's server and is never sent to another one.
+    The stored token belongs to the stored server and is never sent to another one.
     """
     saved = load()
     url = clean_url(os.environ.get("HOLDFAST_URL") or saved.url)
@@ -77,10 +77,10 @@ def current() -> Settings:
 
 
 def save(settings: Settings) -> Path:
-    """Write the file in one step, readable by its owner only from its first byte."""
+    """Write the file in one step, readable by its owner only from the first byte, and return it."""
     path = config_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes the file with mode 0600.
+    # mkstemp creates the file with mode 0600.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".config-")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(asdict(settings), file, indent=2)
@@ -95,9 +95,9 @@ def forget() -> None:
 
 
 def clean_url(text: str) -> str:
-    """A server's address as it is kept: scheme and host, no trailing slash, no `/api/v1`.
+    """Return a server's address as it is stored: no trailing slash, no `/api/v1`.
 
-    An address without a scheme gets https, or http on this machine. Raises Failure where it is no
+    An address without a scheme gets https, or http on this machine. Raises Failure if it is not a
     web address.
     """
     text = text.strip()
@@ -117,6 +117,6 @@ def clean_url(text: str) -> str:
 
 
 def sent_in_clear(url: str) -> bool:
-    """Whether what is sent there could be read on the way: http to another machine."""
+    """Return whether others could read what is sent there: http to another machine."""
     parsed = httpx.URL(url)
     return parsed.scheme == "http" and parsed.host not in ("localhost", "127.0.0.1", "::1")

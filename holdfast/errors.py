@@ -1,9 +1,9 @@
-"""What can go wrong in a command, as the person at the terminal reads it.
+"""What can go wrong in a command, in the words of the person at the terminal.
 
-Failure               printed on stderr; ends the command with `exit_code`
+Failure               printed on stderr; ends the command with exit code 1
 ├ Refused             the server answered with a problem document (RFC 9457)
-├ TooLong             the server sends more than is taken
-└ Unreachable         no answer, or none that can be understood; trying again may help
+├ TooLong             the server sends more than the client accepts
+└ Unreachable         no answer, or one that makes no sense; trying again may help
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,8 @@ from collections.abc import Iterable
 class Failure(Exception):
     """One sentence that says what happened, lines of detail, and what can be done about it."""
 
-    exit_code = 1
-
     def __init__(self, message: str, *, details: Iterable[str] = (), hint: str = "") -> None:
+        """Keep what to print."""
         super().__init__(message)
         self.message = message
         self.details = tuple(details)
@@ -22,30 +21,14 @@ class Failure(Exception):
 
 
 class Refused(Failure):
-    """The server's own reason. `status` is the HTTP status, `code` the problem's stable code."""
+    """The server refused; `status` is its HTTP status, `retry_after` the seconds it asks for."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int,
-        code: str,
-        details: Iterable[str] = (),
-        hint: str = "",
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, details=details, hint=hint)
-        self.status = status
-        self.code = code
-        self.retry_after = retry_after
+    status = 0
+    retry_after = 0.0
 
 
 class TooLong(Failure):
-    """An answer of more than `limit` bytes, of which no more was read."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The server sends more than {limit:,} bytes where it should not.")
-        self.limit = limit
+    """The server sends more than the limit; nothing beyond it was read."""
 
 
 class Unreachable(Failure):

@@ -1,4 +1,4 @@
-"""The end of a competition: what your team enters for the final scores."""
+"""The end of a competition: the submissions that your team selects for the final scores."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from holdfast import output
 from holdfast.client import competition_path
-from holdfast.options import CompetitionOption, competition_of
+from holdfast.options import CompetitionOption, OneFormatOption, competition_of
 from holdfast.output import Column, Format
 from holdfast.session import connect
 
@@ -15,9 +15,9 @@ def _listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-CHOICE_COLUMNS = [
+COLUMNS = [
     Column("limit", "At most"),
-    Column("numbers", "Chosen", _listed),
+    Column("numbers", "Selected", _listed),
     Column("entered", "Entered", _listed),
     Column("may_change", "Open", lambda may: "yes" if may else "no, the finals have started"),
     Column("summary", "Result"),
@@ -28,36 +28,29 @@ def finals(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[COMP] [NUMBERS]...", help="Submissions of your team to enter; none: show."
+            metavar="[COMP] [NUMBERS]...",
+            help="Submissions of your team to select; without numbers, show the selection.",
         ),
     ] = None,
     option: CompetitionOption = None,
     clear: Annotated[
-        bool, typer.Option("--clear", help="Take the choice back: your best score stands in.")
+        bool, typer.Option("--clear", help="Select none: your best score is used.")
     ] = False,
-    style: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.table,
+    style: OneFormatOption = Format.table,
 ) -> None:
-    """Show or choose what your team enters for the final scores.
+    """Show or select what your team enters for the final scores.
 
-    Numbers replace the whole choice. It is open until the organizer starts the finals.
+    Numbers replace the whole selection. It is open until the organizer starts the finals.
     """
-    slug, numbers = _chosen(words or [], option)
-    if clear and numbers:
-        raise typer.BadParameter("--clear takes the choice back; leave the numbers out.")
-    path = competition_path(slug, "finals")
-    with connect() as client:
-        found = client.put(path, {"numbers": numbers}) if numbers or clear else client.get(path)
-    if style is Format.table:
-        output.show_pairs((each.title, each.read(found[each.key])) for each in CHOICE_COLUMNS)
-    else:
-        output.show([found], CHOICE_COLUMNS, style, empty="")
-
-
-def _chosen(words: list[str], option: str | None) -> tuple[str, list[int]]:
-    """`[COMP] [NUMBERS]...` as typed."""
-    rest = words if option else words[1:]
-    slug = competition_of(None if option else next(iter(words), None), option)
-    wrong = [word for word in rest if not word.isdecimal()]
+    given = words or []
+    slug = competition_of(None if option else next(iter(given), None), option)
+    numbers = given if option else given[1:]
+    wrong = [number for number in numbers if not number.isdecimal()]
     if wrong:
         raise typer.BadParameter(f"{wrong[0]!r} is not the number of a submission.")
-    return slug, [int(word) for word in rest]
+    if clear and numbers:
+        raise typer.BadParameter("--clear selects none; leave the numbers out.")
+    path, selection = competition_path(slug, "finals"), {"numbers": list(map(int, numbers))}
+    with connect() as client:
+        found = client.send("PUT", path, json=selection) if numbers or clear else client.get(path)
+    output.show_one(found, COLUMNS, style)

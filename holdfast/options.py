@@ -15,14 +15,15 @@ CompetitionOption = Annotated[
     str | None,
     typer.Option("-c", "--competition", metavar="COMP", help="The same, as an option."),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How the list is printed.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the list.")]
+OneFormatOption = Annotated[Format, typer.Option("--format", help="How to print it.")]
 CsvFlag = Annotated[bool, typer.Option("-v", "--csv", help="Short for --format csv.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, fewer words.")]
 PageNumber = Annotated[int, typer.Option("--page", min=1, help="Which page of the list.")]
 PageSize = Annotated[int, typer.Option("--page-size", min=1, max=200, help="Rows on a page.")]
 Everything = Annotated[bool, typer.Option("--all", help="All rows, not one page.")]
 PollInterval = Annotated[
-    float, typer.Option("--poll-interval", min=0.2, help="Seconds between two looks.")
+    float, typer.Option("--poll-interval", min=0.2, help="Seconds between two checks.")
 ]
 Wait = Annotated[
     float | None,
@@ -31,7 +32,7 @@ Wait = Annotated[
         metavar="[SECONDS]",
         min=0,
         show_default=False,
-        help="Wait for the result, 600 seconds unless you say how long.",
+        help="Wait for the result, for 600 seconds unless you give another number.",
     ),
 ]
 WAIT_SECONDS = "600"
@@ -39,7 +40,7 @@ SLUG = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def competition_of(positional: str | None, option: str | None) -> str:
-    """The one competition that is meant; wrong usage where there is none or there are two."""
+    """Return the one competition that is named; anything else is wrong usage."""
     if positional and option and positional != option:
         raise typer.BadParameter(f"two competitions are named, {positional} and {option}.")
     slug = positional or option
@@ -52,13 +53,8 @@ def competition_of(positional: str | None, option: str | None) -> str:
     return slug
 
 
-def format_of(style: Format, csv: bool) -> Format:
-    """The format that is meant, -v counting as csv."""
-    return Format.csv if csv else style
-
-
 def fill_wait(arguments: list[str]) -> list[str]:
-    """Give a bare `--wait` its number, as an option whose value may be left out."""
+    """Give a bare `--wait` its number, so that the option's value can be left out."""
     filled = []
     for argument, following in zip(arguments, [*arguments, ""][1:], strict=True):
         bare = argument == "--wait" and not following.replace(".", "", 1).isdigit()

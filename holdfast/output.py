@@ -1,6 +1,6 @@
-"""What is printed: tables for people, CSV and JSON for programs, sentences, reasons on stderr.
+"""Printing: tables for people, CSV and JSON for programs, sentences, reasons on stderr.
 
-Text from the server may hold anything that a participant typed. Nothing in it can steer the
+Text from the server may contain anything that a participant typed. None of it can steer the
 terminal (control characters are dropped) or become a formula in a spreadsheet.
 """
 
@@ -26,7 +26,7 @@ from holdfast.errors import Failure
 
 Row = Mapping[str, Any]
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# Where a formula may begin: a cell, or what becomes one where spreadsheets split at semicolons.
+# A formula can begin a cell, or a part of one where spreadsheets split at semicolons.
 FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
 UNLIMITED_WIDTH = 100_000
 
@@ -41,22 +41,37 @@ class Format(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its key in the server's rows, its title, and how a person reads the value."""
+    """A column: its key in the server's rows, its title, and how to write a value for people."""
 
     key: str
     title: str
     read: Callable[[Any], str] = str
     numeric: bool = False
 
+    def cell(self, row: Row) -> str:
+        """Return the row's value as people read it, empty if there is none."""
+        value = row.get(self.key)
+        return "" if value is None or value == "" else clean(self.read(value))
+
+    def exact(self, row: Row) -> object:
+        """Return the row's value for CSV; lists, objects and truth values become JSON.
+
+        Text that a spreadsheet would run as a formula gets an apostrophe.
+        """
+        value = row.get(self.key)
+        if isinstance(value, str):
+            return FORMULA.sub(r"\1'", clean(value))
+        return json.dumps(value) if isinstance(value, bool | list | dict) else value
+
 
 def clean(text: object) -> str:
-    """The text without control characters; line ends become spaces."""
+    """Return the text without control characters; line breaks become spaces."""
     flat = " ".join(str(text).splitlines())
     return "".join(c for c in flat if unicodedata.category(c) != "Cc" and c not in BIDI_CONTROLS)
 
 
 def console(stream: TextIO) -> Console:
-    """A console that colours a terminal only, and never wraps what goes into a pipe or file."""
+    """Return a console that colours terminals only and never wraps lines in a pipe or file."""
     terminal = stream.isatty()
     plain = not terminal or bool(os.environ.get("NO_COLOR"))
     return Console(
@@ -70,23 +85,27 @@ def console(stream: TextIO) -> Console:
     )
 
 
-def say(text: str = "", style: str = "") -> None:
-    """A sentence on stdout."""
+def say(text: str, style: str = "") -> None:
+    """Print a sentence on stdout."""
     _print(sys.stdout, text, style)
 
 
 def note(text: str, style: str = "") -> None:
-    """A sentence on stderr, beside what the command prints."""
+    """Print a sentence on stderr, apart from the command's output."""
     _print(sys.stderr, text, style)
 
 
+def _print(stream: TextIO, text: str, style: str) -> None:
+    console(stream).print(Text(clean(text), style=style), soft_wrap=True)
+
+
 def warn(text: str) -> None:
-    """A warning on stderr."""
+    """Print a warning on stderr."""
     note(f"Warning: {text}", "yellow")
 
 
 def report(failure: Failure) -> None:
-    """A failure on stderr: what happened, its details, what can be done."""
+    """Print a failure on stderr: what happened, its details, what can be done."""
     note(f"Error: {failure.message}", "bold red")
     for detail in failure.details:
         if detail not in failure.message:
@@ -95,48 +114,69 @@ def report(failure: Failure) -> None:
         note(failure.hint)
 
 
-def show(rows: Iterable[Row], columns: Sequence[Column], style: Format, empty: str) -> None:
-    """Print rows; `empty` is the sentence in place of a table without rows."""
+def ask(question: str) -> str:
+    """Ask on stderr, and return a line from the terminal or a pipe."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def show(rows: Iterable[Row], columns: Sequence[Column], style: Format, empty: str = "") -> None:
+    """Print rows; `empty` is the sentence that replaces a table without rows."""
     found = list(rows)
     if style is Format.json:
         show_json(found)
     elif style is Format.csv:
-        _show_csv(found, columns)
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow([column.key for column in columns])
+        writer.writerows([column.exact(row) for column in columns] for row in found)
     elif found:
-        _show_table(found, columns)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for column in columns:
+            justify: JustifyMethod = "right" if column.numeric else "left"
+            unbroken = column.numeric or column.read is local_time
+            table.add_column(column.title, justify=justify, no_wrap=unbroken)
+        for row in found:
+            table.add_row(*(Text(column.cell(row)) for column in columns))
+        console(sys.stdout).print(table)
     else:
         note(empty)
 
 
 def show_json(value: object) -> None:
-    """Print the server's JSON as it came, in ASCII so that a terminal can't be steered by it."""
+    """Print the server's JSON unchanged, in ASCII so that it can't steer a terminal."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def show_pairs(pairs: Iterable[tuple[str, object]]) -> None:
-    """Names and values below each other, those without a value left out."""
-    known = [(name, value) for name, value in pairs if value not in (None, "")]
-    width = max((len(name) for name, _ in known), default=0)
-    for name, value in known:
-        say(f"{name:<{width}}  {value}")
+def show_one(row: Row, columns: Sequence[Column], style: Format) -> None:
+    """Print one row: for people as names and values below each other, without the empty ones."""
+    if style is not Format.table:
+        show([row], columns, style)
+        return
+    known = [(column.title, text) for column in columns if (text := column.cell(row))]
+    width = max((len(title) for title, _ in known), default=0)
+    for title, text in known:
+        say(f"{title:<{width}}  {text}")
 
 
 def local_time(text: str) -> str:
-    """An ISO time of the server in this machine's time zone, to the minute."""
+    """Return the server's ISO time in this machine's time zone, to the minute."""
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
 
 
 def size(count: int) -> str:
-    """A number of bytes for people: 1.2 MB."""
-    value, units = float(count), iter(("bytes", "kB", "MB", "GB", "TB"))
-    unit = next(units)
-    while value >= 1000:
-        value, unit = value / 1000, next(units)
-    return f"{count:,} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+    """Return a number of bytes for people: 1.2 MB, where 1 MB is 10^6 bytes."""
+    if count < 1000:
+        return "1 byte" if count == 1 else f"{count} bytes"
+    value, units = count / 1000, ["TB", "GB", "MB", "kB"]
+    while value >= 999.95 and len(units) > 1:
+        value /= 1000
+        units.pop()
+    return f"{value:,.1f} {units[-1]}"
 
 
 def progress(quiet: bool) -> Progress:
-    """A byte progress bar on stderr; silent when asked, or where stderr is no terminal."""
+    """Return a byte progress bar on stderr, silent if wanted or if stderr is no terminal."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -145,37 +185,3 @@ def progress(quiet: bool) -> Progress:
         console=console(sys.stderr),
         disable=quiet or not sys.stderr.isatty(),
     )
-
-
-def _print(stream: TextIO, text: str, style: str) -> None:
-    console(stream).print(Text(clean(text), style=style), soft_wrap=True)
-
-
-def _cell(row: Row, column: Column) -> str:
-    value = row.get(column.key)
-    return "" if value is None or value == "" else clean(column.read(value))
-
-
-def _show_table(rows: Sequence[Row], columns: Sequence[Column]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in columns:
-        whole = column.numeric or column.read is local_time
-        justify: JustifyMethod = "right" if column.numeric else "left"
-        table.add_column(column.title, justify=justify, no_wrap=whole)
-    for row in rows:
-        table.add_row(*(Text(_cell(row, column)) for column in columns))
-    console(sys.stdout).print(table)
-
-
-def _show_csv(rows: Iterable[Row], columns: Sequence[Column]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([column.key for column in columns])
-    for row in rows:
-        writer.writerow([_csv_value(row.get(column.key)) for column in columns])
-
-
-def _csv_value(value: object) -> object:
-    """The exact value; text that a spreadsheet would run as a formula gets an apostrophe."""
-    if not isinstance(value, str):
-        return json.dumps(value) if isinstance(value, bool | list | dict) else value
-    return FORMULA.sub(r"\1'", clean(value))

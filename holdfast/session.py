@@ -5,7 +5,7 @@ from holdfast.client import Client
 
 
 def connect() -> Client:
-    """A client for the server and account that environment and configuration name."""
+    """Return a client for the server and account that environment and configuration name."""
     settings = config.current()
     path = config.config_path()
     if config.readable_by_others(path):

@@ -4,12 +4,16 @@ A document is what JSON can hold. Its canonical form has sorted keys, no spaces 
 that the same facts give the same bytes wherever they are written.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from scoring.mechanisms.base import Answer
+if TYPE_CHECKING:
+    # Whoever only checks hashes needs no more than the standard library.
+    from scoring.mechanisms.base import Answer
 
 ANSWER_FIELDS: Final = (
     *("kind", "level", "reference_level", "steps"),

@@ -5,12 +5,17 @@ had lost entries that nobody kept: it names the last entry that is known, the la
 of, and how many answers between them are counted as if each had said the most it could.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from __future__ import annotations
 
-from scoring.mechanisms import books
-from scoring.mechanisms.base import HoldoutState, TeamState
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
 from scoring.verification.differences import Differs, shown
+
+if TYPE_CHECKING:
+    from scoring.mechanisms.base import HoldoutState, TeamState
+
+    States = tuple[HoldoutState, dict[int, TeamState]]
 
 CORRECTION: Final = "correction"
 WRITE_OFF: Final = "write_off"
@@ -28,7 +33,6 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
 _COUNTS: Final = ("lost", "known_number", "guard_number")
 
 Entry = Mapping[str, Any]
-States = tuple[HoldoutState, dict[int, TeamState]]
 
 
 def is_note(entry: Entry) -> bool:
@@ -57,7 +61,9 @@ def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
 
 
 def after(entry: Entry, head: HoldoutState, teams: dict[int, TeamState], alphabet: int) -> States:
-    """The states after a note, from those before it."""
+    """Return the states after a note, from those before it."""
+    from scoring.mechanisms import books  # needs numpy, which checking the chain does not
+
     if entry["kind"] == CORRECTION:
         return books.carry_on(head), {key: books.carry_team(team) for key, team in teams.items()}
     lost = entry["lost"]

@@ -51,7 +51,7 @@ def test_a_wrong_password_is_refused_and_keeps_nothing(server: Server, run: Run)
 def test_login_without_a_password_says_that_it_is_needed(server: Server, run: Run) -> None:
     ran = run("login", "--url", URL, "-u", "alice")
     assert ran.code == 1
-    assert "Password is needed." in ran.err
+    assert "Password is required." in ran.err
     assert not server.requests
 
 

@@ -157,7 +157,7 @@ def test_rules_that_are_not_accepted_are_the_reason(server: Server, run: Run) ->
     ran = run("download", "digits")
     assert (ran.code, ran.err) == (
         1,
-        "Error: Accept the rules first.\nHere: `holdfast join COMP`.\n",
+        "Error: Accept the rules first.\nTo join, run `holdfast join COMP`.\n",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from holdfast import client, competitions
+from holdfast import client
 from tests.holdfast.conftest import URL, Endless, Run, Server, Unread, ok, page, problem
 
 pytestmark = pytest.mark.usefixtures("signed_in")
@@ -41,7 +41,7 @@ def _tls_failure(request: httpx.Request) -> httpx.Response:
         (httpx.Response(200, text=""), "not as a Holdfast server does", "Check the address"),
         (
             httpx.Response(301, headers={"location": "https://new.example/"}),
-            "sends on to https://new.example/",
+            "redirects to https://new.example/",
             "holdfast login --url",
         ),
         (
@@ -49,9 +49,9 @@ def _tls_failure(request: httpx.Request) -> httpx.Response:
             "compressed its answer as 'gzip, gzip'",
             "proxy in between",
         ),
-        (httpx.Response(200, stream=Endless()), "more than 67,108,864 bytes", ""),
-        (httpx.Response(404, stream=Endless()), "more than 67,108,864 bytes", ""),
-        (httpx.Response(502, html="Bad gateway"), "not available just now (502)", "Try again"),
+        (httpx.Response(200, stream=Endless()), "more than 64.0 MB", ""),
+        (httpx.Response(404, stream=Endless()), "more than 64.0 MB", ""),
+        (httpx.Response(502, html="Bad gateway"), "not available at the moment (502)", "Try again"),
         (
             problem(401, "not_authenticated", "The token is not valid."),
             "The token is not valid.",
@@ -103,7 +103,7 @@ def test_an_interrupted_command_exits_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(competitions, "some_rows", interrupt)
+    monkeypatch.setattr(client.Client, "get", interrupt)
     ran = run("competitions", "list")
     assert ran.code == 130
     assert ran.err == "Interrupted.\n"
@@ -130,7 +130,7 @@ def test_a_full_disk_is_a_reason(server: Server, run: Run, monkeypatch: pytest.M
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "train.csv")
 
-    monkeypatch.setattr(competitions, "some_rows", full)
+    monkeypatch.setattr(client.Client, "get", full)
     ran = run("competitions", "list")
     assert (ran.code, ran.err) == (1, "Error: train.csv: No space left on device.\n")
 

@@ -1,4 +1,4 @@
-"""Choosing final entries and reading the final board, as it is printed."""
+"""Selecting final entries and reading the final board, as they are printed."""
 
 import csv
 import json
@@ -27,22 +27,22 @@ ROW = {
 
 
 @pytest.mark.parametrize("words", [["digits"], ["-c", "digits"]])
-def test_the_choice_is_shown_in_words(words: list[str], server: Server, run: Run) -> None:
+def test_the_selection_is_shown_in_words(words: list[str], server: Server, run: Run) -> None:
     server.on("GET", FINALS, ok(CHOICE))
     ran = run("finals", *words)
     assert ran.code == 0
-    assert "Chosen   3, 7" in ran.out
+    assert "Selected  3, 7" in ran.out
     assert "Submissions 3 and 7 are entered" in ran.out
 
 
 @pytest.mark.parametrize("words", [["digits", "3", "7"], ["-c", "digits", "3", "7"]])
-def test_numbers_replace_the_choice(words: list[str], server: Server, run: Run) -> None:
+def test_numbers_replace_the_selection(words: list[str], server: Server, run: Run) -> None:
     server.on("PUT", FINALS, ok(CHOICE))
     assert run("finals", *words).code == 0
     assert json.loads(server.last.content) == {"numbers": [3, 7]}
 
 
-def test_clear_takes_the_choice_back(server: Server, run: Run) -> None:
+def test_clear_selects_none(server: Server, run: Run) -> None:
     server.on("PUT", FINALS, ok(CHOICE | {"numbers": [], "entered": [3]}))
     assert run("c", "finals", "digits", "--clear").code == 0
     assert json.loads(server.last.content) == {"numbers": []}
@@ -61,7 +61,7 @@ def test_a_refusal_is_told(server: Server, run: Run) -> None:
     assert "The organizer has started them." in ran.err
 
 
-def test_the_choice_as_json_is_what_the_server_said(server: Server, run: Run) -> None:
+def test_the_selection_as_json_is_what_the_server_sent(server: Server, run: Run) -> None:
     server.on("GET", FINALS, ok(CHOICE))
     assert json.loads(run("finals", "digits", "--format", "json").out) == [CHOICE]
 

@@ -299,14 +299,14 @@ def test_an_upload_is_streamed_not_read_at_once(
     server: Server, run: Run, predictions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    original: Callable[..., bytes] = submissions._CountedFile.read
+    original: Callable[..., bytes] = submissions.CountedFile.read
 
-    def read(self: submissions._CountedFile, size: int | None = -1, /) -> bytes:
+    def read(self: submissions.CountedFile, size: int | None = -1, /) -> bytes:
         data = original(self, size)
         sizes.append(len(data))
         return data
 
-    monkeypatch.setattr(submissions._CountedFile, "read", read)
+    monkeypatch.setattr(submissions.CountedFile, "read", read)
     predictions.write_bytes(b"x" * 3_000_000)
     server.on("POST", SENT, ok(NEW, 201))
     assert run("submit", "digits", "-f", "p.csv").code == 0

@@ -1,6 +1,8 @@
 """`holdfast verify`: the ledger, checked on the participant's own machine."""
 
 import hashlib
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tests.scoring.ledgers import ROWS, File, Played, rewritten, truth
 
 pytestmark = pytest.mark.usefixtures("signed_in")
 
+ROOT = Path(__file__).parents[2]
 SAMPLE = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
 WRONG = (60, 30, 30, 10)
 
@@ -29,7 +32,7 @@ def board() -> Played:
 
 @pytest.fixture
 def publish(server: Server) -> Callable[..., None]:
-    """Puts a ledger, and an opening if there is one, on the server."""
+    """Put a ledger, and a publication if there is one, on the server."""
 
     def put(lines: list[bytes], opening: bytes | None = None) -> None:
         ledger = b"".join(lines)
@@ -70,37 +73,38 @@ def sent(tmp_path: Path) -> Path:
     return path
 
 
-def test_before_the_opening_chain_and_books_are_verified(
+def test_before_publication_chain_and_books_are_verified(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     publish(board.lines())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
-    assert "played is verified: 4 entries." in ran.out
+    assert "The hash chain of played is whole: 4 entries." in ran.out
     assert board.entries[-1]["hash"] in ran.out
-    assert "not open" in ran.err
+    assert "played is verified: counts, budgets, widths and shares" in ran.out
+    assert "not published" in ran.err
     assert server.requests[0].url.params["format"] == "jsonl"
 
 
-def test_after_the_opening_every_answer_is_drawn_again(
+def test_after_publication_every_answer_is_recomputed(
     board: Played, publish: Callable[..., None], run: Run
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
-    assert "4 answers were drawn again" in ran.out
+    assert "4 answers were recomputed" in ran.out
 
 
-def test_one_s_own_files_are_measured_again(
+def test_one_s_own_files_are_scored_again(
     board: Played, publish: Callable[..., None], run: Run, sent: Path
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
     ran = run("verify", "played", "--predictions", str(sent))
     assert ran.code == 0, ran.err
-    assert "Of your different files 1 of 1 were found in it" in ran.out
+    assert "Of your different files, 1 of 1 are in the ledger" in ran.out
 
 
-def test_a_file_that_was_never_scored_is_told_of(
+def test_a_file_that_was_never_scored_is_reported(
     board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
@@ -110,19 +114,19 @@ def test_a_file_that_was_never_scored_is_told_of(
     assert "never scored" in ran.err
 
 
-def test_own_files_wait_for_the_opening(
+def test_own_files_wait_for_publication(
     board: Played, publish: Callable[..., None], run: Run, sent: Path
 ) -> None:
     publish(board.lines())
     ran = run("verify", "played", "-f", str(sent))
     assert ran.code == 1
-    assert "once solution and secret are open" in ran.err
+    assert "once solution and secret are published" in ran.err
 
 
 def test_a_lie_about_one_s_own_file_is_found(
     board: Played, publish: Callable[..., None], run: Run, sent: Path
 ) -> None:
-    """The opening says of the last file what was measured of the one before."""
+    """The publication gives the last file the measurement of the one before it."""
     lies = [each.line() for each in board.opened]
     other = board.opened[2].line().replace(b'"number":3', b'"number":4')
     mine, theirs = board.opened[3].digest.encode(), board.opened[2].digest.encode()
@@ -142,7 +146,7 @@ def test_the_first_entry_that_differs_is_named_and_the_exit_is_1(
     ran = run("verify", "played")
     assert ran.code == 1
     assert "The ledger differs. Entry 3, width" in ran.err
-    assert "2 entries before it are as they should be." in ran.err
+    assert "2 entries before it are correct." in ran.err
 
 
 def test_a_broken_chain_is_named(board: Played, publish: Callable[..., None], run: Run) -> None:
@@ -203,7 +207,7 @@ def test_a_damaged_copy_of_one_s_own_accuses_nobody(
     damaged.write_bytes(b"".join([*board.lines()[:2], *board.lines()[3:]]))
     ran = run("verify", "played", "--since", str(damaged))
     assert ran.code == 1
-    assert "damaged.jsonl is no whole copy of a ledger. Entry 2, number" in ran.err
+    assert "damaged.jsonl is not a complete copy of a ledger. Entry 2, number" in ran.err
     assert "organizer" not in ran.err
 
 
@@ -220,7 +224,7 @@ def test_copies_are_verified_without_a_server(
     )
     assert ran.code == 0, ran.err
     assert server.requests == []
-    assert "Of your different files 1 of 1" in ran.out
+    assert "Of your different files, 1 of 1" in ran.out
 
 
 def test_the_ledger_of_another_competition_is_refused(
@@ -240,7 +244,7 @@ def test_what_is_no_ledger_is_refused(run: Run, tmp_path: Path) -> None:
     assert run("verify").code == 2
 
 
-def test_a_damaged_opening_is_not_used(
+def test_a_damaged_publication_is_not_used(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
@@ -256,31 +260,31 @@ def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run
     publish(board.lines(), board.opening(releases=releases).getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
-    assert "1 answers are taken as said" in ran.out
+    assert "1 answers are taken as given" in ran.out
 
 
 def _endless(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, stream=Endless())
 
 
-def test_a_ledger_without_an_end_is_not_taken(server: Server, run: Run, tmp_path: Path) -> None:
+def test_an_endless_ledger_is_not_accepted(server: Server, run: Run, tmp_path: Path) -> None:
     server.on("GET", "competitions/played/ledger/", _endless)
     kept = tmp_path / "kept.jsonl"
     ran = run("verify", "played", "--limit", "1", "--save", str(kept))
     assert ran.code == 1
-    assert "The ledger has more than 1 MiB. Nothing was kept." in ran.err
+    assert "The ledger has more than 1.0 MB. Nothing was kept." in ran.err
     assert "--limit" in ran.err
     assert not kept.exists()
 
 
-def test_an_opening_without_an_end_is_not_taken(
+def test_an_endless_publication_is_not_accepted(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
     server.on("GET", "competitions/played/openings/1/", _endless)
     ran = run("verify", "played", "--limit", "1")
     assert ran.code == 1
-    assert "The opening of version 1 has more than 1 MiB." in ran.err
+    assert "The publication of version 1 has more than 1.0 MB." in ran.err
 
 
 def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_byte(
@@ -290,10 +294,10 @@ def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_by
         return httpx.Response(200, headers={"content-length": str(2**40)}, stream=Unread())
 
     server.on("GET", "competitions/played/ledger/", announced)
-    assert "The ledger has more than 1,024 MiB." in run("verify", "played").err
+    assert "The ledger has more than 1.0 GB." in run("verify", "played").err
 
 
-def test_no_more_openings_are_taken_than_the_ledger_has_versions(
+def test_no_more_publications_are_downloaded_than_the_ledger_has_versions(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     opening = board.opening().getvalue()
@@ -308,7 +312,7 @@ def test_no_more_openings_are_taken_than_the_ledger_has_versions(
     assert asked.count("competitions/played/openings/") == 1
 
 
-def test_a_sample_too_large_to_take_unasked_is_named_by_hand(
+def test_a_sample_too_large_to_download_unasked_is_named_by_hand(
     board: Played, publish: Callable[..., None], run: Run, server: Server, sent: Path
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
@@ -317,3 +321,92 @@ def test_a_sample_too_large_to_take_unasked_is_named_by_hand(
     ran = run("verify", "played", "-f", str(sent))
     assert ran.code == 1
     assert "--sample" in ran.err
+
+
+WITHOUT_PACKAGES = """
+import sys
+for name in ("numpy", "scipy", "pyarrow", "pandas", "sklearn", "django"):
+    sys.modules[name] = None
+from holdfast.cli import main
+sys.argv = ["holdfast", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def run_bare(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run `holdfast` as after plain `pip install .`: only the base requirements can be imported."""
+
+    def run(lines: list[bytes], *arguments: str) -> subprocess.CompletedProcess[str]:
+        path = tmp_path / "ledger.jsonl"
+        path.write_bytes(b"".join(lines))
+        command = [sys.executable, "-c", WITHOUT_PACKAGES, "verify", "--ledger", str(path)]
+        return subprocess.run(
+            [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def test_the_chain_is_verified_without_numpy(
+    board: Played, run_bare: Callable[..., Any], tmp_path: Path
+) -> None:
+    earlier = tmp_path / "earlier.jsonl"
+    earlier.write_bytes(b"".join(board.lines(board.entries[:2])))
+    ran = run_bare(board.lines(), "--since", str(earlier))
+    assert ran.returncode == 0, ran.stderr
+    assert "The hash chain of played is whole: 4 entries." in ran.stdout
+    assert "The 2 entries of the earlier copy are unchanged." in ran.stdout
+    assert board.entries[-1]["hash"] in ran.stdout
+    assert "is verified" not in ran.stdout
+    assert "Only the hash chain was checked" in ran.stderr
+    assert "pip install 'holdfast[check]'" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda lines: [*lines[:2], *lines[3:]], "Entry 2, number"),
+        (lambda lines: lines[:-1], "Entry 4, number"),
+        (lambda lines: [*lines[:2], lines[2].replace(b'"asked":2', b'"asked":3'), *lines[3:]],
+         "Entry 2, hash"),
+    ],
+)  # fmt: skip
+def test_a_broken_chain_is_found_without_numpy(
+    change: Callable[[list[bytes]], list[bytes]],
+    difference: str,
+    board: Played,
+    run_bare: Callable[..., Any],
+) -> None:
+    ran = run_bare(change(board.lines()))
+    assert ran.returncode == 1
+    assert f"The ledger differs. {difference}" in ran.stderr
+
+
+def test_quiet_still_reports_that_only_the_chain_was_checked(
+    board: Played, run_bare: Callable[..., Any]
+) -> None:
+    ran = run_bare(board.lines(), "-q")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "Only the hash chain was checked" in ran.stderr
+
+
+def test_answers_need_the_packages_of_the_check_extra(
+    board: Played, run_bare: Callable[..., Any], sent: Path
+) -> None:
+    ran = run_bare(board.lines(), "-f", str(sent))
+    assert ran.returncode == 1
+    assert "packages that aren't installed: numpy, scipy, pyarrow." in ran.stderr
+    assert "pip install 'holdfast[check]'" in ran.stderr
+
+
+def test_an_earlier_copy_of_another_competition_accuses_nobody(
+    board: Played, run: Run, tmp_path: Path
+) -> None:
+    now, other = tmp_path / "now.jsonl", tmp_path / "other.jsonl"
+    now.write_bytes(b"".join(board.lines()))
+    other.write_bytes(b"".join(line.replace(b'"played"', b'"other"') for line in board.lines()))
+    ran = run("verify", "--ledger", str(now), "--since", str(other))
+    assert ran.code == 1
+    assert "other.jsonl is the ledger of other, not of played." in ran.err
+    assert "organizer" not in ran.err
