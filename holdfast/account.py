@@ -23,15 +23,10 @@ COLUMNS = [
 
 
 def login(
-    url: Annotated[
-        str, typer.Option("--url", help="The server's address.", show_default=False)
-    ] = "",
-    username: Annotated[
-        str, typer.Option("-u", "--username", help="Your user name.", show_default=False)
-    ] = "",
+    url: Annotated[str, typer.Option("--url", help="The server's address.")] = "",
+    username: Annotated[str, typer.Option("-u", "--username", help="Your user name.")] = "",
     token: Annotated[
-        bool,
-        typer.Option("--token", help="Sign in with a token from your account page."),
+        bool, typer.Option("--token", help="Sign in with a token from your account page.")
     ] = False,
 ) -> None:
     """Sign in, and store a token for later commands.
@@ -45,17 +40,13 @@ def login(
         address = config.clean_url(output.ask(f"Server [{known}]: ") or known)
     if config.sent_in_clear(address):
         output.warn(f"{address} is not encrypted: others on the network can read what you send.")
-    if token:
-        settings = Settings(address, _ask("Token", secret=True))
-        with Client(settings) as client:
+    settings = Settings(address, _ask("Token", secret=True) if token else "")
+    with Client(settings) as client:
+        if token:
             answer = client.get("me/")
-    else:
-        settings = Settings(address)
-        body = {
-            "username": username or _ask("User name"),
-            "password": _ask("Password", secret=True),
-        }
-        with Client(settings) as client:
+        else:
+            name = username or _ask("User name")
+            body = {"username": name, "password": _ask("Password", secret=True)}
             answer = client.send("POST", "auth/login/", json=body)
     settings = Settings(address, settings.token or str(answer["token"]), str(answer["username"]))
     path = config.save(settings)

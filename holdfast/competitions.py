@@ -2,34 +2,22 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from holdfast import output
+from holdfast import options, output
 from holdfast.client import Client, Json, competition_path
 from holdfast.download import download, local_name
 from holdfast.errors import Failure
-from holdfast.options import (
-    Competition,
-    CompetitionOption,
-    CsvFlag,
-    Everything,
-    FormatOption,
-    OneFormatOption,
-    PageNumber,
-    PageSize,
-    Quiet,
-    competition_of,
-)
+from holdfast.options import competition_of
 from holdfast.output import Column, Format
 from holdfast.session import connect
 
-Search = Annotated[
-    str, typer.Option("-s", "--search", help="Words to look for.", show_default=False)
-]
+Search = Annotated[str, typer.Option("-s", "--search", help="Words to look for.")]
 Folder = Annotated[
     Path | None,
     typer.Option("-p", "--path", help="The folder to save in; the current one if left out."),
@@ -88,32 +76,23 @@ LIMITS = Column("limits", "Submissions", lambda limits: str(limits["summary"]))
 
 def list_(
     search: Search = "",
-    page: PageNumber = 1,
-    page_size: PageSize = 50,
-    everything: Everything = False,
-    style: FormatOption = Format.table,
-    csv: CsvFlag = False,
+    page: options.PageNumber = 1,
+    page_size: options.PageSize = 50,
+    everything: options.Everything = False,
+    style: options.FormatOption = Format.table,
+    csv: options.CsvFlag = False,
 ) -> None:
     """List the competitions that you may see."""
+    view = View(page, page_size, everything, Format.csv if csv else style, search)
     with connect() as client:
-        show_list(
-            client,
-            "competitions/",
-            LIST_COLUMNS,
-            Format.csv if csv else style,
-            page=page,
-            page_size=page_size,
-            everything=everything,
-            search=search,
-            empty="No competition is open to you here.",
-        )
+        view.show(client, "competitions/", LIST_COLUMNS, "No competition is open to you here.")
 
 
 def files(
-    competition: Competition = None,
-    option: CompetitionOption = None,
-    style: FormatOption = Format.table,
-    csv: CsvFlag = False,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    style: options.FormatOption = Format.table,
+    csv: options.CsvFlag = False,
 ) -> None:
     """List a competition's files."""
     slug = competition_of(competition, option)
@@ -127,46 +106,48 @@ def files_of(client: Client, slug: str) -> list[Json]:
     return list(client.get(competition_path(slug, "files"))["results"])
 
 
-def show_list(
-    client: Client,
-    path: str,
-    columns: Sequence[Column],
-    style: Format,
-    *,
-    page: int,
-    page_size: int,
-    everything: bool,
-    empty: str,
-    search: str = "",
-    flatten: Callable[[Json], Json] = dict,
-) -> list[Json]:
-    """Print one page of a list or all of it, and return the rows.
+@dataclass(frozen=True)
+class View:
+    """The part of a list to print, and how."""
 
-    If there are more rows, stderr says so, even when CSV goes to a file, so that none is missed.
-    """
-    params = {"search": search} if search else {}
-    if everything:
-        rows = list(client.every(path, **params))
-        count = len(rows)
-    else:
-        answer = client.get(path, **params, page=page, page_size=page_size)
-        rows, count = list(answer["results"]), int(answer["count"])
-    if style is not Format.json:
-        rows = [flatten(row) for row in rows]
-    output.show(rows, columns, style, empty)
-    if rows and len(rows) < count:
-        output.note(
-            f"{len(rows):,} of {count:,}; --page {page + 1} shows the next, --all all of them."
-        )
-    return rows
+    page: int
+    page_size: int
+    everything: bool
+    style: Format
+    search: str = ""
+
+    def show(
+        self,
+        client: Client,
+        path: str,
+        columns: Sequence[Column],
+        empty: str,
+        flatten: Callable[[Json], Json] = dict,
+    ) -> list[Json]:
+        """Print the rows and return them; `empty` is the sentence in place of an empty table.
+
+        If there are more rows, stderr says so even when CSV goes to a file: none should be missed.
+        """
+        params = {"search": self.search} if self.search else {}
+        if self.everything:
+            rows = list(client.every(path, **params))
+            count = len(rows)
+        else:
+            answer = client.get(path, **params, page=self.page, page_size=self.page_size)
+            rows, count = list(answer["results"]), int(answer["count"])
+        if self.style is not Format.json:
+            rows = [flatten(row) for row in rows]
+        output.show(rows, columns, self.style, empty)
+        if rows and len(rows) < count:
+            rest = f"--page {self.page + 1} shows the next, --all all of them."
+            output.note(f"{len(rows):,} of {count:,}; {rest}")
+        return rows
 
 
 def download_(
-    competition: Competition = None,
-    option: CompetitionOption = None,
-    file: Annotated[
-        str, typer.Option("-f", "--file", help="Only this file.", show_default=False)
-    ] = "",
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    file: Annotated[str, typer.Option("-f", "--file", help="Only this file.")] = "",
     path: Folder = None,
     here: Annotated[
         bool, typer.Option("-w", "--wp", help="Save in the current folder, as without -p.")
@@ -174,7 +155,7 @@ def download_(
     force: Annotated[
         bool, typer.Option("-o", "--force", help="Replace files that exist already.")
     ] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Download a competition's files, all of them or one.
 
@@ -194,19 +175,15 @@ def download_(
         for entry in chosen:
             name = local_name(str(entry["name"]))
             with output.progress(quiet) as bar:
-                task = bar.add_task(name, total=entry["size"])
-                is_new = download(
-                    *(client, slug, entry, folder),
-                    force=force,
-                    advance=partial(bar.advance, task),
-                )
+                advance = partial(bar.advance, bar.add_task(name, total=entry["size"]))
+                is_new = download(client, slug, entry, folder, force=force, advance=advance)
             if not quiet:
                 output.say(f"{folder / name}: {'saved' if is_new else 'unchanged, skipped'}")
 
 
 def leaderboard(
-    competition: Competition = None,
-    option: CompetitionOption = None,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
     show: Annotated[
         bool, typer.Option("-s", "--show", help="Show the board, which is the default.")
     ] = False,
@@ -217,15 +194,13 @@ def leaderboard(
         bool, typer.Option("--final", help="The final board, once it is revealed.")
     ] = False,
     path: Folder = None,
-    search: Annotated[
-        str, typer.Option("--search", help="Only teams with this in the name.", show_default=False)
-    ] = "",
-    page: PageNumber = 1,
-    page_size: PageSize = 50,
-    everything: Everything = False,
-    style: FormatOption = Format.table,
-    csv: CsvFlag = False,
-    quiet: Quiet = False,
+    search: Annotated[str, typer.Option("--search", help="Only teams with this in the name.")] = "",
+    page: options.PageNumber = 1,
+    page_size: options.PageSize = 50,
+    everything: options.Everything = False,
+    style: options.FormatOption = Format.table,
+    csv: options.CsvFlag = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Show the leaderboard: the released scores, and your place.
 
@@ -235,7 +210,7 @@ def leaderboard(
     slug = competition_of(competition, option)
     board = "final" if final else "leaderboard"
     address = competition_path(slug, board)
-    chosen = Format.csv if csv else style
+    view = View(page, page_size, everything, Format.csv if csv else style, search)
     with connect() as client:
         if save:
             target = (path or Path()) / f"{slug}-{board}.csv"
@@ -244,18 +219,9 @@ def leaderboard(
                 output.note(f"Saved as {target}.")
         if save and not show:
             return
-        rows = show_list(
-            client,
-            address,
-            FINAL_COLUMNS if final else BOARD_COLUMNS,
-            chosen,
-            page=page,
-            page_size=page_size,
-            everything=everything,
-            search=search,
-            flatten=partial(_flat, digits=chosen is Format.table),
-            empty="No team is on the board yet.",
-        )
+        columns = FINAL_COLUMNS if final else BOARD_COLUMNS
+        flatten = partial(_flat, digits=view.style is Format.table)
+        rows = view.show(client, address, columns, "No team is on the board yet.", flatten)
         # Your place is on the screen already if one of the rows is yours.
         shown = any(row.get("is_mine") for row in rows)
         mine = None if shown else client.get(address, page_size=1).get("me")
@@ -285,14 +251,12 @@ def with_digits(row: Json, prefix: str = "") -> Json:
 
 
 def join(
-    competition: Competition = None,
-    option: CompetitionOption = None,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
     team: Annotated[
         str, typer.Option("--team", help="Your team's name; your own name if left out.")
     ] = "",
-    invitation: Annotated[
-        str, typer.Option("--invitation", help="A team's invitation link.", show_default=False)
-    ] = "",
+    invitation: Annotated[str, typer.Option("--invitation", help="A team's invitation link.")] = "",
     accept_rules: Annotated[
         bool, typer.Option("--accept-rules", help="You have read the rules and accept them.")
     ] = False,
@@ -318,12 +282,10 @@ def join(
 
 
 def team(
-    competition: Competition = None,
-    option: CompetitionOption = None,
-    rename: Annotated[
-        str, typer.Option("--rename", help="Give the team a new name.", show_default=False)
-    ] = "",
-    style: OneFormatOption = Format.table,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    rename: Annotated[str, typer.Option("--rename", help="Give the team a new name.")] = "",
+    style: options.OneFormatOption = Format.table,
 ) -> None:
     """Show your team and what it may still submit, or rename it."""
     path = competition_path(competition_of(competition, option), "team")

@@ -8,12 +8,10 @@ import typer
 from holdfast.output import Format
 
 Competition = Annotated[
-    str | None,
-    typer.Argument(metavar="COMP", help="The competition's short name.", show_default=False),
+    str | None, typer.Argument(metavar="COMP", help="The competition's short name.")
 ]
 CompetitionOption = Annotated[
-    str | None,
-    typer.Option("-c", "--competition", metavar="COMP", help="The same, as an option."),
+    str | None, typer.Option("-c", "--competition", metavar="COMP", help="The same, as an option.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the list.")]
 OneFormatOption = Annotated[Format, typer.Option("--format", help="How to print it.")]
@@ -31,7 +29,6 @@ Wait = Annotated[
         "--wait",
         metavar="[SECONDS]",
         min=0,
-        show_default=False,
         help="Wait for the result, for 600 seconds unless you give another number.",
     ),
 ]

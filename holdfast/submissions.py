@@ -7,23 +7,11 @@ from typing import Annotated
 
 import typer
 
-from holdfast import output
+from holdfast import options, output
 from holdfast.client import Json, competition_path, problem_lines
-from holdfast.competitions import show_list, with_digits
+from holdfast.competitions import View, with_digits
 from holdfast.errors import Failure
-from holdfast.options import (
-    Competition,
-    CompetitionOption,
-    CsvFlag,
-    Everything,
-    FormatOption,
-    PageNumber,
-    PageSize,
-    PollInterval,
-    Quiet,
-    Wait,
-    competition_of,
-)
+from holdfast.options import competition_of
 from holdfast.output import Column, Format
 from holdfast.session import connect
 from holdfast.waiting import wait
@@ -53,8 +41,8 @@ ONE_COLUMNS = [
 
 
 def submit(
-    competition: Competition = None,
-    option: CompetitionOption = None,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
     *,
     file: Annotated[
         Path,
@@ -62,17 +50,15 @@ def submit(
             "-f", "--file", exists=True, dir_okay=False, readable=True, help="Your predictions."
         ),
     ],
-    message: Annotated[
-        str, typer.Option("-m", "--message", help="A note for your team.", show_default=False)
-    ] = "",
+    message: Annotated[str, typer.Option("-m", "--message", help="A note for your team.")] = "",
     claim: Annotated[
         float | None,
         typer.Option("--claim", help="The score you expect, where the competition asks for it."),
     ] = None,
-    seconds: Wait = None,
-    interval: PollInterval = 2.0,
-    style: FormatOption = Format.table,
-    quiet: Quiet = False,
+    seconds: options.Wait = None,
+    interval: options.PollInterval = 2.0,
+    style: options.FormatOption = Format.table,
+    quiet: options.Quiet = False,
 ) -> None:
     """Submit a prediction file; with --wait, report the answer.
 
@@ -108,38 +94,29 @@ def submit(
 
 
 def submissions(
-    competition: Competition = None,
-    option: CompetitionOption = None,
-    page: PageNumber = 1,
-    page_size: PageSize = 50,
-    everything: Everything = False,
-    style: FormatOption = Format.table,
-    csv: CsvFlag = False,
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    page: options.PageNumber = 1,
+    page_size: options.PageSize = 50,
+    everything: options.Everything = False,
+    style: options.FormatOption = Format.table,
+    csv: options.CsvFlag = False,
 ) -> None:
     """List your team's submissions, the newest first."""
     path = competition_path(competition_of(competition, option), "submissions")
+    view = View(page, page_size, everything, Format.csv if csv else style)
     with connect() as client:
-        show_list(
-            client,
-            path,
-            COLUMNS,
-            Format.csv if csv else style,
-            page=page,
-            page_size=page_size,
-            everything=everything,
-            flatten=_flat,
-            empty="Your team has not submitted yet.",
-        )
+        view.show(client, path, COLUMNS, "Your team has not submitted yet.", _flat)
 
 
 def submission(
     reference: Annotated[
         list[str], typer.Argument(metavar="[COMP] NUMBER", help="Which submission of your team.")
     ],
-    option: CompetitionOption = None,
-    seconds: Wait = None,
-    interval: PollInterval = 2.0,
-    style: FormatOption = Format.table,
+    option: options.CompetitionOption = None,
+    seconds: options.Wait = None,
+    interval: options.PollInterval = 2.0,
+    style: options.FormatOption = Format.table,
 ) -> None:
     """Show one submission: its status, what was released, or what is wrong with the file.
 

@@ -35,38 +35,6 @@ INSTALL = "pip install 'holdfast[check]'"
 KEEP_BOTH = "Keep both copies: together they prove it. Ask the organizer what happened."
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
 _FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
-PredictionsOption = Annotated[
-    list[Path] | None,
-    typer.Option("-f", "--predictions", help="A file that you sent, to be scored again.", **_FILE),
-]
-LedgerOption = Annotated[
-    Path | None,
-    typer.Option("--ledger", help="A copy of the ledger, instead of the server's.", **_FILE),
-]
-OpeningOption = Annotated[
-    list[Path] | None,
-    typer.Option("--opening", help="A copy of a publication, instead of the server's.", **_FILE),
-]
-SinceOption = Annotated[
-    Path | None,
-    typer.Option("--since", help="An earlier copy that must be unchanged.", **_FILE),
-]
-SampleOption = Annotated[
-    Path | None, typer.Option("--sample", help="The sample submission, if it is here.", **_FILE)
-]
-LimitOption = Annotated[
-    int,
-    typer.Option(
-        "--limit",
-        metavar="MB",
-        min=1,
-        help="The largest ledger or publication to download.",
-    ),
-]
-SaveOption = Annotated[
-    Path | None,
-    typer.Option("--save", help="Save the ledger as this file, for --since.", dir_okay=False),
-]
 
 
 @dataclass(frozen=True)
@@ -116,19 +84,45 @@ class _Case:
 def verify(
     competition: Competition = None,
     option: CompetitionOption = None,
-    predictions: PredictionsOption = None,
-    ledger: LedgerOption = None,
-    opening: OpeningOption = None,
-    since: SinceOption = None,
-    sample: SampleOption = None,
-    save: SaveOption = None,
-    limit: LimitOption = 1000,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-f", "--predictions", help="A file that you sent, to be scored again.", **_FILE
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", help="A copy of the ledger, instead of the server's.", **_FILE),
+    ] = None,
+    opening: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--opening", help="A copy of a publication, instead of the server's.", **_FILE
+        ),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option("--since", help="An earlier copy that must be unchanged.", **_FILE),
+    ] = None,
+    sample: Annotated[
+        Path | None, typer.Option("--sample", help="The sample submission, if it is here.", **_FILE)
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Save the ledger as this file, for --since.", dir_okay=False),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", metavar="MB", min=1, help="The largest ledger or publication to download."
+        ),
+    ] = 1000,
     quiet: Quiet = False,
 ) -> None:
     """Verify a competition's ledger on this machine; after publication, every answer as well.
 
     Nothing is sent, and nothing kept unless --save names a file. Exits 1 at the first difference.
-    Without the packages of holdfast[check], only the hash chain is checked.
+    Without the packages of the `check` extra, only the hash chain is checked.
     """
     if save and save.exists():
         raise Failure(f"{save} exists already.", hint="It may be a copy for --since: keep it.")
@@ -243,11 +237,10 @@ def _openings(case: _Case, given: list[Path] | None, server: _Server | None) -> 
                 "of each, in their order."
             )
         return {header.version: path for header, path in zip(case.headers, given, strict=True)}
-    found = dict[int, Path]()
     if server is None:
-        return found
-    offered = server.client.every(competition_path(server.slug, "openings"))
-    for entry in islice(offered, len(case.headers)):
+        return {}
+    found, path = dict[int, Path](), competition_path(server.slug, "openings")
+    for entry in islice(server.client.every(path), len(case.headers)):
         number = int(entry["version"])
         what, name = f"The publication of version {number}", f"opening-{number}.zip"
         found[number] = server.fetch(what, name, "openings", number)
