@@ -32,7 +32,7 @@ CREATE_LARGE = """
 from datetime import timedelta
 from django.core.files.base import File
 from django.utils import timezone
-from leaderboard import setup
+from leaderboard import organize
 from leaderboard.models import Competition, User
 organizer = User.objects.get(username="organizer")
 now = timezone.now()
@@ -45,9 +45,9 @@ large = Competition.objects.create(
 )
 large.organizers.add(organizer)
 folder = "%s"
-setup.add_file(large, File(open(folder + "/sample.csv", "rb"), name="sample.csv"), role="sample")
-setup.install_solution(large, File(open(folder + "/solution.csv", "rb")), by=organizer)
-setup.open_competition(large)
+organize.add_file(large, File(open(folder + "/sample.csv", "rb"), name="sample.csv"), role="sample")
+organize.install_solution(large, File(open(folder + "/solution.csv", "rb")), by=organizer)
+organize.open_competition(large)
 """
 
 
