@@ -65,9 +65,7 @@ TEAM_COLUMNS = [
     Column(
         "members",
         "Members",
-        lambda people: ", ".join(
-            f"{each['username']}{' (captain)' if each['is_captain'] else ''}" for each in people
-        ),
+        lambda team: ", ".join(x["username"] + " (captain)" * x["is_captain"] for x in team),
     ),
     Column("created_at", "Since", output.local_time),
 ]

@@ -164,6 +164,11 @@ def local_time(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
 
 
+def number(count: int, one: str, many: str) -> str:
+    """Return a count with its noun: 1 entry, 1,204 entries."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def size(count: int) -> str:
     """Return a number of bytes for people: 1.2 MB, where 1 MB is 10^6 bytes."""
     if count < 1000:

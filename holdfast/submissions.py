@@ -66,8 +66,7 @@ def submit(
     """
     slug = competition_of(competition, option)
     fields = {"message": message} | ({} if claim is None else {"claimed_score": repr(claim)})
-    size = file.stat().st_size
-    if size == 0:
+    if not (size := file.stat().st_size):
         raise Failure(f"{file} is empty. Nothing was sent.")
     in_words = style is Format.table
     with connect() as client:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "scipy", "pyarrow")
 INSTALL = "pip install 'holdfast[check]'"
-KEEP_BOTH = "Keep both copies: together they prove it. Ask the organizer what happened."
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
 _FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
@@ -150,9 +149,10 @@ def verify(
         )
     if quiet:
         return
-    output.say(f"The hash chain of {last.competition} is whole: {case.entries:,} entries.", "bold")
+    entries = output.number(case.entries, "entry", "entries")
+    output.say(f"The hash chain of {last.competition} is whole: {entries}.", "bold")
     if kept is not None:
-        output.say(f"The {kept:,} entries of the earlier copy are unchanged.")
+        output.say(f"Unchanged since the earlier copy: {output.number(kept, 'entry', 'entries')}.")
     if report is not None:
         _say(case, report)
     output.say(f"Head of the chain: {last.head_hash or 'none yet'}")
@@ -194,7 +194,7 @@ def _since(earlier: Path, case: _Case) -> int:
         except Differs as differs:
             raise Failure(
                 f"The ledger does not begin with {earlier.name}. {differs.difference}",
-                hint=KEEP_BOTH,
+                hint="Keep both copies: together they prove it. Ask the organizer what happened.",
             ) from None
 
 
@@ -222,7 +222,7 @@ def _recompute(
     if report.difference is not None:
         raise Failure(
             f"The ledger differs. {report.difference}",
-            details=[f"{report.entries:,} entries before it are correct."],
+            details=[f"Correct before it: {output.number(report.entries, 'entry', 'entries')}."],
             hint=SAVE_COPY,
         )
     return report
@@ -278,11 +278,13 @@ def _say(case: _Case, report: Report) -> None:
     """Report what was computed again, and what could not be."""
     output.say(f"{report.competition} is verified: counts, budgets, widths and shares are correct.")
     if report.recomputed:
-        output.say(f"{report.recomputed:,} answers were recomputed from solution and secret.")
+        answers = output.number(report.recomputed, "answer", "answers")
+        output.say(f"Recomputed from solution and secret: {answers}.")
     if report.lost:
-        output.say(f"{report.lost:,} answers are taken as given: the server has lost their files.")
+        answers = output.number(report.lost, "answer", "answers")
+        output.say(f"Taken as given, as the server has lost their files: {answers}.")
     if case.own:
-        entries = "1 entry" if report.measured == 1 else f"{report.measured:,} entries"
+        entries = output.number(report.measured, "entry", "entries")
         output.say(
             f"Of your different files, {len(case.used)} of {len(case.own)} are in the ledger and "
             f"were scored again ({entries})."

@@ -1,4 +1,4 @@
-"""A participant's terminal and a server that answers as it is told, without a network."""
+"""A participant's terminal and a server with prepared answers, without a network."""
 
 import io
 import sys
@@ -68,12 +68,12 @@ class Server:
 
 
 def ok(body: Any, status: int = 200) -> httpx.Response:
-    """A success with a JSON body."""
+    """Return a success with a JSON body."""
     return httpx.Response(status, json=body)
 
 
 def problem(status: int, code: str, detail: str, **more: Any) -> httpx.Response:
-    """A problem document as the server sends it."""
+    """Return a problem document as the server sends it."""
     body = {"type": "about:blank", "title": "No", "status": status, "detail": detail, "code": code}
     return httpx.Response(
         status, json=body | more, headers={"content-type": "application/problem+json"}
@@ -81,7 +81,7 @@ def problem(status: int, code: str, detail: str, **more: Any) -> httpx.Response:
 
 
 def page(*rows: Any, count: int | None = None, more: bool = False, **extra: Any) -> httpx.Response:
-    """One page of a list."""
+    """Return one page of a list."""
     body = {
         "count": len(rows) if count is None else count,
         "next": "more" if more else None,
@@ -93,7 +93,7 @@ def page(*rows: Any, count: int | None = None, more: bool = False, **extra: Any)
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A home of its own, in an empty folder, signed in by the environment."""
+    """Give each test its own configuration and an empty current folder."""
     for name in ("HOLDFAST_URL", "HOLDFAST_TOKEN", "XDG_CONFIG_HOME", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOLDFAST_CONFIG", str(tmp_path / "config" / "config.json"))
@@ -111,7 +111,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    """The server that every command in this test talks to."""
+    """Replace the network by a server, for every command in this test."""
     fake = Server()
     monkeypatch.setattr(client, "transport", lambda: httpx.MockTransport(fake.handle))
     return fake
@@ -122,7 +122,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `holdfast` with these arguments, and `stdin` as what is typed into a pipe."""
+    """Run `holdfast` with arguments, and `stdin` as what comes from a pipe."""
 
     def run(*arguments: str, stdin: str = "") -> Ran:
         monkeypatch.setattr(sys, "argv", ["holdfast", *arguments])

@@ -48,7 +48,7 @@ def test_a_wrong_password_is_refused_and_keeps_nothing(server: Server, run: Run)
     assert not config.config_path().exists()
 
 
-def test_login_without_a_password_says_that_it_is_needed(server: Server, run: Run) -> None:
+def test_login_requires_a_password(server: Server, run: Run) -> None:
     ran = run("login", "--url", URL, "-u", "alice")
     assert ran.code == 1
     assert "Password is required." in ran.err
@@ -90,7 +90,7 @@ def test_logout_forgets_the_token_even_when_the_server_is_away(server: Server, r
     assert config.load() == Settings()
 
 
-def test_logout_twice_says_so(run: Run) -> None:
+def test_logout_without_a_token_reports_it(run: Run) -> None:
     assert run("logout").out == "You were not signed in.\n"
 
 

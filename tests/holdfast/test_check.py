@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pets(server: Server) -> Server:
-    """A server with a competition and its sample."""
+    """Return a server with a competition and its sample."""
     server.on("GET", "competitions/pets/", ok(DETAIL))
     server.on("GET", "competitions/pets/files/", ok({"results": [ENTRY], "next": None}))
     server.on(

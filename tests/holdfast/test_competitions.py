@@ -60,7 +60,7 @@ def test_csv_is_for_programs(flag: list[str], server: Server, run: Run) -> None:
     assert row["joined"] == "true"
 
 
-def test_json_is_what_the_server_said(server: Server, run: Run) -> None:
+def test_json_is_what_the_server_sent(server: Server, run: Run) -> None:
     server.on("GET", "competitions/", page(DIGITS))
     assert json.loads(run("c", "list", "--format", "json").out) == [DIGITS]
 
@@ -73,7 +73,7 @@ def test_no_competitions_is_a_sentence_and_an_empty_list(server: Server, run: Ru
     assert json.loads(run("c", "list", "--format", "json").out) == []
 
 
-def test_a_list_says_that_there_is_more(server: Server, run: Run) -> None:
+def test_a_list_reports_that_there_is_more(server: Server, run: Run) -> None:
     server.on("GET", "competitions/", page(DIGITS, count=70, more=True))
     ran = run("c", "list", "--page-size", "1", "--page", "2")
     assert dict(server.last.url.params) == {"page": "2", "page_size": "1"}
@@ -106,7 +106,7 @@ def test_the_board_is_shown_the_way_kaggle_does(
         assert text in ran.out
 
 
-def test_my_own_rank_is_told_when_it_is_on_another_page(server: Server, run: Run) -> None:
+def test_my_own_rank_is_noted_when_it_is_on_another_page(server: Server, run: Run) -> None:
     server.on("GET", BOARD, page(ROW, me=MINE))
     assert "You: rank 41, Mine, with 0.90." in run("leaderboard", "digits").err
 
@@ -140,7 +140,7 @@ def test_an_invitation_is_given_as_its_link(server: Server, run: Run) -> None:
     assert json.loads(server.last.content) == {"accept_rules": True, "invitation": "the-token"}
 
 
-def test_the_team_says_what_may_still_be_submitted(server: Server, run: Run) -> None:
+def test_the_team_shows_what_it_may_still_submit(server: Server, run: Run) -> None:
     server.on("GET", "competitions/digits/team/", ok(TEAM))
     ran = run("team", "digits")
     assert "alice (captain), bob" in ran.out

@@ -86,7 +86,7 @@ def test_a_broken_file_is_a_reason_not_a_traceback(content: str, run: Run) -> No
     assert f"{path} cannot be read" in ran.err
 
 
-def test_without_a_server_a_command_says_what_to_do(run: Run) -> None:
+def test_without_a_server_a_command_explains_what_to_do(run: Run) -> None:
     ran = run("competitions", "list")
     assert ran.code == 1
     assert "No server is set." in ran.err

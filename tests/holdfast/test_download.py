@@ -29,7 +29,7 @@ def _entry(name: str = "train.csv", content: bytes = CONTENT) -> dict[str, Any]:
 
 
 def _serve(request: httpx.Request) -> httpx.Response:
-    """The file, or the rest of it, as the server answers."""
+    """Answer with the file, or with the rest of it, as the server does."""
     asked = request.headers.get("range")
     if asked is None or request.headers.get("if-range") != f'"{_entry()["sha256"]}"':
         return httpx.Response(200, content=CONTENT)
@@ -62,7 +62,7 @@ def test_one_file_is_saved_in_a_folder(files: Server, run: Run, environment: Pat
     assert (environment / "data" / "raw" / "train.csv").read_bytes() == CONTENT
 
 
-def test_an_unknown_file_says_which_there_are(files: Server, run: Run) -> None:
+def test_an_unknown_file_is_answered_with_the_known_ones(files: Server, run: Run) -> None:
     ran = run("download", "digits", "-f", "test.csv")
     assert ran.code == 1
     assert "no file named 'test.csv'. Its files: train.csv." in ran.err
@@ -195,7 +195,7 @@ def test_a_name_that_is_refused_is_a_failure() -> None:
         local_name("../x")
 
 
-def test_a_file_longer_than_announced_is_not_taken(
+def test_a_file_longer_than_announced_is_not_kept(
     server: Server, run: Run, environment: Path
 ) -> None:
     server.on("GET", FILES, page(_entry()))
@@ -206,7 +206,7 @@ def test_a_file_longer_than_announced_is_not_taken(
     assert list(environment.iterdir()) == []
 
 
-def test_a_rest_longer_than_announced_is_not_taken(
+def test_a_rest_longer_than_announced_is_not_kept(
     server: Server, run: Run, environment: Path
 ) -> None:
     server.on("GET", FILES, page(_entry()))

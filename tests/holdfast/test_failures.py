@@ -192,7 +192,7 @@ def test_a_terminal_that_cannot_show_a_sign_is_no_failure(
     assert "Ziffern ? ??" in ran.out
 
 
-def test_the_client_says_who_it_is(server: Server, run: Run) -> None:
+def test_the_client_identifies_itself(server: Server, run: Run) -> None:
     server.on("GET", "me/", ok({"username": "alice"}))
     run("whoami")
     assert server.last.headers["user-agent"].startswith("holdfast/")

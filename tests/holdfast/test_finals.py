@@ -54,7 +54,7 @@ def test_wrong_usage_sends_nothing(words: list[str], server: Server, run: Run) -
     assert server.requests == []
 
 
-def test_a_refusal_is_told(server: Server, run: Run) -> None:
+def test_a_refusal_is_reported(server: Server, run: Run) -> None:
     server.on("PUT", FINALS, problem(409, "finals_started", "The organizer has started them."))
     ran = run("finals", "digits", "3")
     assert (ran.code, ran.out) == (1, "")
@@ -89,7 +89,7 @@ def test_my_final_place_is_noted_where_it_is_not_on_the_screen(server: Server, r
     assert "You: rank 41, Alices, with 0.912." in run("leaderboard", "digits", "--final").err
 
 
-def test_before_the_reveal_the_reason_is_told(server: Server, run: Run) -> None:
+def test_before_the_reveal_the_reason_is_reported(server: Server, run: Run) -> None:
     server.on("GET", FINAL, problem(404, "finals_not_revealed", "They are not revealed yet."))
     ran = run("leaderboard", "digits", "--final")
     assert (ran.code, ran.err.strip()) == (1, "Error: They are not revealed yet.")

@@ -25,7 +25,7 @@ from tests.holdfast.conftest import Run
 
 @pytest.fixture(autouse=True)
 def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A worker that takes every submission the moment it is accepted."""
+    """Score every submission the moment it is accepted."""
 
     def enqueue(submission_id: int) -> bool:
         score_submission(submission_id=submission_id)
@@ -39,7 +39,7 @@ def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def stage(transactional_db: None, world: World, live_server: Any) -> World:
-    """The world, served over HTTP."""
+    """Serve the world over HTTP."""
     return world
 
 
@@ -95,14 +95,14 @@ def test_a_participant_s_day(stage: World, live_server: Any, run: Run, environme
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_file_is_told_at_the_terminal_and_costs_nothing(
+def test_a_wrong_file_is_reported_at_the_terminal_and_costs_nothing(
     case: str, alice: World, run: Run
 ) -> None:
-    content, told = WRONG[case]
+    content, reason = WRONG[case]
     ran = run("submit", "digits", "-f", _write(content), "--wait", "5")
     assert ran.code == 1
     assert ran.err.startswith("Error: Submission 1: ")
-    assert told.strip() in ran.err
+    assert reason.strip() in ran.err
     assert "Nothing was counted" in ran.err
     assert "20 of 20 submissions left today." in run("team", "digits").out
     assert not Release.objects.exists()
@@ -134,7 +134,7 @@ def _too_big() -> None:
         (_too_big, "larger than the 10 bytes"),
     ],
 )
-def test_a_refusal_is_told_at_the_terminal_and_writes_nothing(
+def test_a_refusal_is_reported_at_the_terminal_and_writes_nothing(
     change: Any, reason: str, alice: World, run: Run
 ) -> None:
     change()
@@ -144,7 +144,7 @@ def test_a_refusal_is_told_at_the_terminal_and_writes_nothing(
     assert not Submission.objects.exists()
 
 
-def test_over_quota_is_told_with_when_it_renews(alice: World, run: Run) -> None:
+def test_over_quota_is_reported_with_the_time_of_renewal(alice: World, run: Run) -> None:
     _over_quota()
     file = _write(predictions())
     assert run("submit", "digits", "-f", file).code == 0
@@ -155,7 +155,9 @@ def test_over_quota_is_told_with_when_it_renews(alice: World, run: Run) -> None:
     assert Submission.objects.count() == 1
 
 
-def test_beyond_the_site_s_limit_is_told_although_the_upload_is_cut(alice: World, run: Run) -> None:
+def test_beyond_the_site_s_limit_is_reported_although_the_upload_is_cut(
+    alice: World, run: Run
+) -> None:
     file = _write(b"id,label\n" + b"r0,1\n" * 1_000_000)
     with override_settings(MAX_UPLOAD_BYTES=1000):
         ran = run("submit", "digits", "-f", file)
@@ -164,12 +166,12 @@ def test_beyond_the_site_s_limit_is_told_although_the_upload_is_cut(alice: World
     assert "larger than" in ran.err
 
 
-def test_a_wrong_competition_is_told(alice: World, run: Run) -> None:
+def test_an_unknown_competition_is_reported(alice: World, run: Run) -> None:
     ran = run("submit", "digts", "-f", _write(predictions()))
     assert (ran.code, ran.err) == (1, "Error: There is no such competition.\n")
 
 
-def test_who_has_not_joined_is_told_how(
+def test_those_who_have_not_joined_learn_how(
     alice: World, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLDFAST_TOKEN", tokens.issue(alice.bob, days=1).text)
@@ -206,7 +208,7 @@ def test_the_whole_board_is_downloaded(alice: World, run: Run, environment: Path
         assert [row["team"] for row in csv.DictReader(file)] == ["Alices"]
 
 
-def test_an_address_that_is_no_holdfast_is_told(
+def test_an_address_that_is_no_holdfast_is_reported(
     live_server: Any, run: Run, monkeypatch: pytest.MonkeyPatch, db: None
 ) -> None:
     monkeypatch.setenv("HOLDFAST_URL", f"{live_server.url}/account")

@@ -151,7 +151,9 @@ def test_a_refused_file_is_a_failure_with_the_server_s_reason(
     assert ran.err.splitlines()[0] == "Error: The server's own reason."
 
 
-def test_a_broken_upload_says_to_look_first(server: Server, run: Run, predictions: Path) -> None:
+def test_after_a_broken_upload_the_advice_is_to_look_first(
+    server: Server, run: Run, predictions: Path
+) -> None:
     server.on("POST", SENT, httpx.ReadTimeout("slow"))
     ran = run("submit", "digits", "-f", "p.csv")
     assert ran.code == 1
@@ -175,7 +177,7 @@ def test_wait_may_stand_before_the_competition(server: Server, run: Run, predict
     assert run("submit", "-f", "p.csv", "--wait", "digits").code == 0
 
 
-def test_a_rejected_file_is_a_failure_that_says_where(
+def test_a_rejected_file_is_a_failure_with_its_places(
     server: Server, run: Run, predictions: Path
 ) -> None:
     server.on("POST", SENT, ok(NEW, 201))
@@ -196,7 +198,7 @@ def test_a_failed_submission_is_a_failure(server: Server, run: Run, predictions:
     assert (ran.code, ran.err) == (1, "Error: Submission 3: Something failed.\n")
 
 
-def test_patience_has_an_end_that_says_how_to_look_later(
+def test_patience_ends_with_how_to_look_later(
     server: Server, run: Run, predictions: Path, clock: Clock
 ) -> None:
     server.on("POST", SENT, ok(NEW, 201))

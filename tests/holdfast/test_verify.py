@@ -23,7 +23,7 @@ WRONG = (60, 30, 30, 10)
 
 @pytest.fixture
 def board() -> Played:
-    """A competition with four entries of one team."""
+    """Return a competition with four entries of one team."""
     played = Played()
     for wrong in WRONG:
         played.take(File(1, tuple(range(ROWS - wrong, ROWS))))
@@ -66,7 +66,7 @@ def publish(server: Server) -> Callable[..., None]:
 
 @pytest.fixture
 def sent(tmp_path: Path) -> Path:
-    """The file that the team sent last."""
+    """Return the file that the team sent last."""
     labels = [1 - label if row >= ROWS - WRONG[-1] else label for row, label in enumerate(truth())]
     path = tmp_path / "sent.csv"
     path.write_text("id,label\n" + "".join(f"r{row},{label}\n" for row, label in enumerate(labels)))
@@ -92,7 +92,7 @@ def test_after_publication_every_answer_is_recomputed(
     publish(board.lines(), board.opening().getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
-    assert "4 answers were recomputed" in ran.out
+    assert "Recomputed from solution and secret: 4 answers." in ran.out
 
 
 def test_one_s_own_files_are_scored_again(
@@ -146,7 +146,7 @@ def test_the_first_entry_that_differs_is_named_and_the_exit_is_1(
     ran = run("verify", "played")
     assert ran.code == 1
     assert "The ledger differs. Entry 3, width" in ran.err
-    assert "2 entries before it are correct." in ran.err
+    assert "Correct before it: 2 entries." in ran.err
 
 
 def test_a_broken_chain_is_named(board: Played, publish: Callable[..., None], run: Run) -> None:
@@ -165,7 +165,7 @@ def test_a_saved_copy_shows_later_that_nothing_was_rewritten(
     publish(board.lines())
     ran = run("verify", "played", "--since", str(kept))
     assert ran.code == 0, ran.err
-    assert "The 2 entries of the earlier copy are unchanged." in ran.out
+    assert "Unchanged since the earlier copy: 2 entries." in ran.out
     rewrite = [{**board.entries[0], "created_at": "2020-01-01T00:00:00+00:00"}, *board.entries[1:]]
     publish(board.lines(rewritten(rewrite)))
     assert run("verify", "played").code == 0
@@ -260,7 +260,7 @@ def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run
     publish(board.lines(), board.opening(releases=releases).getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
-    assert "1 answers are taken as given" in ran.out
+    assert "as the server has lost their files: 1 answer." in ran.out
 
 
 def _endless(request: httpx.Request) -> httpx.Response:
@@ -356,7 +356,7 @@ def test_the_chain_is_verified_without_numpy(
     ran = run_bare(board.lines(), "--since", str(earlier))
     assert ran.returncode == 0, ran.stderr
     assert "The hash chain of played is whole: 4 entries." in ran.stdout
-    assert "The 2 entries of the earlier copy are unchanged." in ran.stdout
+    assert "Unchanged since the earlier copy: 2 entries." in ran.stdout
     assert board.entries[-1]["hash"] in ran.stdout
     assert "is verified" not in ran.stdout
     assert "Only the hash chain was checked" in ran.stderr
