@@ -112,7 +112,7 @@ def read(file: Path, rules: Rules) -> Predictions:
         with file.open("rb") as source:
             return read_predictions(source, rules.schema, rules.row_ids, rules.limits)
     except PredictionError as error:
-        problems = [problem.to_json() for problem in error.problems]
+        problems = [problem.render() for problem in error.problems]
         raise Failure(
             f"{file} would be rejected.",
             details=problem_lines(problems, error.total),

@@ -9,7 +9,10 @@ HoldfastError
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.wording import describe, expectation
 
 PROBLEMS_KEPT = 10
 
@@ -18,28 +21,61 @@ class HoldfastError(Exception):
     """Everything that this package raises on purpose."""
 
 
-@dataclass(frozen=True)
+@dataclass(init=False, frozen=True)
 class Problem:
-    """One thing to mend in a file.
+    """One thing to fix in a file: a stable code and the facts, in no language.
 
-    `code` is stable and meant for programs; `message` is a full sentence for people. `line` counts
-    from 1 and includes the header; `column` is the column's name.
+    fields: plain JSON values. `line` counts from 1 and includes the header, `column` is a column's
+        name, `value` what stands there; the others are those that `scoring.wording` has for the
+        code. The fields `message` and `expected`, where there are any, stand for themselves.
     """
 
     code: str
-    message: str
-    line: int | None = None
-    column: str | None = None
-    value: str | None = None
-    expected: str | None = None
+    fields: Mapping[str, Any]
 
-    def to_json(self) -> dict[str, str | int | None]:
-        return asdict(self)
+    def __init__(self, code: str, **fields: Any) -> None:
+        """Leave out fields that are None."""
+        known = {name: fact for name, fact in fields.items() if fact is not None}
+        self.__dict__.update(code=code, fields=known)
+
+    @property
+    def line(self) -> int | None:
+        """Return the line, if there is one to name."""
+        return self.fields.get("line")
+
+    @property
+    def column(self) -> str | None:
+        """Return the column, if there is one to name."""
+        return self.fields.get("column")
+
+    @property
+    def value(self) -> str | None:
+        """Return the wrong value, if there is one to show."""
+        return self.fields.get("value")
+
+    @property
+    def message(self) -> str:
+        """Return what is wrong as full sentences in English."""
+        return describe(self)
+
+    @property
+    def expected(self) -> str | None:
+        """Return what was expected in English, if that makes sense."""
+        return expectation(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the code and the fields, to be stored."""
+        return {"code": self.code, **self.fields}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, str | int | None]) -> "Problem":
-        """The inverse of `to_json`. Raises TypeError for unknown keys."""
-        return cls(**data)  # type: ignore[arg-type]  # the stored JSON came from to_json
+    def from_json(cls, data: Mapping[str, Any]) -> "Problem":
+        """Return what `to_json` or `render` made a mapping of."""
+        return cls(**data)
+
+    def render(self) -> dict[str, str | int | None]:
+        """Return the code, the place and the words, to be shown."""
+        names = ("code", "message", "line", "column", "value", "expected")
+        return {name: getattr(self, name) for name in names}
 
 
 class _FileError(HoldfastError):
@@ -62,7 +98,7 @@ class _FileError(HoldfastError):
 
 
 class PredictionError(_FileError):
-    """A prediction file is wrong. The participant can mend it; it costs no budget."""
+    """A prediction file is wrong. The participant can fix it; it costs no budget."""
 
 
 class SolutionError(_FileError):
@@ -73,11 +109,13 @@ class ParameterError(HoldfastError):
     """A parameter is wrong. `field` is its name, `message` a full sentence."""
 
     def __init__(self, field: str, message: str) -> None:
+        """Keep both, so that the error can travel between processes."""
         self.field = field
         self.message = message
         super().__init__(field, message)
 
     def __str__(self) -> str:
+        """Name the parameter before what is wrong with it."""
         return f"{self.field}: {self.message}"
 
 

@@ -68,7 +68,7 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
 
     @admin.display(description="Problems of the file")
     def listed_problems(self, obj: Submission) -> str:
-        lines = [(ticks(problem["message"]),) for problem in obj.problems]
+        lines = [(ticks(problem["message"]),) for problem in submission_row(obj).problems]
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines)) or ""
 
     @admin.action(description="Queue again those that failed")

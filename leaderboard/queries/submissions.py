@@ -19,6 +19,7 @@ from leaderboard.queries.scales import (
     sampling_interval,
     scale,
 )
+from scoring.errors import Problem
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _submission_row(submission: Submission, reads: Scale) -> SubmissionRow:
         sha256=submission.sha256,
         message=submission.message,
         status=Status(submission.status),
-        problems=tuple(submission.problems),
+        problems=tuple(Problem.from_json(each).render() for each in submission.problems),
         problem_count=submission.problem_count,
         created_at=submission.created_at,
         read_at=to_the_second(submission.read_at),

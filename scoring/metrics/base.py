@@ -49,8 +49,9 @@ RowLosses = Callable[[Any, Any, Parameters], Values]
 # (predicted, actual, parameters, weights or None) -> the loss of all rows together, in [0, 1],
 # exactly if it can. Weights are not negative and not all 0.
 SetLoss = Callable[[Any, Any, Parameters, Values | None], "Fraction | float"]
-# the solution's labels of the scored rows (a matrix where columns go together) -> what is wrong
-LabelRule = Callable[[Any], str | None]
+# the solution's labels of the scored rows (a matrix where columns go together) -> what is wrong,
+# and the first wrong row if there is one to name
+LabelRule = Callable[[Any], tuple[str, int | None] | None]
 # the schema's columns -> what is wrong with them
 ColumnRule = Callable[[tuple[Column, ...]], str | None]
 
@@ -330,8 +331,12 @@ class Metric:
         else:
             named = {f"column `{name}`": each for name, each in zip(names, columns, strict=True)}
         for name, labels in named.items():
-            if wrong := self.label_rule(labels):
-                raise self._misfit(f"{self.title}, {usage.name.lower()} rows, {name}: {wrong}")
+            if (wrong := self.label_rule(labels)) is not None:
+                says, row = wrong
+                place = f"{usage.name.lower()} rows, {name}"
+                if row is not None and solution.lines is not None:
+                    place = f"line {solution.lines[rows][row]}, {name}"
+                raise self._misfit(f"{self.title}, {place}: {says}")
 
     def _misfit(self, message: str) -> ParameterError:
         return ParameterError("metric", message)

@@ -1,70 +1,72 @@
-"""Rules that a solution's labels and a schema's columns have to keep, shared by metrics."""
+"""Rules that a solution's labels and a schema's columns have to keep, shared by metrics.
+
+A rule of labels returns what is wrong, and the first wrong row if there is one to name.
+"""
 
 import numpy as np
 
 from scoring.metrics.base import Values
 from scoring.predictions.schema import Column
 
-
-def only_zero_and_one(labels: Values) -> str | None:
-    """For metrics of what happened (1) or didn't (0)."""
-    wrong = labels[(labels != 0) & (labels != 1)]
-    return f"labels are 0 or 1; {wrong[0]:g} is among them." if len(wrong) else None
+Wrong = tuple[str, int | None]
 
 
-def both_zero_and_one(labels: Values) -> str | None:
-    """For metrics that compare the rows of the one kind with those of the other."""
+def only_zero_and_one(labels: Values) -> Wrong | None:
+    """Allow what happened (1) or didn't (0)."""
+    return _first((labels != 0) & (labels != 1), labels, "labels are 0 or 1; {:g} is among them.")
+
+
+def both_zero_and_one(labels: Values) -> Wrong | None:
+    """Require rows of both kinds, to compare the one with the other."""
     wrong = only_zero_and_one(labels)
     if wrong is None and np.all(labels == labels[0]):
-        return f"all labels are {labels[0]:g}, so every file would get the same score."
+        return f"all labels are {labels[0]:g}, so every file would get the same score.", None
     return wrong
 
 
-def some_one(labels: Values) -> str | None:
-    """For metrics of how the rows with label 1 are found."""
+def some_one(labels: Values) -> Wrong | None:
+    """Require a row with label 1 to be found."""
     wrong = only_zero_and_one(labels)
     if wrong is None and not np.any(labels == 1):
-        return "no label is 1, so every file would get the same score."
+        return "no label is 1, so every file would get the same score.", None
     return wrong
 
 
-def one_class_each(labels: Values) -> str | None:
-    """For a column for each class: every row has a 1 in one of them."""
-    wrong = only_zero_and_one(labels)
-    if wrong is None and np.any(labels.sum(axis=1) != 1):
-        return "a row has one 1, in the column of its class, and 0 in all others."
-    return wrong
+def one_class_each(labels: Values) -> Wrong | None:
+    """Require a 1 in one column, that of the class, and 0 in the others."""
+    says = "a row has one 1, in the column of its class, and 0 in all others."
+    return only_zero_and_one(labels) or _first(labels.sum(axis=1) != 1, labels, says)
 
 
-def both_in_each_column(labels: Values) -> str | None:
-    """For means over columns of metrics that need rows of both kinds."""
+def both_in_each_column(labels: Values) -> Wrong | None:
+    """Require rows of both kinds in each column, for means over columns."""
     wrong = only_zero_and_one(labels)
     if wrong is None and np.any(np.all(labels == labels[0], axis=0)):
-        return "a column has the same label in all rows, so it would score the same in every file."
+        says = "a column has the same label in all rows, so it would score the same in every file."
+        return says, None
     return wrong
 
 
-def not_negative(labels: Values) -> str | None:
-    """For logarithms of 1 + value."""
-    return "labels are 0 or more; one is less." if np.any(labels < 0) else None
+def not_negative(labels: Values) -> Wrong | None:
+    """Require logarithms of 1 + label."""
+    return _first(labels < 0, labels, "labels are 0 or more; one is less.")
 
 
-def not_zero(labels: Values) -> str | None:
-    """For errors relative to the label."""
-    if np.any(labels == 0):
-        return "a label is 0, and no error is a share of 0. SMAPE takes such labels."
-    return None
+def not_zero(labels: Values) -> Wrong | None:
+    """Require labels that an error can be relative to."""
+    says = "a label is 0, and no error is a share of 0. SMAPE takes such labels."
+    return _first(labels == 0, labels, says)
 
 
-def not_all_equal(labels: Values) -> str | None:
-    """For metrics relative to how much the labels vary."""
+def not_all_equal(labels: Values) -> Wrong | None:
+    """Require labels that vary."""
     if np.all(labels == labels[0]):
-        return "all labels are equal, so the metric has nothing to compare with."
+        return "all labels are equal, so the metric has nothing to compare with.", None
     return None
 
 
 def two_classes(columns: tuple[Column, ...]) -> str | None:
-    """For metrics of one class, found or not found."""
+    """Require two classes, for metrics of one class, found or not found."""
     for column in columns:
         if column.kind == "label" and len(column.classes) != 2:
             return (
@@ -72,3 +74,11 @@ def two_classes(columns: tuple[Column, ...]) -> str | None:
                 "one counts as positive."
             )
     return None
+
+
+def _first(wrong: Values, labels: Values, says: str) -> Wrong | None:
+    """Return the first wrong row, with its label filled in."""
+    found = np.argwhere(wrong)
+    if not len(found):
+        return None
+    return says.format(labels[tuple(found[0])]), int(found[0][0])

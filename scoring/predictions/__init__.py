@@ -12,7 +12,6 @@ the split that a row is in. `REJECTIONS` lists every code.
 from scoring.predictions.guesses import Guess, Guessed, Proposal
 from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
-from scoring.predictions.problems import REJECTIONS
 from scoring.predictions.reader import Predictions, predictions_of, read_predictions
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.sample import (
@@ -25,6 +24,7 @@ from scoring.predictions.sample import (
 )
 from scoring.predictions.schema import Column, Schema
 from scoring.predictions.solution import Counts, Solution, Usage, read_solution
+from scoring.wording import REJECTIONS
 
 __all__ = [
     "REJECTIONS",

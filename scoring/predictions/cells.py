@@ -1,14 +1,15 @@
-"""What one cell may hold, and what to say of one that holds something else."""
+"""What one cell may hold, and what is wrong with one that holds something else."""
 
 import difflib
 import math
 import re
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from scoring.errors import PROBLEMS_KEPT
-from scoring.predictions.problems import quoted
-from scoring.predictions.schema import SEPARATORS, Column
+from scoring.predictions.problems import shortened
+from scoring.predictions.schema import Column
 
 # The grammar of a number. Spaces and tabs around it are passed over, as pyarrow does. Nothing in it
 # is tried twice (++ and its like give nothing back): cells may have a hundred thousand digits.
@@ -22,16 +23,18 @@ _SUGGESTED_CLASSES = 1_000
 
 
 class CellError(Exception):
-    """A cell is wrong: a stable code, and what to say after "Line 3, column `p`: ".
+    """A cell is wrong: a code and the fields that its wording needs.
 
-    value: the wrong part, where it isn't the whole cell.
+    part: the wrong part, None for the whole cell. alike: what makes wrong cells alike, if that
+    isn't the wrong part.
     """
 
-    def __init__(self, code: str, message: str, value: str | None = None) -> None:
-        self.code = code
-        self.message = message
-        self.value = value
-        super().__init__(code, message)
+    def __init__(
+        self, code: str, part: str | None = None, alike: str | None = None, **fields: Any
+    ) -> None:
+        """Keep all of it."""
+        self.code, self.part, self.alike, self.fields = code, part, alike, fields
+        super().__init__(code)
 
 
 # One value, or the codes of a list.
@@ -39,139 +42,99 @@ Parser = Callable[[str], "float | list[int]"]
 
 
 def parser_of(column: Column) -> Parser:
-    """A function from the text of a cell to its value; it raises CellError."""
-    if column.is_list:
-        return list_parser(column)
-    if column.kind == "label":
-        return label_parser(column)
+    """Return a function from the text of a cell to its value; it raises CellError."""
+    if column.classes:
+        return Labels(column).codes if column.is_list else Labels(column).code
     return parse_probability if column.kind == "probability" else parse_number
 
 
-def label_parser(column: Column) -> Parser:
-    """From a label to its code, the position among the classes."""
-    codes = {label: code for code, label in enumerate(column.classes)}
-    suggest = _suggestions(codes)
+class Labels:
+    """The labels of a column, as codes: the positions among its classes."""
 
-    def parse(text: str) -> float:
-        code = codes.get(text)
+    def __init__(self, column: Column) -> None:
+        """Number the classes."""
+        self._column = column
+        self._codes = {label: code for code, label in enumerate(column.classes)}
+        self._meant: dict[str, str | None] = {}
+
+    def code(self, text: str) -> float:
+        """Return the code of a cell with one label."""
+        code = self._codes.get(text)
         if code is None:
-            raise _not_a_label(text, column.expected, suggest(text))
+            raise self._wrong(text)
         return code
 
-    return parse
+    def codes(self, text: str) -> list[int]:
+        """Return the codes of a cell with several labels: ascending, but those of a ranking.
 
-
-def list_parser(column: Column) -> Parser:
-    """From labels in one cell to their codes; sets in ascending order, rankings as they are.
-
-    Spaces around labels and separators with nothing between them are passed over.
-    """
-    codes = {label: code for code, label in enumerate(column.classes)}
-    suggest = _suggestions(codes)
-    most = column.most or len(codes)
-
-    def parse(text: str) -> list[int]:
-        parts = (part.strip() for part in text.split(column.separator))
-        labels = [part for part in parts if part]
+        Spaces around labels and separators with nothing between them are passed over.
+        """
+        column, codes = self._column, self._codes
+        labels = [label for part in text.split(column.separator) if (label := part.strip())]
         if not labels and column.kind == "ranking":
-            raise CellError("empty_cell", f"the cell is empty; give {column.expected}.")
-        for label in labels:
-            if label not in codes:
-                if text.strip()[:1] + text.strip()[-1:] in _BRACKETS:
-                    raise _python_list(text.strip(), column)
-                expected = f"one of {column.choices}"
-                raise _not_a_label(label, expected, suggest(label), value=label)
+            raise CellError("empty_cell")
+        if unknown := next((label for label in labels if label not in codes), None):
+            plain = text.strip()
+            if plain[:1] + plain[-1:] in _BRACKETS:  # as pandas writes lists
+                raise CellError("unknown_label", plain, alike="[]", variant="python")
+            raise self._wrong(unknown, unknown)
         if twice := next((label for label, n in Counter(labels).items() if n > 1), None):
-            raise CellError("duplicate_label", f"{quoted(twice)} is there twice.", value=twice)
-        if len(labels) > most:
-            raise CellError("too_many_labels", f"{len(labels)} labels are more than {most}.")
+            raise CellError("duplicate_label", twice)
+        if len(labels) > (column.most or len(codes)):
+            raise CellError("too_many_labels", count=len(labels))
         found = [codes[label] for label in labels]
         return found if column.kind == "ranking" else sorted(found)
 
-    return parse
+    def _wrong(self, label: str, part: str | None = None) -> CellError:
+        if not label.strip():
+            return CellError("empty_cell")
+        if label not in self._meant and len(self._meant) < PROBLEMS_KEPT:  # it isn't cheap
+            self._meant[label] = _nearest_label(label, self._codes)
+        return CellError("unknown_label", part, meant=self._meant.get(label))
 
 
 def parse_number(text: str) -> float:
-    """A finite number in decimal or scientific notation. Too small ones become zero."""
+    """Return a finite number in decimal or scientific notation. Too small ones become zero."""
     if _NUMBER.fullmatch(text) is None:
         raise _not_a_number(text)
     value = float(text)
     if math.isinf(value):
-        raise CellError(
-            "number_too_large",
-            f"{quoted(text)} is beyond a 64-bit floating-point number (1.8e308 at most).",
-        )
+        raise CellError("number_too_large")
     return value
 
 
 def parse_probability(text: str) -> float:
-    """A number from 0 to 1."""
+    """Return a number from 0 to 1."""
     value = parse_number(text)
     if not 0 <= value <= 1:
-        raise CellError(
-            "probability_out_of_range", f"{quoted(text)} is not a probability from 0 to 1."
-        )
+        raise CellError("probability_out_of_range")
     return value
 
 
 def _not_a_number(text: str) -> CellError:
     plain = text.strip()
     if not plain:
-        return CellError("empty_cell", "the cell is empty; give a number.")
+        return CellError("empty_cell")
     if plain.casefold() in _MISSING:
-        return CellError("missing_value", f"{quoted(text)} is no value; every row needs a number.")
+        return CellError("missing_value")
     if plain.lstrip("+-").casefold() in _INFINITE:
-        return CellError("infinite", f"{quoted(text)} is infinite; give a finite number.")
+        return CellError("infinite")
     if _THOUSANDS.fullmatch(plain):
-        written = re.sub(r"[^0-9.+-]", "", plain)
-        return CellError(
-            "thousands_separator", f"{quoted(text)} has thousands separators; write {written}."
-        )
+        return CellError("thousands_separator", meant=shortened(re.sub(r"[^0-9.+-]", "", plain)))
     if _DECIMAL_COMMA.fullmatch(plain):
-        written = plain.replace(",", ".")
-        return CellError("decimal_comma", f"{quoted(text)} has a decimal comma; write {written}.")
-    hint = "; write 0.5, not 50%" if plain.endswith("%") else ""
-    return CellError("not_a_number", f"{quoted(text)} is not a number{hint}.")
-
-
-def _not_a_label(
-    text: str, expected: str, meant: str | None, value: str | None = None
-) -> CellError:
-    if not text.strip():
-        return CellError("empty_cell", f"the cell is empty; give {expected}.")
-    hint = "." if meant is None else f"; did you mean {quoted(meant)}?"
-    return CellError("unknown_label", f"{quoted(text)} is not {expected}{hint}", value)
-
-
-def _python_list(text: str, column: Column) -> CellError:
-    """What pandas writes for a column of lists; said once for all rows."""
-    between = SEPARATORS[column.separator]
-    return CellError(
-        "unknown_label",
-        f"{quoted(text)} is a Python list; write its labels with {between} between, without "
-        "brackets and quotes.",
-        value=text[0],
-    )
-
-
-def _suggestions(codes: dict[str, int]) -> Callable[[str], str | None]:
-    """`_nearest_label`, for as many different texts as are ever shown: it isn't cheap."""
-    known: dict[str, str | None] = {}
-
-    def suggest(text: str) -> str | None:
-        if text not in known and len(known) < PROBLEMS_KEPT:
-            known[text] = _nearest_label(text, codes)
-        return known.get(text)
-
-    return suggest
+        return CellError("decimal_comma", meant=shortened(plain.replace(",", ".")))
+    return CellError("not_a_number", hint="percent" if plain.endswith("%") else None)
 
 
 def _nearest_label(text: str, codes: dict[str, int]) -> str | None:
-    """The class that a text probably stands for: spaces, case, "3.0" for "3", a typing mistake."""
+    """Return the class that a text probably stands for: spaces, case, 3.0 for 3, a typing slip."""
     plain = text.strip()
-    for meant in (plain, _as_integer(plain)):
-        if meant in codes:
-            return meant
+    if plain in codes:
+        return plain
+    if len(plain) <= 30 and _NUMBER.fullmatch(plain):  # "3.0", "03" and "3e0" are 3
+        value = float(plain)
+        if value.is_integer() and abs(value) < 2**53 and str(int(value)) in codes:
+            return str(int(value))
     folded = {label.casefold(): label for label in codes}
     if plain.casefold() in folded:
         return folded[plain.casefold()]
@@ -179,11 +142,3 @@ def _nearest_label(text: str, codes: dict[str, int]) -> str | None:
         return None
     near = difflib.get_close_matches(plain[:100].casefold(), folded, n=1, cutoff=0.75)
     return folded[near[0]] if near else None
-
-
-def _as_integer(text: str) -> str:
-    """ "3.0", "03" and "3e0" as "3"; anything else as it is."""
-    if len(text) > 30 or _NUMBER.fullmatch(text) is None:
-        return text
-    value = float(text)
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else text

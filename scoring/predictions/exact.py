@@ -6,227 +6,157 @@ found good after all or rejected.
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scoring.errors import Problem
 from scoring.predictions.cells import CellError, Parser, parser_of
-from scoring.predictions.ids import Ids, Lines
+from scoring.predictions.ids import Lines, Places, Texts
 from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
-from scoring.predictions.problems import Problems, plural, shortened
+from scoring.predictions.problems import Problems, shortened
 from scoring.predictions.schema import Column
-from scoring.predictions.tokens import rows
+from scoring.predictions.source import check_utf8
+from scoring.predictions.tokens import Header, rows
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column to read: its name, where it stands, what its cells mean.
+    """A column to read: its name, what its cells mean, the type code of its values.
 
-    dtype: of the values; None if they aren't wanted.
-    by_value: whether only equal wrong values count as alike (labels), or all of a kind (numbers).
-    is_list: whether a cell holds several labels.
+    facts: what is expected of a cell, as fields of a problem. by_value: whether only equal wrong
+    values count as alike (labels), or all of a kind (numbers). is_list: whether a cell holds
+    several labels. is_kept: whether its values are wanted.
     """
 
     name: str
-    index: int
     parse: Parser
-    expected: str
-    dtype: Any
+    facts: Mapping[str, Any]
+    code: str
     by_value: bool = False
     is_list: bool = False
+    is_kept: bool = True
+
+    @property
+    def absent(self) -> Any:
+        """Return what stands for a wrong cell."""
+        return () if self.is_list else math.nan if self.code == "d" else -1
 
     @classmethod
-    def of(cls, column: Column, index: int) -> "Field":
+    def of(cls, column: Column, *, is_kept: bool = True) -> "Field":
+        """Return the field of a column of the schema."""
         has_classes = bool(column.classes)
-        dtype = np.int32 if has_classes else np.float64
-        parse, is_list = parser_of(column), column.is_list
-        return cls(column.name, index, parse, column.expected, dtype, has_classes, is_list)
-
-    @classmethod
-    def only_checked(cls, column: Column, index: int) -> "Field":
-        """Of a column whose values aren't wanted."""
-        return replace(cls.of(column, index), dtype=None)
-
-
-class _Numbers:
-    """Numbers that come one by one. They are kept in blocks: an array that grows leaves holes."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.absent = math.nan if dtype == np.float64 else -1
-        self._blocks: list[NDArray[Any]] = []
-        self._last: array[Any] = array(np.dtype(dtype).char)
-        self.append, self.extend = self._last.append, self._last.extend
-
-    def end_block(self) -> None:
-        self._blocks.append(np.array(self._last))
-        del self._last[:]
-
-    def array(self) -> NDArray[Any]:
-        """All of them, once: they aren't kept here any more."""
-        self.end_block()
-        whole = np.concatenate(self._blocks)
-        self._blocks.clear()
-        return whole
+        return cls(
+            column.name,
+            parser_of(column),
+            column.facts,
+            "i" if has_classes else "d",
+            has_classes,
+            column.is_list,
+            is_kept,
+        )
 
 
-class _Codes:
-    """A list of codes a row."""
-
-    absent = ()
-
-    def __init__(self) -> None:
-        self._codes, self._lengths = _Numbers(np.int32), _Numbers(np.int32)
-
-    def append(self, codes: Sequence[int]) -> None:
-        self._codes.extend(codes)
-        self._lengths.append(len(codes))
-
-    def end_block(self) -> None:
-        self._codes.end_block()
-        self._lengths.end_block()
-
-    def array(self) -> Lists:
-        return Lists.of_lengths(self._lengths.array(), self._codes.array())
-
-
-class _Unwanted:
-    """Nothing."""
-
-    absent = None
-
-    def append(self, value: Any) -> None:
-        pass
-
-    def end_block(self) -> None:
-        pass
-
-    def array(self) -> None:
-        pass
-
-
-@dataclass
+@dataclass(frozen=True)
 class Table:
-    """The rows of a file, in its order. `values` has the values of each field."""
+    """The rows of a file, in its order: their lines, their checked ids, the values of each field.
 
-    lines: Lines = field(default_factory=Lines)
-    values: "list[_Numbers | _Codes | _Unwanted]" = field(default_factory=list)
+    Wrong cells are NaN, -1 or an empty list.
+    """
 
-    def columns(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """Of each field its values: an array, or Lists."""
-        return {each.name: values.array() for each, values in zip(fields, self.values, strict=True)}
+    lines: Lines
+    ids: Any
+    columns: dict[str, Any]
 
 
 def read_table(
     text: bytes,
-    ids: Ids,
-    id_index: int,
-    width: int,
+    header: Header,
+    ids: "Places | Texts",
+    id_column: str,
     fields: Sequence[Field],
     limits: Limits,
     problems: Problems,
 ) -> Table:
-    """Every row, noting what is wrong in `problems`; wrong cells are NaN or stay unread.
-
-    `ids` takes the ids up. Rows that can't be read further aren't in the table.
-    """
-    table = Table(values=[_values(each) for each in fields])
-    checks: list[Any] = list(zip(fields, table.values, strict=True))
-    lines, part, ahead = table.lines, ids.part, 0  # the first row is on line 2 at least
+    """Read every row, and fail with what is wrong. `ids` takes the ids up."""
+    check_utf8(text, problems)
+    lines, ahead, id_index = Lines(), 0, header.cells.index(id_column)
+    kept = [(each, header.cells.index(each.name), array(each.code), array("i")) for each in fields]
     waiting: list[str] = []
-    even = _even_rows(text, ids, id_index, width, limits, problems)
-    for row, (line, cells) in enumerate(even):
-        if line - row != ahead:
+    for row, (line, cells) in enumerate(even_rows(text, header, limits, problems, ids, id_index)):
+        if line - row != ahead:  # the first row is on line 2 at least
             ahead = lines.jump(row, line)
         waiting.append(cells[id_index])
-        if len(waiting) == part:
+        if len(waiting) == ids.part:
             ids.take(waiting)
             waiting = []
-            for values in table.values:
-                values.end_block()
-        for each, values in checks:
+        for each, index, values, lengths in kept:
             try:
-                values.append(each.parse(cells[each.index]))
+                value: Any = each.parse(cells[index])
             except CellError as error:
-                values.append(values.absent)
-                _note(error, each, line, cells[each.index], limits, problems)
+                _note(error, each, line, cells[index], limits, problems)
+                value = each.absent
+            if each.is_list and each.is_kept:
+                values.extend(value)
+                lengths.append(len(value))
+            elif each.is_kept:
+                values.append(value)
     ids.take(waiting)
-    return table
+    checked = ids.check(lines, id_column, problems)
+    problems.raise_any()
+    columns = {
+        each.name: Lists.of_lengths(np.asarray(lengths), np.asarray(values))
+        if each.is_list
+        else np.asarray(values)
+        for each, _, values, lengths in kept
+    }
+    return Table(lines, checked, columns)
 
 
-def _even_rows(
-    text: bytes, ids: Ids, id_index: int, width: int, limits: Limits, problems: Problems
+def even_rows(
+    text: bytes,
+    header: Header,
+    limits: Limits,
+    problems: Problems,
+    ids: "Places | Texts | None" = None,
+    id_index: int = 0,
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows with as many cells as the header, and their lines. Notes the others."""
-    count = 0
+    """Yield the rows with as many cells as the header, and their lines. Note the others."""
+    width = len(header.cells)
     excused: list[str] = []
+    count = 0
     for count, (line, cells) in enumerate(rows(text, problems), start=1):
         if count > limits.max_rows:
-            problems.fail(_too_many_rows(line, limits))
+            problems.fail(Problem("too_many_rows", line=line, limit=limits.max_rows))
         if len(cells) == width:
             yield line, cells
             continue
-        problems.add(ragged(line, cells, width))
+        has_comma = len(cells) > width and all(cell.strip().isdigit() for cell in cells[-2:])
+        value, hint = shortened(",".join(cells[:20])), "comma" if has_comma else None
+        fields = {"value": value, "hint": hint, "count": len(cells), "width": width}
+        problems.add(Problem("ragged_row", line=line, **fields))
         excused += cells[id_index : id_index + 1]
-        if len(excused) == ids.part:
+        if ids is not None and len(excused) == ids.part:
             ids.excuse(excused)
             excused = []
-    ids.excuse(excused)
-    if not count:
-        problems.fail(Problem("no_rows", "The file has a header and no rows.", expected="rows"))
-
-
-def _values(each: Field) -> "_Numbers | _Codes | _Unwanted":
-    if each.dtype is None:
-        return _Unwanted()
-    return _Codes() if each.is_list else _Numbers(each.dtype)
+    if ids is not None:
+        ids.excuse(excused)
+        if not count:
+            problems.fail(Problem("no_rows"))
 
 
 def _note(
     error: CellError, each: Field, line: int, text: str, limits: Limits, problems: Problems
 ) -> None:
-    too_long = len(text) > limits.max_cell_length and not each.is_list
-    code = "cell_too_long" if too_long else error.code
-    value = text if error.value is None else error.value
-    alike = (each.name, value[:100] if each.by_value else None)
-    if problems.add_line(code, alike, line):
-        return
-    says = error.message
-    if too_long:
-        says = f"the cell has {len(text)} characters; {limits.max_cell_length} are the limit."
-    problem = Problem(
-        code,
-        f"Line {line}, column `{each.name}`: {says}",
-        line=line,
-        column=each.name,
-        value=shortened(value),
-        expected=each.expected,
-    )
-    problems.add(problem, alike)
-
-
-def _too_many_rows(line: int, limits: Limits) -> Problem:
-    return Problem(
-        "too_many_rows",
-        f"Line {line}: there are more than {limits.max_rows} rows, which is the limit.",
-        line=line,
-        expected=f"at most {limits.max_rows} rows",
-    )
-
-
-def ragged(line: int, cells: list[str], width: int) -> Problem:
-    """A row with more or fewer cells than the header."""
-    hint = ""
-    if len(cells) > width and all(cell.strip().isdigit() for cell in cells[-2:]):
-        hint = " (a decimal comma? Write 0.5, not 0,5)"
-    return Problem(
-        "ragged_row",
-        f"Line {line} has {plural(len(cells), 'cell')}, the header has {width}{hint}.",
-        line=line,
-        value=shortened(",".join(cells[:20])),
-        expected=plural(width, "cell"),
-    )
+    code, fields = error.code, error.fields
+    value = text if error.part is None else error.part
+    if len(text) > limits.max_cell_length and not each.is_list:
+        code = "cell_too_long"
+        fields = {"length": len(text), "limit": limits.max_cell_length}
+    alike = (each.name, error.alike or value[:100] if each.by_value else None)
+    if not problems.add_line(code, alike, line):
+        facts = {"column": each.name, "value": shortened(value), **each.facts, **fields}
+        problems.add(Problem(code, line=line, **facts), alike)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from scoring.errors import ParameterError, Problem
+from scoring.predictions.problems import Problems
 
 CHUNK = 1 << 20
 
@@ -25,39 +26,26 @@ class Limits:
     max_cell_length: int = 1_000
 
     def __post_init__(self) -> None:
+        """Raise ParameterError unless all are whole numbers, at least 1."""
         for name, value in vars(self).items():
             if type(value) is not int or value < 1:
                 raise ParameterError(name, "A limit is a whole number, at least 1.")
 
     @classmethod
     def of_upload(cls, most: int) -> "Limits":
-        """Of a competition that takes uploads of at most so many bytes.
+        """Return the limits of a competition that takes uploads of at most so many bytes.
 
         An archive saves the upload's time; it doesn't let in what would be far too large without.
         """
         return cls(max_bytes=most, max_expanded_bytes=min(cls.max_expanded_bytes, 4 * most))
 
-    def broken_by(self, expanded: int, upload: int) -> Problem | None:
-        """What is wrong with an upload of so many bytes that expands to so many."""
-        if expanded > self.max_expanded_bytes:
-            return too_large("The file expands to", self.max_expanded_bytes)
-        if expanded > max(self.max_ratio * upload, CHUNK):
-            return Problem(
-                "expands_too_much",
-                f"The file expands to more than {self.max_ratio} times its size.",
-                expected=f"at most {self.max_ratio} times the size of the upload",
-            )
-        return None
+    def check_expanded(self, size: int, upload: int, problems: Problems) -> None:
+        """Fail if an upload of so many bytes may not expand to `size`."""
+        if size > self.max_expanded_bytes:
+            limit = self.max_expanded_bytes
+            problems.fail(Problem("too_many_bytes", variant="expanded", limit=limit))
+        if size > max(self.max_ratio * upload, CHUNK):
+            problems.fail(Problem("expands_too_much", limit=self.max_ratio))
 
 
 DEFAULT_LIMITS = Limits()
-
-
-def too_large(subject: str, limit: int) -> Problem:
-    """More bytes than allowed."""
-    size = f"{limit / 2**20:.4g} MiB" if limit >= 2**20 else f"{limit} bytes"
-    return Problem(
-        "too_many_bytes",
-        f"{subject} more than {size}, which is the limit.",
-        expected=f"at most {limit} bytes",
-    )

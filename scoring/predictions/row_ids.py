@@ -91,8 +91,7 @@ class RowIds:
         try:
             return cls(_texts(unpack(data)))
         except (Damaged, ValueError, KeyError) as error:  # pyarrow's ArrowInvalid is a ValueError
-            problem = Problem("row_ids_damaged", "The stored row ids can't be read back.")
-            raise SolutionError([problem]) from error
+            raise SolutionError([Problem("row_ids_damaged")]) from error
 
     @cached_property
     def are_integers(self) -> bool:

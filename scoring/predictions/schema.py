@@ -2,11 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from scoring.errors import ParameterError
+from scoring.wording import PHRASES
 
 Kind = Literal["label", "probability", "number", "labels", "ranking"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -21,7 +22,7 @@ WEIGHT_NAMES = ("weight", "weights", "sample_weight")
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000
 MAX_RANKED = 1_000
-SEPARATORS = {" ": "spaces", ",": "commas", ";": "semicolons", "|": "vertical bars"}
+SEPARATORS = {separator: PHRASES[separator] for separator in " ,;|"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Column:
     most: int | None = None
 
     def __post_init__(self) -> None:
+        """Raise ParameterError where the column makes no sense."""
         _check_name(self.name)
         if self.kind not in KINDS:
             raise _error(f"`{self.name}`: a column is one of {', '.join(KINDS)}.")
@@ -56,30 +58,29 @@ class Column:
 
     @property
     def is_list(self) -> bool:
-        """Whether a cell holds several classes."""
+        """Return whether a cell holds several classes."""
         return self.kind in LISTS
 
     @property
-    def expected(self) -> str:
-        """What a cell has to be, as a phrase."""
-        if self.kind == "label":
-            return f"one of {self.choices}"
+    def facts(self) -> dict[str, Any]:
+        """Return what a cell has to be, as fields of a problem; classes cut short where many."""
+        facts: dict[str, Any] = {"kind": self.kind}
         if self.is_list:
-            number = "any number" if self.kind == "labels" else f"1 to {self.most}"
-            return f"{number} of {self.choices}, with {SEPARATORS[self.separator]} between"
-        return "a number from 0 to 1" if self.kind == "probability" else "a finite number"
-
-    @property
-    def choices(self) -> str:
-        """The classes, cut short where there are many."""
+            facts |= {"separator": self.separator, "most": self.most}
+        if not self.classes:
+            return facts
         first, last = self.classes[0], self.classes[-1]
-        if len(self.classes) > 2 and _is_run_of_integers(self.classes):
-            return f"{first}-{last}"
+        is_number = first.isascii() and first.isdigit() and len(first) < 10
+        run = range(int(first), int(first) + len(self.classes)) if is_number else ()
+        if len(run) > 2 and list(self.classes) == list(map(str, run)):
+            return facts | {"choices": f"{first}-{last}"}
         if len(self.classes) <= 12:
-            return _listed(self.classes)
-        return f"{len(self.classes)} classes ({_listed(self.classes[:5])}, …, {_listed([last])})"
+            return facts | {"choices": _listed(self.classes)}
+        choices = f"{_listed(self.classes[:5])}, …, {_listed([last])}"
+        return facts | {"choices": choices, "total": len(self.classes)}
 
     def to_json(self) -> dict[str, object]:
+        """Return what the API and the command line take."""
         data: dict[str, object] = {"name": self.name, "kind": self.kind}
         if self.classes:
             data["classes"] = list(self.classes)
@@ -88,6 +89,15 @@ class Column:
         if self.most is not None:
             data["most"] = self.most
         return data
+
+    @classmethod
+    def from_json(cls, data: object) -> "Column":
+        """Invert `to_json`. Raise ParameterError for anything else."""
+        known = _mapping(data, {"name", "kind"}, {"classes", "separator", "most"})
+        classes = known.get("classes", [])
+        if not isinstance(classes, list):
+            raise _error('"classes" is a list of texts.')
+        return cls(**{**known, "classes": tuple(classes)})
 
 
 @dataclass(frozen=True)
@@ -98,56 +108,48 @@ class Schema:
     columns: tuple[Column, ...] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
+        """Raise ParameterError where the columns make no sense together."""
         _check_name(self.id_column)
         if not self.columns:
             raise _error("A prediction file needs at least one column besides the id.")
-        _check_differ(self.header)
+        for name, count in Counter(name.casefold() for name in self.header).items():
+            if count > 1:
+                raise _error(f"Two columns are called `{name}`; names differ by more than case.")
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The header of a prediction file; participants may order the columns as they like."""
+        """Return the header of a prediction file; participants may order the columns otherwise."""
         return (self.id_column, *(column.name for column in self.columns))
 
     @property
     def separators(self) -> dict[str, str]:
-        """What stands between the classes of one cell, for each column of lists."""
+        """Return what stands between the classes of one cell, for each column of lists."""
         return {column.name: column.separator for column in self.columns if column.is_list}
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "id_column": self.id_column,
-            "columns": [column.to_json() for column in self.columns],
-        }
+        """Return what the API and the command line take."""
+        columns = [column.to_json() for column in self.columns]
+        return {"id_column": self.id_column, "columns": columns}
 
     @classmethod
     def from_json(cls, data: object) -> "Schema":
-        """The inverse of `to_json`. Raises ParameterError for anything else."""
-        known = _mapping(data, required={"id_column", "columns"})
+        """Invert `to_json`. Raise ParameterError for anything else."""
+        known = _mapping(data, {"id_column", "columns"})
         columns = known["columns"]
         if not isinstance(columns, list):
             raise _error('"columns" is a list of columns.')
-        return cls(known["id_column"], tuple(_column_from_json(column) for column in columns))
+        return cls(known["id_column"], tuple(map(Column.from_json, columns)))
 
     @property
     def canonical(self) -> bytes:
-        """The same bytes for the same schema, for digests."""
+        """Return the same bytes for the same schema, for digests."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":")).encode()
 
 
-def _column_from_json(data: object) -> Column:
-    optional = {"classes", "separator", "most"}
-    known = _mapping(data, required={"name", "kind"}, optional=optional)
-    classes = known.get("classes", [])
-    if not isinstance(classes, list):
-        raise _error('"classes" is a list of texts.')
-    separator, most = known.get("separator", " "), known.get("most")
-    return Column(known["name"], known["kind"], tuple(classes), separator, most)
-
-
 def _mapping(
-    data: object, required: set[str], optional: frozenset[str] | set[str] = frozenset()
+    data: object, required: set[str], optional: Set[str] = frozenset()
 ) -> Mapping[str, Any]:
-    """`data` with exactly these keys."""
+    """Return `data`, which has exactly these keys."""
     if not isinstance(data, Mapping):
         raise _error("A schema is a JSON object with id_column and columns.")
     keys = set(data)
@@ -170,14 +172,20 @@ def _check_name(name: object) -> None:
         raise _error(f"`{name}` is the solution's column for the splits; choose another name.")
 
 
-def _check_differ(names: Sequence[str]) -> None:
-    for name, count in Counter(name.casefold() for name in names).items():
-        if count > 1:
-            raise _error(f"Two columns are called `{name}`; names differ by more than case.")
+def _check_classes(name: str, classes: tuple[object, ...]) -> None:
+    if not 2 <= len(classes) <= MAX_CLASSES:
+        raise _error(f"`{name}`: a label has from 2 to {MAX_CLASSES} classes.")
+    for label in classes:
+        if not isinstance(label, str) or not label.strip() or len(label) > MAX_NAME_LENGTH:
+            raise _error(
+                f"`{name}`: a class is a text of 1 to {MAX_NAME_LENGTH} characters, not blank."
+            )
+    if len(set(classes)) < len(classes):
+        raise _error(f"`{name}`: a class is listed twice.")
 
 
 def _check_list(column: Column) -> None:
-    """The separator and the length of a list; other columns have neither."""
+    """Refuse a separator or a length that doesn't fit; only lists have them."""
     if column.is_list and column.separator not in SEPARATORS:
         names = ", ".join(SEPARATORS.values())
         raise _error(f"`{column.name}`: the classes of a cell are separated by one of {names}.")
@@ -195,29 +203,10 @@ def _check_list(column: Column) -> None:
         raise _error(f"`{column.name}`: a ranking has a largest length, from 1 to {MAX_RANKED}.")
 
 
-def _check_classes(name: str, classes: tuple[object, ...]) -> None:
-    if not 2 <= len(classes) <= MAX_CLASSES:
-        raise _error(f"`{name}`: a label has from 2 to {MAX_CLASSES} classes.")
-    for label in classes:
-        if not isinstance(label, str) or not label.strip() or len(label) > MAX_NAME_LENGTH:
-            raise _error(
-                f"`{name}`: a class is a text of 1 to {MAX_NAME_LENGTH} characters, not blank."
-            )
-    if len(set(classes)) < len(classes):
-        raise _error(f"`{name}`: a class is listed twice.")
-
-
 def _listed(classes: Sequence[str]) -> str:
-    """Classes with commas between; in quotes where one has a comma itself."""
+    """Return classes with commas between; in quotes where one has a comma itself."""
     has_comma = any("," in label for label in classes)
     return ", ".join(f"“{label}”" if has_comma else label for label in classes)
-
-
-def _is_run_of_integers(classes: tuple[str, ...]) -> bool:
-    if not all(label.isascii() and label.isdigit() and len(label) < 10 for label in classes):
-        return False
-    first = int(classes[0])
-    return list(classes) == [str(first + offset) for offset in range(len(classes))]
 
 
 def _error(message: str) -> ParameterError:

@@ -1,7 +1,7 @@
 """The organizer's solution: the labels of every row and which split it is in."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NoReturn
@@ -11,23 +11,21 @@ from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, Problem, SolutionError
 from scoring.measurement import effective_rows
-from scoring.predictions import exact, fast
+from scoring.predictions import fast
 from scoring.predictions.cells import CellError, parse_number
-from scoring.predictions.exact import Field, Table
+from scoring.predictions.exact import Field, Table, read_table
 from scoring.predictions.header import match_header
 from scoring.predictions.ids import Places
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.packing import Damaged, pack, unpack
-from scoring.predictions.problems import Problems, quoted
+from scoring.predictions.problems import Problems
 from scoring.predictions.repeats import where
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import USAGE_NAMES, WEIGHT_NAMES, Column, Schema
-from scoring.predictions.source import Source, check_utf8, read_text
+from scoring.predictions.source import Source, read_text
 from scoring.predictions.tokens import Header, read_header
 
-_EXPECTED_WEIGHT = "a number from 0"
-_EXPECTED_USAGE = "Public, Private, Final or Ignored"
 _FORMAT = "holdfast solution 1"
 
 
@@ -60,7 +58,8 @@ class Solution:
     usage: int8, of each row a `Usage`.
     row_ids_digest: the digest of the row ids that it is aligned with.
     weights: float64, finite, not negative, not all 0 in a split, 0 in ignored rows; None if none.
-    row_ids: the row ids themselves, as long as it isn't stored.
+    row_ids: the row ids themselves; lines: of each row that in the file, from 1. Both as long as it
+        isn't stored.
 
     It shows no labels, and can't be pickled or copied; `to_bytes` is for the vault alone.
     """
@@ -71,34 +70,39 @@ class Solution:
     row_ids_digest: str
     weights: NDArray[np.float64] | None = None
     row_ids: RowIds | None = None
+    lines: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
+        """Make the arrays read-only."""
         for values in (*self.columns.values(), self.usage, self.weights):
             if values is not None:
                 values.setflags(write=False)
 
     def __repr__(self) -> str:
+        """Show nothing."""
         return "<Solution: not shown>"
 
     def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied."""
         raise TypeError("a Solution may not be pickled or copied")
 
     def __reduce_ex__(self, protocol: object, /) -> NoReturn:
+        """Refuse to be pickled or copied."""
         self.__reduce__()
 
     def counts(self) -> Counts:
-        """The number of rows of each split."""
+        """Return the number of rows of each split."""
         return Counts(*(int(n) for n in np.bincount(self.usage, minlength=len(Usage))))
 
     def effective_rows(self, usage: Usage) -> int:
-        """How many plain rows the split counts as: its rows, or fewer where they have weights."""
+        """Return how many plain rows the split counts as: fewer where rows have weights."""
         split = self.usage == usage
         if self.weights is None or not split.any():
             return int(np.count_nonzero(split))
         return effective_rows(self.weights[split])
 
     def to_bytes(self) -> bytes:
-        """An npz without pickles: `from_bytes` gives the same solution back."""
+        """Return an npz without pickles: `from_bytes` gives the same solution back."""
         meta = {
             "format": _FORMAT,
             "schema": self.schema.to_json(),
@@ -119,68 +123,64 @@ class Solution:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Solution":
-        """The inverse of `to_bytes`, strict. Raises SolutionError for anything else."""
+        """Invert `to_bytes`, strictly. Raise SolutionError for anything else."""
         try:
-            return _unpacked(data)
+            return _unpack(data)
         except (Damaged, ParameterError, ValueError, KeyError, TypeError):
             # Nothing of the content may be seen through the error, not as its cause either.
-            problem = Problem("solution_damaged", "The stored solution can't be read back.")
+            problem = Problem("solution_damaged")
         raise SolutionError([problem])
 
 
 def read_solution(
     source: Source, schema: Schema, row_ids: RowIds, limits: Limits = DEFAULT_LIMITS
 ) -> Solution:
-    """Parses, validates and aligns a solution file: the schema's columns and `Usage`.
+    """Parse, validate and align a solution file: the schema's columns and `Usage`.
 
     The split is in a column `Usage` (or `split`), in any case, and says Public, Private, Final or
     Ignored, in any case; without one all rows are private. A column `Weight` (or `sample_weight`)
-    that isn't to be predicted has the weights of the rows. Raises SolutionError.
+    that isn't to be predicted has the weights of the rows. Raise SolutionError.
     """
     problems = Problems(SolutionError)
     text = read_text(source, limits, problems, schema.separators)
     header = read_header(text, problems)
     usage = _named(header, USAGE_NAMES)
-    weight = None if _has_weight(schema) else _named(header, WEIGHT_NAMES)
+    has_weight = any(name.casefold() in WEIGHT_NAMES for name in schema.header)
+    weight = None if has_weight else _named(header, WEIGHT_NAMES)
     others = [name for name in (usage, weight) if name is not None]
-    places = match_header(header, (*schema.header, *others), limits, problems)
-    check_utf8(text, problems)
-    fields = [_field(column, places[column.name]) for column in schema.columns]
+    match_header(header, (*schema.header, *others), limits, problems)
+    fields = [_field(column) for column in schema.columns]
     if usage is not None:
-        fields.append(Field(usage, places[usage], _parse_usage, _EXPECTED_USAGE, np.int8, True))
+        fields.append(Field(usage, _parse_usage, {"kind": "usage"}, "b", by_value=True))
     if weight is not None:
-        fields.append(Field(weight, places[weight], _parse_weight, _EXPECTED_WEIGHT, np.float64))
-    ids, id_index = Places(row_ids), places[schema.id_column]
-    table = exact.read_table(text, ids, id_index, len(header.cells), fields, limits, problems)
+        fields.append(Field(weight, _parse_weight, {"kind": "weight"}, "d"))
+    table = read_table(text, header, Places(row_ids), schema.id_column, fields, limits, problems)
     del text  # to spare memory
-    positions = ids.checked(table.lines, schema.id_column, problems)
-    problems.raise_any()
-    columns = table.columns(fields)
-    splits = _splits(columns.pop(usage) if usage else None, len(row_ids))
-    _check_absent(table, fields, columns, schema, splits, problems)
-    problems.raise_any()
-    ordered = fast.aligned({**columns, "": splits}, positions)
-    splits, weights = ordered.pop(""), ordered.pop(weight) if weight else None
+    columns = table.columns
+    splits = np.full(len(row_ids), Usage.PRIVATE, np.int8) if usage is None else columns.pop(usage)
+    _check_absent(table, fields, schema, splits, problems)
+    numbers = np.fromiter(map(table.lines.__getitem__, range(len(splits))), np.int32)
+    ordered = fast.aligned({**columns, " usage": splits, " lines": numbers}, table.ids)
+    splits, lines = ordered.pop(" usage"), ordered.pop(" lines")
+    weights = None if weight is None else ordered.pop(weight)
+    for split in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
+        rows = splits == split
+        if weights is not None and np.any(rows) and not np.any(weights[rows] > 0):
+            problems.fail(Problem("no_weight", usage=split.name.title()))
     if weights is not None:
-        _check_weights(weights, splits, problems)
         weights = np.where(splits == Usage.IGNORED, 0.0, weights)
-    return Solution(schema, ordered, splits, row_ids.digest, weights, row_ids)
+    return Solution(schema, ordered, splits, row_ids.digest, weights, row_ids, lines)
 
 
 def _named(header: Header, names: Sequence[str]) -> str | None:
     return next((cell for cell in header.cells if cell.strip().casefold() in names), None)
 
 
-def _has_weight(schema: Schema) -> bool:
-    """Whether a column called weight is one to predict."""
-    return any(name.casefold() in WEIGHT_NAMES for name in schema.header)
-
-
-def _field(column: Column, index: int) -> Field:
-    """A column whose cells may be empty, for now: they may in ignored rows."""
+def _field(column: Column) -> Field:
+    """Return a column whose cells may be empty, for now: they may in ignored rows."""
     if column.kind == "ranking":  # the solution has the relevant labels, as many as there are
         column = replace(column, kind="labels", most=None)
-    field = Field.of(column, index)
+    field = Field.of(column)
     absent: float | list[int] = -1 if column.kind == "label" else np.nan
 
     def parse(text: str) -> float | list[int]:
@@ -194,7 +194,7 @@ def _parse_weight(text: str) -> float:
         return np.nan
     weight = parse_number(text)
     if weight < 0:
-        raise CellError("negative_weight", f"{quoted(text)} is below 0; give {_EXPECTED_WEIGHT}.")
+        raise CellError("negative_weight")
     return weight
 
 
@@ -202,73 +202,32 @@ def _parse_usage(text: str) -> float:
     try:
         return Usage[text.strip().upper()]
     except KeyError:
-        says = f"{quoted(text)} is not {_EXPECTED_USAGE}."
-        raise CellError("unknown_usage", says) from None
-
-
-def _splits(usage: NDArray[np.int8] | None, rows: int) -> NDArray[np.int8]:
-    return np.full(rows, Usage.PRIVATE, np.int8) if usage is None else usage
+        raise CellError("unknown_usage") from None
 
 
 def _check_absent(
     table: Table,
     fields: Sequence[Field],
-    columns: Mapping[str, Any],
     schema: Schema,
     splits: NDArray[np.int8],
     problems: Problems,
 ) -> None:
-    """Notes rows that are scored and have no label, and a solution that scores no row."""
+    """Fail with the rows that are scored and have no label, or where no row is held out."""
     sets = {column.name for column in schema.columns if column.kind == "labels"}
     for each in fields:
-        if each.name not in columns or each.name in sets:  # a set of labels may have none
+        values = table.columns.get(each.name)
+        if values is None or each.name in sets:  # a set of labels may have none
             continue
-        absent = _is_absent(columns[each.name]) & (splits != Usage.IGNORED)
-        for row in where(absent):
-            problems.add(_absent(table.lines[row], each), alike=each.name)
+        absent = values.lengths == 0 if isinstance(values, Lists) else fast.is_absent(values)
+        for row in where(absent & (splits != Usage.IGNORED)):
+            facts = {"line": table.lines[row], "column": each.name, "value": "", **each.facts}
+            problems.add(Problem("empty_cell", variant="scored", **facts), alike=each.name)
     if not np.any(splits == Usage.PRIVATE):
-        problems.add(
-            Problem(
-                "no_private_rows",
-                "No row is Private, so there is nothing to hold out.",
-                expected="at least one Private row",
-            )
-        )
+        problems.add(Problem("no_private_rows"))
+    problems.raise_any()
 
 
-def _is_absent(values: NDArray[Any] | Lists) -> NDArray[np.bool_]:
-    return values.lengths == 0 if isinstance(values, Lists) else fast.is_absent(values)
-
-
-def _check_weights(
-    weights: NDArray[np.float64], splits: NDArray[np.int8], problems: Problems
-) -> None:
-    for usage in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
-        rows = splits == usage
-        if np.any(rows) and not np.any(weights[rows] > 0):
-            name = usage.name.title()
-            problems.fail(
-                Problem(
-                    "no_weight",
-                    f"All {name} rows have the weight 0.",
-                    expected="a row with a weight above 0",
-                )
-            )
-
-
-def _absent(line: int, each: Field) -> Problem:
-    return Problem(
-        "empty_cell",
-        f"Line {line}, column `{each.name}`: the cell is empty; give {each.expected}. "
-        "Only ignored rows may have no label.",
-        line=line,
-        column=each.name,
-        value="",
-        expected=each.expected,
-    )
-
-
-def _unpacked(data: bytes) -> Solution:
+def _unpack(data: bytes) -> Solution:
     arrays = unpack(data)
     meta = json.loads(arrays.pop("meta").tobytes())
     if set(meta) != {"format", "schema", "row_ids"} or meta["format"] != _FORMAT:
@@ -284,7 +243,10 @@ def _unpacked(data: bytes) -> Solution:
     if usage.min() < 0 or usage.max() >= len(Usage):
         raise Damaged("an unknown usage")
     if weights is not None:
-        _check_stored_weights(weights, usage)
+        if weights.dtype != np.float64 or weights.shape != usage.shape:
+            raise Damaged("weights of another type or length")
+        if not np.all(np.isfinite(weights) & (weights >= 0)):
+            raise Damaged("an impossible weight")
     return Solution(schema, columns, usage, digest, weights)
 
 
@@ -304,13 +266,6 @@ def _stored(
     if lists.has_duplicates(len(column.classes)):
         raise Damaged("a label twice in a row")
     return lists
-
-
-def _check_stored_weights(weights: NDArray[Any], usage: NDArray[Any]) -> None:
-    if weights.dtype != np.float64 or weights.shape != usage.shape:
-        raise Damaged("weights of another type or length")
-    if not np.all(np.isfinite(weights) & (weights >= 0)):
-        raise Damaged("an impossible weight")
 
 
 def _checked(values: NDArray[Any], column: Column, usage: NDArray[Any]) -> NDArray[Any]:

@@ -27,37 +27,29 @@ class Header:
 
 
 def read_header(text: bytes, problems: Problems) -> Header:
-    """The first record that isn't a blank line."""
+    """Return the first record that isn't a blank line."""
     if _JSON.match(text):
-        problems.fail(
-            Problem(
-                "not_csv",
-                "This is JSON, not a CSV file.",
-                line=1,
-                value="JSON",
-                expected="a CSV file",
-            )
-        )
+        problems.fail(Problem("not_csv", line=1, value="JSON"))
     consumed: list[str] = []
-    for line, cells in _records(_lines(text, problems), problems, consumed):
+    for line, cells in _records(text, problems, consumed):
         header = "".join(consumed).encode("utf-8", "surrogateescape")
         check_utf8(header, problems)
         return Header(cells, line, len(header))
-    return problems.fail(Problem("file_empty", "The file is empty.", expected="a header and rows"))
+    return problems.fail(Problem("file_empty"))
 
 
 def rows(text: bytes, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """Every record after the header, with the line it starts on; blank lines are passed over.
+    """Yield every record after the header, with the line it starts on; blank lines are left out.
 
-    The text must be UTF-8. Fails on quotes that don't match and on endless lines, after which
+    The text must be UTF-8. Fail on quotes that don't match and on endless lines, after which
     nobody can say what the rows are.
     """
-    records = _records(_lines(text, problems), problems)
+    records = _records(text, problems)
     next(records, None)
     yield from records
 
 
-def _lines(text: bytes, problems: Problems) -> Iterator[str]:
+def _lines(text: bytes, problems: Problems, consumed: list[str] | None) -> Iterator[str]:
     # Bytes that are not UTF-8 pass through here, so that a header can be read before the whole
     # text has been checked.
     file = io.TextIOWrapper(io.BytesIO(text), "utf-8", "surrogateescape", newline="")
@@ -65,21 +57,17 @@ def _lines(text: bytes, problems: Problems) -> Iterator[str]:
     while line := file.readline(MAX_LINE_LENGTH):
         number += 1
         if len(line) == MAX_LINE_LENGTH and line[-1] not in "\r\n":
-            problems.fail(
-                Problem(
-                    "line_too_long",
-                    f"Line {number} is longer than {MAX_LINE_LENGTH} characters.",
-                    line=number,
-                    expected="one row on each line",
-                )
-            )
+            problems.fail(Problem("line_too_long", line=number, limit=MAX_LINE_LENGTH))
+        if consumed is not None:
+            consumed.append(line)
         yield line
 
 
 def _records(
-    lines: Iterator[str], problems: Problems, consumed: list[str] | None = None
+    text: bytes, problems: Problems, consumed: list[str] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(lines if consumed is None else _recorded(lines, consumed), strict=True)
+    """Yield all records. The lines that they are made of go into `consumed`."""
+    reader = csv.reader(_lines(text, problems, consumed), strict=True)
     blank = 0
     while True:
         line = reader.line_num + 1
@@ -87,45 +75,14 @@ def _records(
             cells = next(reader, None)
         except csv.Error as error:
             # A cell that goes on over line ends until it is too long has a quote that never closes.
-            is_long = "limit" in str(error) and reader.line_num == line
-            problems.fail(_too_long(line) if is_long else _broken_quotes(line))
+            if "limit" in str(error) and reader.line_num == line:
+                limit = csv.field_size_limit()
+                problems.fail(Problem("cell_too_long", variant="csv", line=line, limit=limit))
+            problems.fail(Problem("broken_quotes", line=line))
         if cells is None:
             return
         if cells:
             yield line, cells
         elif (blank := blank + 1) > MAX_BLANK_LINES:
-            problems.fail(_too_many_blank_lines(line))
-
-
-def _recorded(lines: Iterator[str], into: list[str]) -> Iterator[str]:
-    for line in lines:
-        into.append(line)
-        yield line
-
-
-def _too_long(line: int) -> Problem:
-    return Problem(
-        "cell_too_long",
-        f"Line {line}: a cell has more than {csv.field_size_limit()} characters.",
-        line=line,
-        expected=f"at most {csv.field_size_limit()} characters",
-    )
-
-
-def _broken_quotes(line: int) -> Problem:
-    return Problem(
-        "broken_quotes",
-        f"Line {line}: a quoted cell that starts here doesn't end, or goes on after its closing "
-        'quote. Double the quotes inside a cell ("") or leave them out.',
-        line=line,
-        expected="matching quotes",
-    )
-
-
-def _too_many_blank_lines(line: int) -> Problem:
-    return Problem(
-        "too_many_rows",
-        f"Line {line}: there are more than {MAX_BLANK_LINES} blank lines, which is the limit.",
-        line=line,
-        expected="rows",
-    )
+            blank = MAX_BLANK_LINES
+            problems.fail(Problem("too_many_rows", variant="blank", line=line, blank=blank))

@@ -46,6 +46,7 @@ ROWS = 100
 MANY = 1 << 25
 BILLION = 1 << 30
 SCHEMA = Schema("i", (Column("y", "number"),))
+LISTS = Schema("i", (Column("y", "labels", ("1", "2")),))
 ROW_IDS = RowIds(list(map(str, range(ROWS))))
 LIMITS = Limits.of_upload(2**25)
 
@@ -163,9 +164,10 @@ LIES: dict[str, Callable[[], bytes]] = {
 
 
 def said_of(data: bytes) -> str:
-    """The code that a file is rejected with."""
+    """Return the code that a file is rejected with."""
+    schema = LISTS if b"list" in data else SCHEMA
     try:
-        read_predictions(data, SCHEMA, ROW_IDS, LIMITS)
+        read_predictions(data, schema, ROW_IDS, LIMITS)
     except PredictionError as error:
         return error.problems[0].code
     return "read"

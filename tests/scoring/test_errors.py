@@ -12,14 +12,39 @@ from scoring.errors import (
     Problem,
     SolutionError,
 )
+from scoring.wording import REJECTIONS
 
-PROBLEM = Problem(
-    "not_a_number", "Line 3, column score: expected a number.", 3, "score", "x", "a number"
-)
+PROBLEM = Problem("not_a_number", line=3, column="score", value="x", kind="number")
 
 
 def test_a_problem_survives_json() -> None:
     assert Problem.from_json(json.loads(json.dumps(PROBLEM.to_json()))) == PROBLEM
+
+
+def test_a_problem_is_stored_without_words() -> None:
+    fields = {"line": 3, "column": "score", "value": "x", "kind": "number"}
+    assert PROBLEM.to_json() == {"code": "not_a_number", **fields}
+    assert PROBLEM.render() == {
+        "code": "not_a_number",
+        "message": "Line 3, column `score`: 'x' is not a number.",
+        "line": 3,
+        "column": "score",
+        "value": "x",
+        "expected": "a finite number",
+    }
+
+
+def test_a_problem_that_was_stored_with_its_words_keeps_them() -> None:
+    """Rejections from before the catalogue had `message` and `expected`; codes come and go."""
+    stored = {**PROBLEM.render(), "message": "Not {a} [number].", "expected": "one"}
+    assert Problem.from_json(stored).render() == stored
+    assert Problem("gone", message="It was so.").message == "It was so."
+    assert Problem("ragged_row").message == REJECTIONS["ragged_row"].about
+
+
+def test_what_a_file_says_is_no_template() -> None:
+    odd = Problem("not_a_number", line=3, column="{p}[x|y]", value="{line}[|")
+    assert odd.message == "Line 3, column `{p}[x|y]`: '{line}[|' is not a number."
 
 
 def test_an_error_reads_as_one_line() -> None:

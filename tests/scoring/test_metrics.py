@@ -27,6 +27,7 @@ from scoring.predictions import (
     Solution,
     Usage,
     predictions_of,
+    read_solution,
 )
 from tests.scoring.samples import columns_of, pairs, perfect, weights
 
@@ -401,3 +402,21 @@ def test_parameters_are_checked(name: str, raw: dict[str, str], field: str) -> N
     with pytest.raises(ParameterError) as caught:
         get(name).parse(raw)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("brier", "c,0.5\nb,0\na,1\n", "Brier score, line 2, column `y`: labels are 0 or 1; 0.5 "),
+        ("mape", "b,1\n\na,0\nc,2\n", "Mean absolute percentage error, line 4, column `y`: a lab"),
+    ],
+)
+def test_a_label_that_does_not_fit_is_named_with_its_line(
+    name: str, rows: str, message: str
+) -> None:
+    schema = value("y")
+    solution = read_solution(f"id,y\n{rows}".encode(), schema, RowIds(["a", "b", "c"]))
+    metric = replace(get(name), takes=("number",))
+    with pytest.raises(ParameterError) as caught:
+        metric.check(schema, solution, metric.parse({}))
+    assert caught.value.message.startswith(message)

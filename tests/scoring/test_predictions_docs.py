@@ -1,6 +1,7 @@
 """docs/files.md shows every rejection as it is really said: a file for each code is read here."""
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from scoring.predictions import (
     read_solution,
 )
 from scoring.predictions.problems import metric_refused
+from scoring.wording import PHRASES
 from tests.scoring.packed import in_parquet, in_zip, zstd
 
 DOCS = Path(__file__).parents[2] / "docs" / "files.md"
+SOURCE = Path(__file__).parents[2] / "scoring" / "predictions"
 SCHEMA = Schema("id", (Column("pet", "label", ("cat", "dog")), Column("p", "probability")))
 RANKED = Schema("id", (Column("top", "ranking", ("a", "b", "c"), most=2),))
 IDS = RowIds(["1", "2", "3"])
@@ -125,7 +128,7 @@ def table_row(code: str) -> str:
     problem = found(code)
     facts = (problem.message, problem.line, problem.column, problem.value, problem.expected)
     cells = ["" if fact is None else str(fact).replace("|", "\\|") for fact in facts]
-    return f"| `{code}` | {REJECTIONS[code]} | {' | '.join(cells)} |"
+    return f"| `{code}` | {REJECTIONS[code].about} | {' | '.join(cells)} |"
 
 
 def test_every_code_has_an_example() -> None:
@@ -141,3 +144,20 @@ def test_the_table_has_no_code_that_is_gone() -> None:
     lines = DOCS.read_text(encoding="utf-8").partition("## What is wrong")[2].splitlines()
     codes = {line.split("`")[1] for line in lines if line.startswith("| `")}
     assert codes == set(REJECTIONS)
+
+
+def test_every_special_case_and_phrase_is_in_the_catalogue() -> None:
+    source = "".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
+    used = re.findall(r'Problem\(\s*"(\w+)",\s*variant="(\w+)"', source)
+    assert len(used) > 10
+    assert [case for case in used if case[1] not in REJECTIONS[case[0]].variants] == []
+    hints = re.findall(r'hint = "(\w+)"|hint="(\w+)"', source)
+    assert {"".join(hint) for hint in hints} <= set(PHRASES)
+
+
+def test_templates_can_be_translated() -> None:
+    """Whatever is missing is left out; nothing breaks on a word of another language."""
+    for code, known in REJECTIONS.items():
+        for template in (known.message, known.expected, *known.variants.values()):
+            assert template.count("[") == template.count("]"), code
+            assert template.count("{") == template.count("}"), code

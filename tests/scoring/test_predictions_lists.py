@@ -158,7 +158,7 @@ def test_list_columns_become_json_and_back(schema: Schema) -> None:
 def test_lists_as_pandas_writes_them_are_told_once_with_the_way_to_write_them() -> None:
     file = "id,top\na,\"['5', '6']\"\nb,\"['6', '7']\"\nc,\"['8']\"\n"
     found = problem(file, TOP, IDS)
-    assert (found.code, found.line, found.value) == ("unknown_label", 2, "[")
+    assert (found.code, found.line, found.value) == ("unknown_label", 2, "['5', '6']")
     assert found.message == (
         "Line 2, column `top`: '['5', '6']' is a Python list; write its labels with spaces "
         "between, without brackets and quotes. 2 more lines like it (3, 4)."

@@ -207,6 +207,13 @@ def test_any_bytes_are_lengths_or_damaged(data: bytes) -> None:
             check(memoryview(data), 1000)
 
 
+def test_a_list_is_no_label_and_no_number() -> None:
+    for name, items in ("label", [["1"]] * 20), ("p", [[0.5]] * 20):
+        found = problem(in_parquet({**TABLE, name: items}))
+        assert (found.code, found.column) == ("parquet_type", name)
+        assert found.expected == "one text or number for each row"
+
+
 def test_more_lengths_than_values_are_damage() -> None:
     delta.check_lengths(memoryview(delta_zeros(1, 128)), 1)
     with pytest.raises(Damaged):

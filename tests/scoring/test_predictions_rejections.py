@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from scoring.errors import PredictionError
+from scoring.errors import PredictionError, Problem
 from scoring.predictions import REJECTIONS, Column, Limits, RowIds, Schema, read_predictions
 from scoring.predictions.problems import METRIC_SAYS, metric_refused
 from tests.scoring.files import (
@@ -61,6 +61,27 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         None,
         None,
         "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
+    ),
+    "UTF-32": (
+        GOOD.encode("utf-32"),
+        "not_utf8",
+        None,
+        None,
+        "The file is UTF-32. Save it as CSV UTF-8.",
+    ),
+    "UTF-32 without a mark": (
+        GOOD.encode("utf-32-le"),
+        "not_utf8",
+        None,
+        None,
+        "The file is UTF-32. Save it as CSV UTF-8.",
+    ),
+    "nothing but NULs": (
+        bytes(4096),
+        "binary_file",
+        1,
+        None,
+        "Line 1: byte 1 of the text is NUL, so it isn't text. Upload a CSV file.",
     ),
     "Windows-1252": (
         with_line(3, "é11,1,0.11,11.5").encode("cp1252"),
@@ -272,7 +293,7 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         "empty_cell",
         5,
         "p",
-        "Line 5, column `p`: the cell is empty; give a number.",
+        "Line 5, column `p`: the cell is empty; give a number from 0 to 1.",
     ),
     "an empty label": (
         with_line(5, "13,,0.13,13.5"),
@@ -407,7 +428,8 @@ def test_the_problem_is_named_exactly(
     found = problem(file)
     assert (found.code, found.line, found.column) == (code, line, column)
     assert found.message == message
-    json.dumps(found.to_json(), ensure_ascii=False).encode()
+    stored = json.loads(json.dumps(found.to_json(), ensure_ascii=False).encode())
+    assert Problem.from_json(stored).render() == found.render()
 
 
 def test_every_code_is_listed() -> None:
@@ -640,7 +662,7 @@ def test_of_many_columns_the_first_and_the_last_are_told() -> None:
     first, *others = caught.value.problems
     assert first.message == (
         "Line 1: the column 'cat' isn't expected; the columns are 'id', 'breed0', 'breed1', "
-        "'breed2', 'breed3', … 'breed119' (121 columns)."
+        "'breed2', 'breed3', …, 'breed119' (121 columns)."
     )
     assert first.expected == "id,breed0,breed1,breed2,breed3,…,breed119 (121 columns)"
     assert all(len(each.message) < 300 for each in others)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.errors import ParameterError
+from scoring.errors import ParameterError, Problem
 from scoring.predictions import Column, Limits, Schema
 from tests.scoring.files import CHANCE, DIGITS, SCHEMA
 
@@ -116,7 +116,7 @@ def test_names_differ_by_more_than_case() -> None:
     ],
 )
 def test_what_is_expected_is_a_short_phrase(column: Column, expected: str) -> None:
-    assert column.expected == expected
+    assert Problem("empty_cell", **column.facts).expected == expected
 
 
 def test_limits_are_positive() -> None:

@@ -128,17 +128,16 @@ def test_scores_have_the_digits_that_mean_something() -> None:
 def test_beside_line_and_column_a_problem_is_said_without_them(
     message: str, line: int | None, column: str | None, said: str | None
 ) -> None:
-    problem = Problem("code", message, line=line, column=column)
-    assert told(problem) == told(problem.to_json()) == (said or message)
+    problem = Problem("code", message=message, line=line, column=column)
+    assert told(problem) == told(problem.render()) == (said or message)
 
 
 def test_what_was_expected_is_said_once() -> None:
     message = "'Dog' is not one of cat, dog; did you mean 'dog'?"
-    assert untold(Problem("unknown_label", message, expected="one of cat, dog")) == ""
-    assert untold(Problem("not_a_number", "'x' is not a number.", expected="a finite number")) == (
-        "a finite number"
-    )
-    assert untold(Problem("file_empty", "The file is empty.")) == ""
+    assert untold(Problem("unknown_label", message=message, expected="one of cat, dog")) == ""
+    other = Problem("not_a_number", message="'x' is not a number.", expected="a finite number")
+    assert untold(other) == "a finite number"
+    assert untold(Problem("no_code", message="The file is empty.")) == ""
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Its rows are counted as that text has them: the header is line 1, the first row 
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pyarrow import parquet
 from scoring.errors import Problem
 from scoring.predictions.limits import Limits
 from scoring.predictions.parquet import pages
-from scoring.predictions.problems import Problems, quoted, shortened
+from scoring.predictions.problems import Problems, shortened
 
 MAGIC = b"PAR1"
 ENCRYPTED = b"PARE"
@@ -42,26 +42,35 @@ _READ = (
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, TypeError)
 
 
-def as_csv(data: bytes, separators: Mapping[str, str], limits: Limits, problems: Problems) -> bytes:
-    """The text. `separators` has what to put between the items of each column of lists."""
+def as_csv(
+    data: bytes, separators: Mapping[str, str] | None, limits: Limits, problems: Problems
+) -> bytes:
+    """Return the text.
+
+    `separators` has what to put between the items of each column that may hold lists; None: any
+    may, with spaces.
+    """
     try:
         return _as_csv(data, separators, limits, problems)
     except _UNREADABLE:
-        problems.fail(_damaged("The Parquet file is cut off or damaged."))
+        problems.fail(Problem("parquet_damaged"))
 
 
 def _as_csv(
-    data: bytes, separators: Mapping[str, str], limits: Limits, problems: Problems
+    data: bytes, separators: Mapping[str, str] | None, limits: Limits, problems: Problems
 ) -> bytes:
     def check(size: int) -> None:
-        if (problem := limits.broken_by(size, len(data))) is not None:
-            problems.fail(problem)
+        limits.check_expanded(size, len(data), problems)
 
-    file, plan = _opened(data, limits, check, problems)
-    names = file.schema_arrow.names
+    file, plan = _opened(data, separators, limits, check, problems)
+    names, separators = file.schema_arrow.names, separators or {}
     out = io.BytesIO()
     out.write(_header(names))
-    for batch in _batches(file, plan.batch_rows):
+    for batch in (
+        batch
+        for group in range(file.num_row_groups)  # pyarrow can't join dictionaries within lists
+        for batch in file.iter_batches(plan.batch_rows, row_groups=[group], use_threads=False)
+    ):
         check(sum(map(_characters, batch.columns)) + out.tell())
         columns = [
             _texts(cells, separators.get(name, " "))
@@ -73,12 +82,16 @@ def _as_csv(
 
 
 def _opened(
-    data: bytes, limits: Limits, check: pages.Check, problems: Problems
+    data: bytes,
+    separators: Mapping[str, str] | None,
+    limits: Limits,
+    check: pages.Check,
+    problems: Problems,
 ) -> tuple[parquet.ParquetFile, pages.Plan]:
-    """The file, if it is within the limits, and how to read it."""
+    """Return the file, if it is within the limits, and how to read it."""
     footer = pages.Footer.of(data, _SIZE_LIMIT, check)
     if footer.is_encrypted:
-        problems.fail(_damaged("The Parquet file is encrypted."))
+        problems.fail(Problem("parquet_damaged", variant="encrypted"))
     if footer.elements > _ELEMENTS * limits.max_columns:
         problems.fail(_too_many("columns", footer.elements - 1, limits.max_columns))
     described = _file(data)
@@ -86,17 +99,11 @@ def _opened(
     if facts.num_columns > limits.max_columns:
         problems.fail(_too_many("columns", facts.num_columns, limits.max_columns))
     for column in described.schema_arrow:
-        _check_type(column, problems)
+        _check_type(column, separators, problems)
     plan = pages.plan(data, footer, facts.schema, check)
     if footer.rows > limits.max_rows:
         problems.fail(_too_many("rows", footer.rows, limits.max_rows))
     return _file(data, plan.dictionaries, facts), plan
-
-
-def _batches(file: parquet.ParquetFile, rows: int) -> Iterator[pa.RecordBatch]:
-    """Each within a row group: pyarrow can't join dictionaries within lists."""
-    for group in range(file.num_row_groups):
-        yield from file.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
 def _file(
@@ -111,66 +118,43 @@ def _file(
     )
 
 
-def _damaged(message: str) -> Problem:
-    return Problem("parquet_damaged", message, expected="a Parquet or CSV file")
-
-
 def _too_many(what: str, found: int, most: int) -> Problem:
-    return Problem(
-        f"too_many_{what}",
-        f"The Parquet file has {found} {what}; {most} are the limit.",
-        value=str(found),
-        expected=f"at most {most} {what}",
-    )
+    return Problem(f"too_many_{what}", variant="parquet", value=str(found), limit=most)
 
 
-def _check_type(column: pa.Field, problems: Problems) -> None:
-    kind = column.type.value_type if _is_list(column.type) else column.type
-    if pa.types.is_dictionary(kind):
+def _check_type(column: pa.Field, separators: Mapping[str, str] | None, problems: Problems) -> None:
+    kind, value = column.type, shortened(str(column.type))
+    fields = {"column": shortened(column.name), "value": value}
+    if _is_list(kind):
+        if separators is not None and column.name not in separators:
+            problems.fail(Problem("parquet_type", variant="list", kind="single", **fields))
         kind = kind.value_type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not any(is_read(kind) for is_read in _READ):
-        found = str(column.type)
-        problems.fail(
-            Problem(
-                "parquet_type",
-                f"The column {quoted(column.name)} has the Parquet type {quoted(found)}; give "
-                "texts, numbers or lists of them.",
-                column=shortened(column.name),
-                value=shortened(found),
-                expected="texts, numbers or lists of them",
-            )
-        )
+        problems.fail(Problem("parquet_type", **fields))
 
 
 def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _is_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(is_text(kind) for is_text in _TEXT)
-
-
 def _characters(cells: pa.Array) -> int:
-    """How many bytes the texts will have in all."""
+    """Return how many bytes the texts will have in all."""
     if _is_list(cells.type):
         return _characters(cells.flatten())
-    if _is_view(cells.type):
+    if pa.types.is_string_view(cells.type) or pa.types.is_binary_view(cells.type):
         return _characters(cells.cast(pa.string()))
     counts: Any = 1
     if pa.types.is_dictionary(cells.type):
         used, counts = cells.indices.value_counts().flatten()
         cells = cells.dictionary.take(used)
-    if not _is_text(cells.type):
+    if not any(is_text(cells.type) for is_text in _TEXT):
         return 0
     return pc.sum(pc.multiply(pc.binary_length(cells), counts)).as_py() or 0
 
 
 def _texts(cells: pa.Array, separator: str) -> pa.Array:
-    """The cells as texts, or as numbers that are written as such."""
+    """Return the cells as texts, or as numbers that are written as such."""
     kind = cells.type
     if pa.types.is_dictionary(kind):
         return _texts(cells.dictionary_decode(), separator)
