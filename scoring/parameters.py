@@ -36,7 +36,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
     def parse(self, value: object) -> Value:
-        """The typed value of a text or number. Raises ParameterError naming this parameter."""
+        """Return the typed value of a text or number. Raise ParameterError, naming itself."""
         text = _text(value)
         if self.kind == "choice":
             return self._choice(text)
@@ -45,7 +45,7 @@ class Parameter:
         return number
 
     def to_json(self, value: Value) -> str:
-        """The text that `parse` turns back into `value`."""
+        """Return the text that `parse` turns back into `value`."""
         return str(value)
 
     def _choice(self, text: str) -> str:
@@ -77,7 +77,7 @@ class Parameter:
 
 
 def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dict[str, Value]:
-    """All values by name, defaults filled in. Raises ParameterError, also for unknown names."""
+    """Return all values by name, with defaults. Raise ParameterError, also for unknown names."""
     known = {parameter.name for parameter in parameters}
     for name in raw:
         if name not in known:
@@ -86,7 +86,7 @@ def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dic
 
 
 def show(number: int | Fraction) -> str:
-    """A number as people write it: decimals where they are exact and short, else a fraction."""
+    """Write a number as people do: decimals where they are exact and short, else a fraction."""
     decimal = format(Decimal(format(float(number), ".6g")), "f")
     exact = len(decimal) <= _LONGEST and Fraction(decimal) == number
     return decimal if exact else str(number)

@@ -123,23 +123,24 @@ class Metric:
     column_rule: ColumnRule | None = None
 
     def __post_init__(self) -> None:
+        """Raise ValueError unless exactly set functions have a known sensitivity."""
         if (self.kind == "set_function") != (self.sensitivity is not None):
             raise ValueError(f"{self.name}: a set function is one with a known sensitivity")
 
     @property
     def is_mean(self) -> bool:
-        """Whether it is a mean over rows or a transform of one, so that scores can be certified."""
+        """Return whether it is a mean over rows or a transform of one: scores can be certified."""
         return self.kind in MEAN_KINDS
 
     def parse(self, raw: Mapping[str, object]) -> dict[str, Value]:
-        """Typed parameters from what an organizer gave; missing ones take their defaults.
+        """Return typed parameters from what an organizer gave; missing ones take their defaults.
 
-        Raises ParameterError naming the field.
+        Raise ParameterError naming the field.
         """
         return parse_all(self.parameters, raw)
 
     def check(self, schema: Schema, solution: Solution | None, params: Parameters) -> None:
-        """Raises ParameterError, saying why, if the metric doesn't fit the schema or the labels.
+        """Raise ParameterError, saying why, if the metric doesn't fit the schema or the labels.
 
         The message is for organizers: it may say something about labels.
         """
@@ -157,16 +158,25 @@ class Metric:
         mask: NDArray[np.bool_],
         params: Parameters,
     ) -> Mean:
-        """The mean loss on the rows of `mask` (bool, one for each row id), in exact integers.
+        """Return the mean loss on the rows of `mask` (a bool for each row id), in exact integers.
 
-        Defined and finite for all valid predictions and labels. Raises StateError, without
+        Defined and finite for all valid predictions and labels. Raise StateError, without
         numbers, if no row is meant, an ignored row is, or the row ids or schemas differ.
         """
         rows = check_rows(predictions, solution, mask)
         if self.row_losses is not None:
-            parts = self._losses_in_parts(predictions, solution, mask, params)
+            # In parts that a processor can cache.
+            starts = range(0, len(mask), _PART)
+            chosen_rows = (at + np.flatnonzero(mask[at : at + _PART]) for at in starts)
+            parts = [
+                self._losses(self._chosen(predictions, part), self._chosen(solution, part), params)
+                for part in chosen_rows
+                if len(part)
+            ]
             if solution.weights is not None:
-                return _weighted_mean(np.concatenate(parts), solution.weights[mask])
+                losses, weights = np.concatenate(parts), solution.weights[mask]
+                rows = effective_rows(weights)
+                return Mean(_set_units(weighted_mean(losses, weights), rows * FINE), rows, FINE)
             return Mean(sum(_row_units(part, self.units) for part in parts), rows, self.units)
         chosen = np.flatnonzero(mask)
         both: tuple[Predictions | Solution, ...] = (predictions, solution)
@@ -176,22 +186,22 @@ class Metric:
         return Mean(units, rows, self.units, additive=False)
 
     def score(self, loss: float, params: Parameters) -> float:
-        """The score that people read."""
+        """Return the score that people read."""
         return self.scale.score(float(loss), params)
 
     def loss(self, score: float, params: Parameters) -> float:
-        """The loss in [0, 1] of a score that people read; scores out of range are cut to it."""
+        """Return the loss in [0, 1] of a score that people read, cut to its range."""
         if math.isnan(score):
             return 1.0
         low, high = sorted(self.score_range(params))
         return min(1.0, max(0.0, self.scale.loss(min(max(score, low), high), params)))
 
     def resolution(self, params: Parameters) -> int:
-        """The units that a row's loss is counted in."""
+        """Return the units that a row's loss is counted in."""
         return self.units
 
     def rounding(self, *, weighted: bool) -> float:
-        """How far a mean loss as it is counted may be from the exact one: half a row's unit.
+        """Return how far a mean loss as it is counted may be from the exact one: half a row's unit.
 
         0 for losses that are 0 or 1 and counted in whole rows, unless rows have different weights.
         """
@@ -200,13 +210,13 @@ class Metric:
         return 0.5 / (FINE if weighted else self.units)
 
     def score_range(self, params: Parameters) -> tuple[float, float]:
-        """The worst and the best score."""
+        """Return the worst and the best score."""
         return self.score(1.0, params), self.score(0.0, params)
 
     def evaluate(
         self, predicted: Values, actual: Values, params: Parameters, weights: Values | None = None
     ) -> float:
-        """The score of arrays, not quantised; at least one row.
+        """Return the score of arrays, not quantised; at least one row.
 
         predicted, actual: one value for each row; matrices, rows by columns, for several columns.
         weights: not negative, not all 0.
@@ -217,23 +227,49 @@ class Metric:
         return self.score(float(self._set_loss(predicted, actual, params, weights)), params)
 
     def allows(self, mechanism: str) -> str | None:
-        """None where this mechanism may show the metric, else a sentence that says why not.
+        """Return None where this mechanism may show the metric, else a sentence that says why not.
 
         The Ladder and SparseValidate need nothing of a metric but its range; without a mean their
         answers carry no certificate.
         """
         if mechanism != "thresholdout" or self.is_mean:
             return None
-        return f"Thresholdout hides one row behind noise, and {self._unhidden}"
+        known = self.sensitivity
+        if known is None:
+            says = "nobody has a useful bound on what one row can do to this metric."
+        elif known.always is None:
+            near = f" as long as {known.condition}" if known.condition else ""
+            says = (
+                f"one row can move this metric by up to {known.formula}{near}: that is no bound "
+                "for all predictions and labels."
+            )
+        else:
+            says = (
+                f"one row can move this metric by up to {known.formula}, while its noise is made "
+                "for means, which one row moves by 1 / rows."
+            )
+        return f"Thresholdout hides one row behind noise, and {says}"
 
     def facts(self, params: Parameters) -> tuple[str, ...]:
-        """Plain sentences for pages: what is measured, its range, what is cut, what is known."""
-        said = (self.description, self._range(params), self._cut(params), self.guarantee)
+        """Return sentences for pages: what is measured, its range, what is cut, what is known."""
+        better = "higher" if self.direction == "maximize" else "lower"
+        # Six digits, never as a power of ten.
+        low, high = (
+            format(Decimal(format(score, ".6g")), ",f")
+            for score in sorted(self.score_range(params))
+        )
+        texts = {name: v if isinstance(v, str) else show(v) for name, v in params.items()}
+        said = (
+            self.description,
+            f"From {low} to {high}; {better} is better.",
+            self.clipping.format(**texts),
+            self.guarantee,
+        )
         return tuple(sentence for sentence in said if sentence)
 
     @property
     def guarantee(self) -> str:
-        """What is known of how far the score on the rows at hand lies from the expected one."""
+        """Return what is known of how far the score on these rows lies from the expected one."""
         if self.kind == "mean":
             return "It is a mean over rows, so scores can carry a certificate."
         if self.kind == "transformed_mean":
@@ -242,46 +278,8 @@ class Metric:
             )
         return "It isn't a mean over rows, so scores carry no certificate."
 
-    def _range(self, params: Parameters) -> str:
-        worst, best = self.score_range(params)
-        better = "higher" if self.direction == "maximize" else "lower"
-        low, high = map(_decimal, sorted((worst, best)))
-        return f"From {low} to {high}; {better} is better."
-
-    def _cut(self, params: Parameters) -> str:
-        texts = {name: v if isinstance(v, str) else show(v) for name, v in params.items()}
-        return self.clipping.format(**texts)
-
-    @property
-    def _unhidden(self) -> str:
-        if self.sensitivity is None:
-            return "nobody has a useful bound on what one row can do to this metric."
-        move = f"one row can move this metric by up to {self.sensitivity.formula}"
-        if self.sensitivity.always is None:
-            near = f" as long as {self.sensitivity.condition}" if self.sensitivity.condition else ""
-            return f"{move}{near}: that is no bound for all predictions and labels."
-        return f"{move}, while its noise is made for means, which one row moves by 1 / rows."
-
-    def _losses_in_parts(
-        self,
-        predictions: Predictions,
-        solution: Solution,
-        mask: NDArray[np.bool_],
-        params: Parameters,
-    ) -> list[Values]:
-        """The losses of the rows of a mask, in parts that a processor can cache."""
-
-        def losses(start: int) -> Values:
-            rows = start + np.flatnonzero(mask[start : start + _PART])
-            if not len(rows):
-                return np.empty(0)
-            predicted, actual = (self._chosen(each, rows) for each in (predictions, solution))
-            return self._losses(predicted, actual, params)
-
-        return [losses(start) for start in range(0, len(mask), _PART)]
-
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
-        """The values of some rows, as the metric's function takes them."""
+        """Return the values of some rows, as the metric's function takes them."""
         names = (column.name for column in source.schema.columns)
         return self._arranged([source.columns[name][rows] for name in names])
 
@@ -343,7 +341,7 @@ class Metric:
 
 
 def number(params: Parameters, name: str) -> float:
-    """A numeric parameter as a float."""
+    """Return a numeric parameter as a float."""
     value = params[name]
     if isinstance(value, str):
         raise ParameterError(name, "Give a number.")
@@ -351,7 +349,7 @@ def number(params: Parameters, name: str) -> float:
 
 
 def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_]) -> int:
-    """The number of rows of a mask that may be measured. Raises StateError, see `measure`."""
+    """Return the number of rows of a mask that may be measured. Raise StateError, see `measure`."""
     if mask.dtype != np.bool_ or mask.shape != solution.usage.shape:
         raise StateError("A mask has one boolean for each row.")
     if predictions.row_ids_digest != solution.row_ids_digest:
@@ -366,13 +364,8 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
     return rows
 
 
-def _weighted_mean(losses: Values, weights: Values) -> Mean:
-    rows = effective_rows(weights)
-    return Mean(_set_units(weighted_mean(losses, weights), rows * FINE), rows, FINE)
-
-
 def _row_units(losses: Values, resolution: int) -> int:
-    """The sum of a part's losses in whole units: it stays far below 2^53, so floats add exactly."""
+    """Sum a part's losses in whole units: they stay far below 2^53, so floats add exactly."""
     if losses.dtype == np.bool_ and resolution == 1:
         return int(np.count_nonzero(losses))
     return int(np.rint(losses * resolution).sum())
@@ -380,11 +373,6 @@ def _row_units(losses: Values, resolution: int) -> int:
 
 def _set_units(loss: Fraction | float, whole: int) -> int:
     return math.floor(Fraction(loss) * whole + Fraction(1, 2))
-
-
-def _decimal(score: float) -> str:
-    """Six digits, never as a power of ten."""
-    return format(Decimal(format(score, ".6g")), ",f")
 
 
 def _kinds(kinds: tuple[Kind, ...]) -> str:

@@ -75,7 +75,7 @@ _EVERY_CLASS: Final = "every class keeps a row with its label"
     units=1,
 )
 def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """The 0/1 loss."""
+    """Return the 0/1 loss."""
     return np.not_equal(predicted, actual)
 
 
@@ -90,14 +90,9 @@ def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
     units=1,
 )
 def any_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """1 where a column is wrong."""
+    """Return 1 where a column is wrong."""
     wrong: Values = np.any(predicted != actual, axis=1)
     return wrong
-
-
-def _positives(predicted: Values, actual: Values) -> tuple[int, int]:
-    """Rows that are labelled, and rows that are predicted positive."""
-    return int(np.count_nonzero(actual)), int(np.count_nonzero(predicted))
 
 
 def _smallest(labels: Values) -> int:
@@ -115,7 +110,10 @@ def _every_class(predicted: Values, actual: Values, changed: Values) -> bool:
 
 
 def _binary(formula: str, bound: Callable[[int, int], float]) -> Sensitivity:
-    return Sensitivity(formula, OURS, lambda p, a: bound(*_positives(p, a)))
+    """Return a sensitivity by the rows that are labelled and those that are predicted positive."""
+    return Sensitivity(
+        formula, OURS, lambda p, a: bound(int(np.count_nonzero(a)), int(np.count_nonzero(p)))
+    )
 
 
 def _macro(factor: int) -> Sensitivity:
@@ -140,31 +138,12 @@ _TWO_ROWS = Sensitivity("2 / rows", OURS, lambda p, a: 2 / len(a), always=2)
 PerClass = Callable[[Tally], Floats]
 
 
-def _of_the_last_class(scores: PerClass) -> SetLoss:
-    def loss(
-        predicted: Values, actual: Values, params: Parameters, weights: Values | None
-    ) -> float:
-        return 1.0 - float(scores(Tally.of(predicted, actual, weights))[1])
-
-    return loss
-
-
-def _over_classes(scores: PerClass) -> SetLoss:
+def _averaged(scores: PerClass, over: Callable[[Tally, Floats], float]) -> SetLoss:
     def loss(
         predicted: Values, actual: Values, params: Parameters, weights: Values | None
     ) -> float:
         tally = Tally.of(predicted, actual, weights)
-        return 1.0 - average(scores(tally)[tally.occurs])
-
-    return loss
-
-
-def _by_rows(scores: PerClass) -> SetLoss:
-    def loss(
-        predicted: Values, actual: Values, params: Parameters, weights: Values | None
-    ) -> float:
-        tally = Tally.of(predicted, actual, weights)
-        return max(0.0, 1.0 - average(scores(tally), tally.actual))
+        return max(0.0, 1.0 - over(tally, scores(tally)))
 
     return loss
 
@@ -186,7 +165,7 @@ def _declare(  # the four scores of a class, each averaged over classes in up to
         takes=("label",),
         sensitivity=binary,
         column_rule=two_classes,
-    )(_of_the_last_class(scores))
+    )(_averaged(scores, lambda _, each: float(each[1])))
     set_function(
         f"{name}_macro",
         title=f"Macro {title}",
@@ -195,7 +174,7 @@ def _declare(  # the four scores of a class, each averaged over classes in up to
         ),
         takes=("label",),
         sensitivity=macro,
-    )(_over_classes(scores))
+    )(_averaged(scores, lambda tally, each: average(each[tally.occurs])))
     if name == "recall":  # its weighted average is the accuracy, a mean
         return
     set_function(
@@ -204,7 +183,7 @@ def _declare(  # the four scores of a class, each averaged over classes in up to
         description=f"{meaning} Averaged over classes, each weighted by its rows.",
         takes=("label",),
         sensitivity=weighted,
-    )(_by_rows(scores))
+    )(_averaged(scores, lambda tally, each: average(each, tally.actual)))
 
 
 _declare(
@@ -261,6 +240,6 @@ _declare(
 def unbalanced_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """1 - mean recall."""
+    """Return 1 - mean recall."""
     tally = Tally.of(predicted, actual, weights)
     return 1.0 - average(tally.recalls()[tally.actual > 0])

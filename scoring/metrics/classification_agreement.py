@@ -24,7 +24,7 @@ from scoring.metrics.registry import set_function
 def mcc_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """(1 - MCC) / 2 with Gorodkin's R_K."""
+    """Return (1 - MCC) / 2 with Gorodkin's R_K."""
     tally = Tally.of(predicted, actual, weights)
     total = tally.actual.sum()
     together = tally.right.sum() * total - tally.actual @ tally.predicted
@@ -33,7 +33,7 @@ def mcc_loss(
 
 
 def _spread(counts: Floats) -> float:
-    """Pairs of rows of different classes, twice: exactly 0 where there is one class only."""
+    """Count pairs of rows of different classes twice: exactly 0 where there is one class only."""
     return float(sum(count * (counts.sum() - count) for count in counts[counts > 0]))
 
 
@@ -51,7 +51,7 @@ def _spread(counts: Floats) -> float:
 def kappa_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """(1 - kappa) / 2."""
+    """Return (1 - kappa) / 2."""
     tally = Tally.of(predicted, actual, weights)
     total = tally.actual.sum()
     agreed = tally.actual @ tally.predicted / total
@@ -73,7 +73,7 @@ def kappa_loss(
 def quadratic_kappa_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """(1 - weighted kappa) / 2."""
+    """Return (1 - weighted kappa) / 2."""
     apart = predicted.astype(np.float64) - actual
     weight = np.ones(len(apart)) if weights is None else weights
     total = weight.sum()
@@ -85,7 +85,7 @@ def quadratic_kappa_loss(
 
 
 def _beyond_chance(cost: float, by_chance: float) -> float:
-    """The loss of kappa = 1 - cost / by_chance."""
+    """Return the loss of kappa = 1 - cost / by_chance."""
     return _as_loss(1.0 - cost / by_chance if by_chance > 0 else 0.0)
 
 

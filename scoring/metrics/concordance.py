@@ -24,12 +24,12 @@ CENSORED = Parameter(
 
 
 def distinct(predicted: Values, actual: Values, changed: Values) -> bool:
-    """Whether no two truths are equal, before or after a change."""
+    """Return whether no two truths are equal, before or after a change."""
     return all(len(np.unique(each)) == len(each) for each in (actual, changed))
 
 
 def concordance(predicted: Values, actual: Values, *, censored: bool) -> Fraction:
-    """The share of comparable pairs that are in order; equal predictions count half.
+    """Return the share of comparable pairs that are in order; equal predictions count half.
 
     Comparable: different times, the earlier one not censored; or equal times, one of them
     censored, which counts as the later. 1/2 where there are no such pairs.
@@ -52,13 +52,13 @@ def concordance(predicted: Values, actual: Values, *, censored: bool) -> Fractio
 
 
 def _groups(times: Values, happened: NDArray[np.bool_]) -> Integers:
-    """Rows of the same time and fate have the same number; numbers ascend."""
+    """Give rows of the same time and fate the same number, ascending."""
     new = (times[1:] != times[:-1]) | (happened[1:] != happened[:-1])
     return np.concatenate([[0], np.cumsum(new)])
 
 
 def _later_and_higher(predicted: Values, happened: NDArray[np.bool_]) -> int:
-    """Pairs of places i < j with predicted[i] < predicted[j] and happened[i].
+    """Count the pairs of places i < j with predicted[i] < predicted[j] and happened[i].
 
     A merge sort backwards: places in the order of their predictions are parted by their highest
     bit, then each part by the next one. At each parting, those of the lower half that stand in
@@ -86,7 +86,7 @@ def _later_and_higher(predicted: Values, happened: NDArray[np.bool_]) -> int:
 
 
 def _later_and_equal(predicted: Values, groups: Integers, happened: NDArray[np.bool_]) -> int:
-    """Pairs of rows with equal predictions, the first happened and of an earlier group."""
+    """Count pairs of rows with equal predictions, the first happened and of an earlier group."""
     order = np.lexsort((groups, predicted))
     values, parts = predicted[order], groups[order]
     new_value = values[1:] != values[:-1]
@@ -96,7 +96,7 @@ def _later_and_equal(predicted: Values, groups: Integers, happened: NDArray[np.b
 
 
 def _run_ends(new: NDArray[np.bool_]) -> Integers:
-    """For each place the end of its run; `new` says where the next place starts another."""
+    """Return the end of each place's run; `new`: where the next place starts another."""
     ends = np.append(np.flatnonzero(new) + 1, len(new) + 1)
     run = np.concatenate([[0], np.cumsum(new)])
     run_ends: Integers = ends[run]

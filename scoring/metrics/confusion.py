@@ -21,7 +21,7 @@ class Tally:
 
     @classmethod
     def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Tally":
-        """Of codes; the classes are those up to the largest code. Plain counts are exact."""
+        """Count codes; the classes are those up to the largest code. Plain counts are exact."""
         classes = max(2, 1 + int(max(predicted.max(), actual.max())))
         is_right = predicted == actual
         right_weights = None if weights is None else weights[is_right]
@@ -33,31 +33,35 @@ class Tally:
 
     @property
     def occurs(self) -> NDArray[np.bool_]:
-        """The classes that are labelled or predicted."""
+        """Return the classes that are labelled or predicted."""
         occurs: NDArray[np.bool_] = (self.actual + self.predicted) > 0
         return occurs
 
     def precisions(self) -> Floats:
+        """Return TP / (TP + FP) of each class."""
         return ratio(self.right, self.predicted)
 
     def recalls(self) -> Floats:
+        """Return TP / (TP + FN) of each class."""
         return ratio(self.right, self.actual)
 
     def f1s(self) -> Floats:
+        """Return 2 TP / (2 TP + FP + FN) of each class."""
         return ratio(2 * self.right, self.actual + self.predicted)
 
     def jaccards(self) -> Floats:
+        """Return TP / (TP + FP + FN) of each class."""
         return ratio(self.right, self.actual + self.predicted - self.right)
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, 0 where the whole is 0."""
+    """Return part / whole, 0 where the whole is 0."""
     # A whole may be a sum of weights less one of them, and miss 0 by its rounding.
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
 def average(values: Floats, weights: Floats | None = None) -> float:
-    """The (weighted) mean, correctly rounded sums, the same in any order."""
+    """Return the (weighted) mean of correctly rounded sums, the same in any order."""
     if weights is None:
         return math.fsum(values) / len(values)
     return math.fsum(values * weights) / math.fsum(weights)

@@ -47,7 +47,7 @@ _EQUAL = 1e-13
     label_rule=not_all_equal,
 )
 def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Values | None) -> float:
-    """The unexplained share, cut to the floor, as a share of 1 - floor."""
+    """Return the unexplained share, cut to the floor, as a share of 1 - floor."""
     return _unexplained(predicted, actual, params, weights)
 
 
@@ -80,12 +80,8 @@ def _unexplained(
 def pearson_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """(1 - r) / 2."""
+    """Return (1 - r) / 2."""
     return (1.0 - _correlation(predicted, actual, weights)) / 2.0
-
-
-def _no_ties(predicted: Values, actual: Values, changed: Values) -> bool:
-    return all(len(np.unique(each)) == len(each) for each in (predicted, actual, changed))
 
 
 @set_function(
@@ -103,14 +99,14 @@ def _no_ties(predicted: Values, actual: Values, changed: Values) -> bool:
         "docs/metrics.md",
         lambda predicted, actual: 9 / (2 * len(actual)),
         "neither predictions nor labels have equal values",
-        _no_ties,
+        lambda *arrays: all(len(np.unique(each)) == len(each) for each in arrays),
     ),
     label_rule=not_all_equal,
 )
 def spearman_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """(1 - rho) / 2."""
+    """Return (1 - rho) / 2."""
     from scipy.stats import rankdata  # takes as long to import as all the rest together
 
     return (1.0 - _correlation(rankdata(predicted), rankdata(actual), None)) / 2.0
@@ -123,7 +119,7 @@ def _correlation(predicted: Values, actual: Values, weights: Values | None) -> f
 
 
 def _shares(values: Values) -> tuple[Values, float]:
-    """(value - least) / span, and the span; all 0 where values are equal to 13 digits."""
+    """Return (value - least) / span, and the span; all 0 where values are equal to 13 digits."""
     low, high = float(values.min()), float(values.max())
     if high - low <= _EQUAL * max(abs(low), abs(high)):
         return np.zeros_like(values), 1.0

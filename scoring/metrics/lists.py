@@ -37,7 +37,7 @@ K: Final = Parameter(
     scale=COMPLEMENT,
 )
 def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
-    """1 - |both| / |either|."""
+    """Return 1 - |both| / |either|."""
     both = _in_each_row(predicted, _is_relevant(predicted, actual))
     return _missed(both, predicted.lengths + actual.lengths - both)
 
@@ -54,7 +54,7 @@ def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Value
     scale=COMPLEMENT,
 )
 def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
-    """1 - 2 |both| / (|predicted| + |actual|)."""
+    """Return 1 - 2 |both| / (|predicted| + |actual|)."""
     both = _in_each_row(predicted, _is_relevant(predicted, actual))
     return _missed(2 * both, predicted.lengths + actual.lengths)
 
@@ -69,7 +69,7 @@ def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     units=1,
 )
 def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
-    """1 where the sets differ."""
+    """Return 1 where the sets differ."""
     both = _in_each_row(predicted, _is_relevant(predicted, actual))
     differs: Values = (both != predicted.lengths) | (both != actual.lengths)
     return differs
@@ -85,7 +85,7 @@ def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
 def micro_f1_loss(
     predicted: Lists, actual: Lists, params: Parameters, weights: Values | None
 ) -> Fraction | float:
-    """1 - F1. One row can have as many labels as there are, so there is no useful bound."""
+    """Return 1 - F1. One row can have as many labels as there are, so there is no useful bound."""
     both = _in_each_row(predicted, _is_relevant(predicted, actual))
     listed = predicted.lengths + actual.lengths
     if weights is None:
@@ -109,10 +109,11 @@ def micro_f1_loss(
     scale=COMPLEMENT,
 )
 def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
-    """1 - AP@k: sum of precisions at hits / min(k, relevant)."""
+    """Return 1 - AP@k: sum of precisions at hits / min(k, relevant)."""
     k = int(number(params, "k"))
     hits, places = _hits(predicted, actual, k)
-    found = _counted_within_rows(predicted, hits)
+    so_far = np.concatenate([[0], np.cumsum(hits)])
+    found = so_far[1:] - so_far[predicted.offsets[predicted.rows]]  # within the row
     gains = _sums(predicted, np.where(hits, found / places, 0.0))
     return _missed(gains, np.minimum(actual.lengths, k), empty=1.0)
 
@@ -131,7 +132,7 @@ def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters
     scale=COMPLEMENT,
 )
 def discounted_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
-    """1 - DCG@k / ideal DCG@k with gains of 0 and 1."""
+    """Return 1 - DCG@k / ideal DCG@k with gains of 0 and 1."""
     k = int(number(params, "k"))
     hits, places = _hits(predicted, actual, k)
     gains = _sums(predicted, np.where(hits, 1 / np.log2(places + 1), 0.0))
@@ -140,13 +141,12 @@ def discounted_losses(predicted: Lists, actual: Lists, params: Parameters) -> Va
 
 
 def _is_relevant(predicted: Lists, actual: Lists) -> NDArray[np.bool_]:
-    """Of each predicted code, whether its row has it."""
+    """Return whether the row of each predicted code has it."""
     return np.isin(_keys(predicted), _keys(actual))
 
 
 def _hits(predicted: Lists, actual: Lists, k: int) -> tuple[NDArray[np.bool_], Integers]:
-    """Of each predicted code, whether it is relevant, new and among the first k; its place, from
-    1."""
+    """Return which predicted codes are relevant, new and among the first k, and their places."""
     places = np.arange(1, len(predicted.codes) + 1) - predicted.offsets[predicted.rows]
     is_first = np.zeros(len(places), np.bool_)
     is_first[np.unique(_keys(predicted), return_index=True)[1]] = True
@@ -154,7 +154,7 @@ def _hits(predicted: Lists, actual: Lists, k: int) -> tuple[NDArray[np.bool_], I
 
 
 def _keys(lists: Lists) -> Integers:
-    """One number for each row and code."""
+    """Return one number for each row and code."""
     keys: Integers = (lists.rows << 32) | lists.codes
     return keys
 
@@ -167,15 +167,8 @@ def _sums(lists: Lists, values: Floats) -> Values:
     return np.bincount(lists.rows, values, minlength=len(lists))
 
 
-def _counted_within_rows(lists: Lists, which: NDArray[np.bool_]) -> Integers:
-    """Of each code, how many of its row are chosen up to and with it."""
-    so_far = np.concatenate([[0], np.cumsum(which)])
-    counted: Integers = so_far[1:] - so_far[lists.offsets[lists.rows]]
-    return counted
-
-
 def _missed(part: Values, whole: Values, *, empty: float = 0.0) -> Values:
-    """1 - part / whole, `empty` where the whole is 0."""
+    """Return 1 - part / whole, `empty` where the whole is 0."""
     shares = np.divide(part, whole, out=np.full(len(part), 1.0 - empty), where=whole > 0)
     missed: Values = np.clip(1.0 - shares, 0.0, 1.0)
     return missed

@@ -29,7 +29,7 @@ class Steps:
 
     @classmethod
     def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Steps":
-        """predicted: finite float64; actual: 1 or anything else; weights: None or float64."""
+        """Sort finite float64; actual: 1 or anything else; weights: None or float64."""
         is_one = actual == 1
         if weights is None and predicted.min() >= 0:
             parts = _in_ranges(predicted, lambda rows: _sorted_keys(predicted[rows], is_one[rows]))
@@ -51,8 +51,10 @@ class Steps:
 
 
 def twice_pairs_in_order(predicted: Values, actual: Values) -> int:
-    """Over all pairs of a row with label 1 and one without: 2 where the first is predicted higher,
-    1 where both are predicted the same."""
+    """Count over all pairs of a row with label 1 and one without.
+
+    2 where the first is predicted higher, 1 where both are predicted the same.
+    """
     is_one = actual == 1
     count = _twice_pairs_by_keys if predicted.min() >= 0 else _twice_pairs_by_search
 
@@ -75,27 +77,20 @@ def _twice_pairs_by_search(predicted: Values, is_one: Labels) -> int:
 
 
 def _twice_pairs_by_keys(predicted: Values, is_one: Labels) -> int:
-    """For predictions >= 0."""
+    """Count them for predictions >= 0."""
     keys = _sorted_keys(predicted, is_one)
     # Of equal predictions those with label 0 come first: they count as lower, then half of them
     # are taken off again.
     places = np.flatnonzero((keys & _LAST_BIT).astype(np.bool_))
     not_above = int(places.sum()) - len(places) * (len(places) - 1) // 2
-    return 2 * not_above - _tied_pairs(keys)
-
-
-def _tied_pairs(keys: Keys) -> int:
-    """Pairs of equal predictions with different labels, from sorted keys."""
     meets = np.flatnonzero((keys[1:] ^ keys[:-1]) == _LAST_BIT)  # the last 0 beside the first 1
-    if not len(meets):
-        return 0
     zeros = meets + 1 - np.searchsorted(keys, keys[meets], side="left")
     ones = np.searchsorted(keys, keys[meets + 1], side="right") - (meets + 1)
-    return int((zeros * ones).sum())
+    return 2 * not_above - int((zeros * ones).sum())
 
 
 def _sorted_keys(predicted: Values, is_one: Labels) -> Keys:
-    """Finite numbers >= 0 with their labels, as integers in the order of the numbers.
+    """Return finite numbers >= 0 with their labels, as integers in the order of the numbers.
 
     The bits of such a float64 are in its order and leave the first one free for the label: sorting
     integers is several times faster than sorting numbers and taking the labels along.
@@ -108,7 +103,7 @@ def _sorted_keys(predicted: Values, is_one: Labels) -> Keys:
 
 
 def _in_ranges(values: Values, work: Callable[[Rows], Result]) -> list[Result]:
-    """The results for the rows of ranges of values, lower ones first; equal values stay together.
+    """Return the results for the rows of ranges of values, lower ones first; equal values in one.
 
     There are as many ranges as processors, each of about as many rows.
     """
@@ -128,7 +123,7 @@ def _in_ranges(values: Values, work: Callable[[Rows], Result]) -> list[Result]:
 
 
 def _ends(values: Values) -> Integers:
-    """The last place of each run of equal values."""
+    """Return the last place of each run of equal values."""
     return np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
 
 

@@ -44,7 +44,7 @@ _CUT = "Probabilities are cut to {clip} from below and to 1 - {clip} from above.
     label_rule=only_zero_and_one,
 )
 def brier_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """(p - y)^2."""
+    """Return (p - y)^2."""
     losses: Values = np.square(predicted - actual)
     return losses
 
@@ -61,13 +61,13 @@ def brier_losses(predicted: Values, actual: Values, params: Parameters) -> Value
     label_rule=one_class_each,
 )
 def brier_multiclass_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """sum over classes of (p - y)^2 / 2."""
+    """Return the sum over classes of (p - y)^2 / 2."""
     losses: Values = np.square(_shares(predicted) - actual).sum(axis=1) / 2
     return np.minimum(losses, 1.0)
 
 
 def _least(params: Parameters) -> float:
-    """The log loss of a row that is predicted as rightly as the clip allows."""
+    """Return the log loss of a row that is predicted as rightly as the clip allows."""
     return -math.log1p(-number(params, "clip"))
 
 
@@ -94,7 +94,7 @@ LOG_SCALE = Scale(
     label_rule=only_zero_and_one,
 )
 def log_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """The log loss of each row as a share of the span that the clip leaves (theory.md 5.10)."""
+    """Return each row's log loss as a share of the span that the clip leaves (theory.md 5.10)."""
     return _log_shares(np.where(actual == 1, predicted, 1 - predicted), params)
 
 
@@ -113,7 +113,7 @@ def log_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
     label_rule=one_class_each,
 )
 def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """As `log_losses`, of the probability of the right class."""
+    """Return the log loss as `log_losses` does, of the probability of the right class."""
     return _log_shares(np.take_along_axis(_shares(predicted), _right(actual), 1)[:, 0], params)
 
 
@@ -133,7 +133,7 @@ def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters)
     label_rule=one_class_each,
 )
 def not_in_top_k(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """1 where k classes or more come before the right one."""
+    """Return 1 where k classes or more come before the right one."""
     right = _right(actual)
     own = np.take_along_axis(predicted, right, 1)
     later = np.arange(predicted.shape[1]) > right
@@ -143,13 +143,13 @@ def not_in_top_k(predicted: Values, actual: Values, params: Parameters) -> Value
 
 
 def _right(actual: Values) -> Values:
-    """The column of each row's class, as a matrix of one column."""
+    """Return the column of each row's class, as a matrix of one column."""
     right: Values = actual.argmax(axis=1)[:, None]
     return right
 
 
 def _shares(predicted: Values) -> Values:
-    """Each row divided by its sum; a row of zeros says nothing, so all classes get the same."""
+    """Return each row divided by its sum; in a row of zeros all classes get the same."""
     sums = predicted.sum(axis=1, keepdims=True)
     same = np.full_like(predicted, 1 / predicted.shape[1])
     # Subnormal sums: a quotient may round above 1.

@@ -21,16 +21,18 @@ def _counts(actual: Values) -> tuple[int, int]:
     return ones, len(actual) - ones
 
 
-def _both(predicted: Values, actual: Values, changed: Values) -> bool:
-    return all(_counts(actual))
-
-
 def _auc_bound(predicted: Values, actual: Values) -> float:
     return auc_sensitivity(*_counts(actual))
 
 
 def _auc_sensitivity(formula: str) -> Sensitivity:
-    return Sensitivity(formula, _THEORY, _auc_bound, "both labels occur", _both)
+    return Sensitivity(
+        formula,
+        _THEORY,
+        _auc_bound,
+        "both labels occur",
+        lambda predicted, actual, changed: all(_counts(actual)),
+    )
 
 
 @set_function(
@@ -59,21 +61,16 @@ def _auc_sensitivity(formula: str) -> Sensitivity:
 def auc_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> Fraction | float:
-    """1 - U / (n1 n0) with the Mann-Whitney statistic U; exactly, if there are no weights."""
+    """Return 1 - U / (n1 n0) with the Mann-Whitney statistic U; exactly, without weights."""
     if weights is not None:
-        return _weighted_auc_loss(Steps.of(predicted, actual, weights))
+        steps = Steps.of(predicted, actual, weights)
+        pairs = float(steps.ones.sum() * steps.zeros.sum())
+        above = float((steps.ones * (np.cumsum(steps.zeros) - steps.zeros / 2)).sum())
+        return min(1.0, max(0.0, 1.0 - above / pairs)) if pairs else 0.5
     ones, zeros = _counts(actual)
     if not ones or not zeros:
         return Fraction(1, 2)
     return 1 - Fraction(twice_pairs_in_order(predicted, actual), 2 * ones * zeros)
-
-
-def _weighted_auc_loss(steps: Steps) -> float:
-    pairs = float(steps.ones.sum() * steps.zeros.sum())
-    if not pairs:
-        return 0.5
-    above = float((steps.ones * (np.cumsum(steps.zeros) - steps.zeros / 2)).sum())
-    return min(1.0, max(0.0, 1.0 - above / pairs))
 
 
 Columnwise = Callable[[Values, Values, Parameters, Values | None], "Fraction | float"]
@@ -86,17 +83,12 @@ def _columns(
     params: Parameters,
     weights: Values | None,
 ) -> Fraction | float:
-    """The mean over columns."""
+    """Return the mean over columns."""
     losses = [
         loss(np.ascontiguousarray(predicted[:, each]), actual[:, each], params, weights)
         for each in range(predicted.shape[1])
     ]
     return sum(losses, Fraction(0)) / len(losses)
-
-
-def _columns_bound(predicted: Values, actual: Values) -> float:
-    bounds = [_auc_bound(predicted, each) for each in actual.T]
-    return sum(bounds) / len(bounds)
 
 
 @set_function(
@@ -112,7 +104,7 @@ def _columns_bound(predicted: Values, actual: Values) -> float:
     sensitivity=Sensitivity(
         "the mean over columns of ROC AUC's bound",
         _THEORY,
-        _columns_bound,
+        lambda predicted, actual: float(np.mean([_auc_bound(predicted, a) for a in actual.T])),
         "both labels occur in each column",
         lambda predicted, actual, changed: all(all(_counts(each)) for each in actual.T),
     ),
@@ -120,12 +112,12 @@ def _columns_bound(predicted: Values, actual: Values) -> float:
 def mean_auc_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> Fraction | float:
-    """1 - the mean AUC."""
+    """Return 1 - the mean AUC."""
     return _columns(auc_loss, predicted, actual, params, weights)
 
 
 def _average_precision_bound(predicted: Values, actual: Values) -> float:
-    """H(n1) / n1: a new row among n1 adds 1 / rank to the precision at each one after it."""
+    """Return H(n1) / n1: a new row among n1 adds 1 / rank to the precision at each one after it."""
     ones = max(1, _counts(actual)[0])
     return float((1 / np.arange(1, ones + 1)).sum()) / ones
 
@@ -146,7 +138,7 @@ def _average_precision_bound(predicted: Values, actual: Values) -> float:
 def average_precision_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """1 - sum over thresholds of (new recall) x precision."""
+    """Return 1 - the sum over thresholds of (new recall) x precision."""
     steps = Steps.of(predicted, actual, weights)
     ones, zeros = steps.ones[::-1], steps.zeros[::-1]
     found = np.cumsum(ones)
@@ -180,5 +172,5 @@ def average_precision_loss(
 def discordance(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> Fraction:
-    """1 - Harrell's C, exactly."""
+    """Return 1 - Harrell's C, exactly."""
     return 1 - concordance(predicted, actual, censored=params["censored"] == "negative")

@@ -42,7 +42,7 @@ class Declared(TypedDict, total=False):
 
 
 def get(name: str) -> Metric:
-    """The metric of this name. Raises ParameterError."""
+    """Return the metric of this name. Raise ParameterError."""
     if name not in METRICS:
         known = ", ".join(METRICS)
         raise ParameterError("metric", f"There is no metric called {name!r}; choose from {known}.")
@@ -50,7 +50,7 @@ def get(name: str) -> Metric:
 
 
 def add(metric: Metric) -> None:
-    """Registers a metric. Raises ValueError if there is one of its name."""
+    """Register a metric. Raise ValueError if there is one of its name."""
     if metric.name in METRICS:
         raise ValueError(f"two metrics are called {metric.name}")
     METRICS[metric.name] = metric
@@ -59,7 +59,7 @@ def add(metric: Metric) -> None:
 def mean_metric(
     name: str, *, transformed: bool = False, **declared: Unpack[Declared]
 ) -> Callable[[RowLosses], RowLosses]:
-    """Registers a function that gives the loss of each row, in [0, 1].
+    """Register a function that gives the loss of each row, in [0, 1].
 
     transformed: whether the score is a transform of the mean loss that isn't linear.
     """
@@ -77,7 +77,7 @@ def mean_metric(
 def set_function(
     name: str, *, sensitivity: Sensitivity | None, **declared: Unpack[Declared]
 ) -> Callable[[SetLoss], SetLoss]:
-    """Registers a function that gives one loss, in [0, 1], for all rows together.
+    """Register a function that gives one loss, in [0, 1], for all rows together.
 
     Its kind is "set_function" with a sensitivity, else "any".
     """

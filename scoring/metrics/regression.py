@@ -80,7 +80,7 @@ def _steeper(params: Parameters) -> float:
     clipping=_CUT,
 )
 def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """min(|error|, clip) / clip."""
+    """Return min(|error|, clip) / clip."""
     return np.abs(_errors(predicted, actual, params))
 
 
@@ -108,7 +108,7 @@ def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Val
     clipping=_CUT,
 )
 def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """(min(|error|, clip) / clip)^2."""
+    """Return (min(|error|, clip) / clip)^2."""
     return np.square(_errors(predicted, actual, params))
 
 
@@ -127,7 +127,7 @@ def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Va
     label_rule=not_negative,
 )
 def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """(min(|difference of logarithms|, clip) / clip)^2."""
+    """Return (min(|difference of logarithms|, clip) / clip)^2."""
     return np.square(_errors(_log(predicted), _log(actual), params))
 
 
@@ -143,7 +143,7 @@ def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -
     label_rule=not_zero,
 )
 def relative_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """min(|error| / |truth|, clip) / clip."""
+    """Return min(|error| / |truth|, clip) / clip."""
     clip = number(params, "clip")
     with np.errstate(over="ignore"):  # an infinite error is cut like any large one
         errors = np.abs(predicted - actual)
@@ -164,7 +164,7 @@ def relative_errors(predicted: Values, actual: Values, params: Parameters) -> Va
     scale=Scale(lambda loss, _: 2.0 * loss, lambda score, _: score / 2.0),
 )
 def symmetric_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """|p - y| / (|p| + |y|)."""
+    """Return |p - y| / (|p| + |y|)."""
     larger = np.maximum(np.abs(predicted), np.abs(actual))
     p, y = (  # relative to the larger of the two, so that no sum is infinite
         np.divide(each, larger, out=np.zeros_like(larger), where=larger > 0)
@@ -192,7 +192,7 @@ def symmetric_errors(predicted: Values, actual: Values, params: Parameters) -> V
     clipping=_CUT,
 )
 def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """max(q e, (q - 1) e) of the clipped error e, as a share of the largest."""
+    """Return max(q e, (q - 1) e) of the clipped error e, as a share of the largest."""
     quantile = number(params, "quantile")
     errors = -_errors(predicted, actual, params)
     losses: Values = np.maximum(quantile * errors, (quantile - 1) * errors) / _steeper(params)
@@ -214,7 +214,7 @@ def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Val
 def median_error(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """The median of min(|error|, clip) / clip. No bound: two middle errors can be 0 and clip."""
+    """Return the median of min(|error|, clip) / clip. No bound: two can be 0 and clip."""
     return float(np.median(clipped_errors(predicted, actual, params)))
 
 
@@ -237,13 +237,13 @@ def median_error(
 def mean_of_roots(
     predicted: Values, actual: Values, params: Parameters, weights: Values | None
 ) -> float:
-    """The mean over columns of the root of the mean of (min(|error|, clip) / clip)^2."""
+    """Return the mean over columns of the root of the mean of (min(|error|, clip) / clip)^2."""
     squares = np.average(clipped_squares(predicted, actual, params), axis=0, weights=weights)
     return min(1.0, float(np.sqrt(squares).mean()))
 
 
 def _errors(predicted: Values, actual: Values, params: Parameters) -> Values:
-    """Differences cut to the clip, as shares of it: from -1 to 1."""
+    """Return differences cut to the clip, as shares of it: from -1 to 1."""
     clip = number(params, "clip")
     with np.errstate(over="ignore"):  # an infinite difference is cut like any large one
         errors = predicted - actual

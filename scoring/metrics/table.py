@@ -26,8 +26,11 @@ _KINDS = {
 }
 
 
+_COLUMNS = {"one": "", "averaged": ", one or more columns", "together": ", several columns"}
+
+
 def markdown() -> str:
-    """The table, one metric a line."""
+    """Return the table, one metric a line."""
     rows = [_HEAD, tuple("---" for _ in _HEAD), *map(_row, METRICS.values())]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
@@ -37,19 +40,13 @@ def _row(metric: Metric) -> tuple[str, ...]:
     return (
         f"`{metric.name}`",
         f"**{metric.title}**. {metric.description}",
-        _takes(metric),
+        " or ".join(metric.takes) + _COLUMNS[metric.columns],
         _range(metric, params),
         _KINDS[metric.kind] + ("" if metric.weighted else "; no weights"),
         _cut(metric),
         _move(metric),
         "yes" if metric.allows("thresholdout") is None else "no",
     )
-
-
-def _takes(metric: Metric) -> str:
-    kinds = " or ".join(metric.takes)
-    columns = {"one": "", "averaged": ", one or more columns", "together": ", several columns"}
-    return kinds + columns[metric.columns]
 
 
 def _range(metric: Metric, params: Parameters) -> str:

@@ -52,7 +52,7 @@ class Labels:
     """The labels of a column, as codes: the positions among its classes."""
 
     def __init__(self, column: Column) -> None:
-        """Number the classes."""
+        """Give each class its code."""
         self._column = column
         self._codes = {label: code for code, label in enumerate(column.classes)}
         self._meant: dict[str, str | None] = {}

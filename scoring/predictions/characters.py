@@ -23,25 +23,25 @@ _BYTES = 256
 
 
 def bounds(texts: pa.StringArray) -> tuple[int, int, NDArray[np.uint8]]:
-    """Where the characters of all texts start and end, in bytes, and the array that they are in."""
+    """Return where the characters of all texts start and end, and the array that they are in."""
     _, _, characters = texts.buffers()
     ends = ends_of(texts)
     return int(ends[0]), int(ends[-1]), np.frombuffer(characters or b"", np.uint8)
 
 
 def ends_of(texts: pa.StringArray) -> NDArray[np.int32]:
-    """Where each text starts, and the last one ends: len + 1 of them."""
+    """Return where each text starts, and the last one ends: len + 1 of them."""
     start = texts.offset
     return np.frombuffer(texts.buffers()[1], np.int32)[start : start + len(texts) + 1]
 
 
 def lengths_of(texts: pa.StringArray) -> NDArray[np.int32]:
-    """The bytes of each text."""
+    """Return the bytes of each text."""
     return np.diff(ends_of(texts))
 
 
 def columns_of(texts: pa.StringArray, length: int, place: int, dtype: Any) -> NDArray[Any]:
-    """The bytes from `place` on of each text, as a number of that type; without a copy.
+    """Return the bytes from `place` on of each text, as a number of that type; without a copy.
 
     All texts have `length` bytes.
     """
@@ -60,7 +60,7 @@ class Odometer:
     """
 
     def __init__(self, texts: pa.StringArray, length: int, used: NDArray[np.bool_]) -> None:
-        """used: (length, 256), which characters each place has."""
+        """Make the wheels. used: (length, 256), which characters each place has."""
         self._length = length
         turning = used.sum(axis=1) > 1
         digits = _digits(used)
@@ -82,7 +82,7 @@ class Odometer:
 
     @classmethod
     def of(cls, texts: pa.StringArray) -> "Odometer | None":
-        """None for texts of several lengths, for long ones, and where most numbers have no text."""
+        """Return None for texts of several lengths, long ones, and mostly empty numbers."""
         lengths = lengths_of(texts)
         length = int(lengths[0])
         if not 1 <= length <= LONGEST or np.any(lengths != length):
@@ -93,7 +93,7 @@ class Odometer:
         return cls(texts, length, used) if _span(used) <= _SPARSEST * len(texts) + 1024 else None
 
     def rows(self, texts: pa.StringArray) -> NDArray[Any]:
-        """The row of each text; -1 for an unknown one."""
+        """Return the row of each text; -1 for an unknown one."""
         fits = lengths_of(texts) == self._length
         if not fits.all():
             rows = np.full(len(texts), -1, np.int32)
@@ -120,7 +120,7 @@ class Odometer:
 
 
 def _words(places: Integers, longest: int) -> Iterator[tuple[int, int]]:
-    """The places in runs of 1, 2, 4 … of them, up to `longest`: where each starts, and its size."""
+    """Yield the places in runs of 1, 2, 4 … of them, up to `longest`: start and size of each."""
     rest = places.tolist()
     while rest:
         size = longest
@@ -131,7 +131,7 @@ def _words(places: Integers, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _span(used: NDArray[np.bool_]) -> int:
-    """How many numbers the characters can make."""
+    """Return how many numbers the characters can make."""
     span = 1
     for count in used.sum(axis=1):
         span *= int(count)
@@ -139,7 +139,7 @@ def _span(used: NDArray[np.bool_]) -> int:
 
 
 def _digits(used: NDArray[np.bool_]) -> Integers:
-    """What each character at each place adds to the number: (length, 256)."""
+    """Return what each character at each place adds to the number: (length, 256)."""
     digits = np.empty(used.shape, np.int64)
     stride = 1
     for place in reversed(range(len(used))):
@@ -150,7 +150,7 @@ def _digits(used: NDArray[np.bool_]) -> Integers:
 
 
 def _sums(digits: Integers) -> NDArray[Any]:
-    """What one or two characters add, by the number that their bytes are (little-endian)."""
+    """Return what one or two characters add, by the number that their bytes are (little-endian)."""
     sums: Integers = digits[0] if len(digits) == 1 else np.add.outer(digits[1], digits[0]).ravel()
     fits = np.abs(sums).max() <= np.iinfo(np.int32).max
     return sums.astype(np.int32) if fits else sums  # half as much to keep at hand

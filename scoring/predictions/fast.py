@@ -44,7 +44,7 @@ _DELIMITERS[[ord(","), ord("\r"), ord("\n")]] = True
 def read_aligned(
     text: bytes, start: int, names: Sequence[str], schema: Schema, row_ids: RowIds
 ) -> Columns | None:
-    """The columns in the order of `row_ids`. `names` are the file's, its rows begin at `start`."""
+    """Return the columns in the order of `row_ids`. `names`: the file's; `start`: of its rows."""
     file = _File.of(text, names, schema, integer_ids=row_ids.are_integers)
     return None if file is None else _Filling(file, schema, row_ids).columns(start)
 
@@ -78,14 +78,14 @@ class _File:
         return cls(text, list(names), has_quotes, _types(schema), schema.id_column, integer_ids)
 
     def line_ends(self, start: int, end: int) -> int:
-        """The number of LFs or of CRs from `start` to `end`, whichever there are more of."""
+        """Return the number of LFs or of CRs from `start` to `end`, whichever there are more of."""
         characters = np.frombuffer(self.text, np.uint8)[start:end]
         parts = [characters[at : at + _PART] for at in range(0, len(characters), _PART)]
         ends = _LINE_ENDS if self._has(b"\r", start, end) else _LINE_ENDS[:1]
         return max(sum(int(np.count_nonzero(part == end)) for part in parts) for end in ends)
 
     def read(self, start: int, end: int, *, threads: bool = False) -> pa.Table | None:
-        """The rows that are written from `start` to `end`; ids are texts or int64."""
+        """Return the rows that are written from `start` to `end`; ids are texts or int64."""
         if self.text.startswith(codecs.BOM_UTF8, start):  # pyarrow would pass over it
             return None
         try:
@@ -137,7 +137,7 @@ class _Filling:
         self._is_usual = True
 
     def columns(self, start: int) -> Columns | None:
-        """All columns, if each row has its values, once. The rows begin at `start`."""
+        """Return all columns, if each row has its values, once. The rows begin at `start`."""
         at_once = self._file.has_quotes or not self._row_ids.has_tables
         with ThreadPoolExecutor(thread_count()) as threads:
             run = map if at_once else threads.map
@@ -156,13 +156,13 @@ class _Filling:
 
     @property
     def _stretch_size(self) -> int:
-        """Bytes: long stretches are read sooner, and those under way take a share of the text."""
+        """Return bytes: more are read sooner; those under way take a share of the text."""
         if self._lists:  # take more memory on their way
             return _STRETCH // 8
         return min(max(len(self._file.text) // (_SHARE * thread_count()), _STRETCH), _LONGEST)
 
     def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
-        """The file in stretches, each of about as many bytes; up to where it has too many rows."""
+        """Yield the file in stretches of about as many bytes, up to where it has too many rows."""
         text = self._file.text
         size = self._stretch_size
         row, most = 0, len(self._row_ids) + _BLANK_LINES
@@ -180,7 +180,7 @@ class _Filling:
             self._is_usual = False
 
     def _put(self, stretch: _Stretch) -> bool:
-        """Reads a stretch of the file, whether it is as it should be."""
+        """Read a stretch of the file; return whether it is as it should be."""
         start, end, first_row = stretch
         table = self._file.read(start, end, threads=start + 2 * _STRETCH < end)
         if table is None:
@@ -201,7 +201,7 @@ class _Filling:
 
 
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
-    """The ids of a sample file whose cells are all as they should be."""
+    """Return the ids of a sample file whose cells are all as they should be."""
     file = _File.of(text, names, schema, integer_ids=False)
     try:
         texts = None if file is None else _ids(file, start, schema)
@@ -212,7 +212,7 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
 
 
 def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
-    """The ids of a good file, read a stretch at a time to spare memory."""
+    """Return the ids of a good file, read a stretch at a time to spare memory."""
     size = len(file.text) if file.has_quotes else _STRETCH
     chunks: list[pa.StringArray] = []
     while start < len(file.text):
@@ -226,7 +226,7 @@ def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
 
 
 def _has_blank(texts: pa.StringArray) -> bool:
-    """Whether a text has nothing but spaces. Raises ValueError where one isn't UTF-8."""
+    """Return whether a text has nothing but spaces. Raise ValueError where one isn't UTF-8."""
     texts.validate(full=True)
     parts = (texts[start : start + _ROWS] for start in range(0, len(texts), _ROWS))
     return any(
@@ -235,7 +235,7 @@ def _has_blank(texts: pa.StringArray) -> bool:
 
 
 def give_memory_back() -> None:
-    """Lets go of what pyarrow and the C library keep of arrays that aren't needed any more."""
+    """Let go of what pyarrow and the C library keep of arrays that aren't needed any more."""
     for _ in range(2):  # what threads that have ended kept is only taken over at first
         pa.default_memory_pool().release_unused()
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
@@ -243,7 +243,7 @@ def give_memory_back() -> None:
 
 
 def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
-    """The columns in the order that `rows` gives: the row of each value."""
+    """Return the columns in the order that `rows` gives: the row of each value."""
     return {name: _aligned(values, rows) for name, values in columns.items()}
 
 
@@ -267,12 +267,12 @@ def _type(column: Column) -> pa.DataType:
 
 
 def _has_codes_of_bytes(column: Column) -> bool:
-    """Whether every label is one byte, as digits are."""
+    """Return whether every label is one byte, as digits are."""
     return column.kind == "label" and all(len(each.encode()) == 1 for each in column.classes)
 
 
 def _quotes_are_plain(text: bytes) -> bool:
-    """Whether every quote stands at the edge of a cell and none is doubled.
+    """Return whether every quote stands at the edge of a cell and none is doubled.
 
     Of other quotes the readers have different opinions.
     """
@@ -280,7 +280,7 @@ def _quotes_are_plain(text: bytes) -> bool:
 
 
 def _overlapping(text: bytes) -> Iterator[bytes]:
-    """The text in parts, each with the character before and after it, or a line end.
+    """Yield the text in parts, each with the character before and after it, or a line end.
 
     In one piece a text of nothing but quotes would need twenty times its size.
     """
@@ -319,7 +319,7 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | No
 
 
 def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where there is no value: code -1, or NaN."""
+    """Return where there is no value: code -1, or NaN."""
     absent: NDArray[np.bool_] = values < 0 if values.dtype == np.int32 else np.isnan(values)
     return absent
 

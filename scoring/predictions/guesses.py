@@ -36,17 +36,17 @@ class Guessed:
 
     @property
     def only(self) -> str | None:
-        """What all cells of the sample say; None where they differ."""
+        """Return what all cells of the sample say; None where they differ."""
         return self.seen[0] if len(self.seen) == 1 else None
 
     @property
     def is_open(self) -> bool:
-        """Whether the cells leave open what the column is."""
+        """Return whether the cells leave open what the column is."""
         return len(self.guesses) > 1
 
     @property
     def column(self) -> Column:
-        """The likeliest. A label of which one class was seen gets a second one."""
+        """Return the likeliest column. A label of which one class was seen gets a second one."""
         guess = self.guesses[0]
         classes = guess.classes
         if guess.kind == "label" and len(classes) == 1:
@@ -63,12 +63,12 @@ class Proposal:
 
     @property
     def schema(self) -> Schema:
-        """The likeliest schema. Raises ParameterError where names can't be those of columns."""
+        """Return the likeliest schema. Raise ParameterError where a name can't be a column's."""
         return Schema(self.id_column, tuple(each.column for each in self.columns))
 
 
 def guess(name: str, own: Iterable[str], others: Iterable[str] = ()) -> Guessed:
-    """What a column may be.
+    """Return what a column may be.
 
     own: the different cells of the sample; others: of another table with the same column.
     """
@@ -103,7 +103,7 @@ def _guesses(cells: list[str], *, constant: bool) -> tuple[Guess, ...]:
 
 
 def _of_texts(cells: list[str]) -> tuple[Guess, ...]:
-    """A label; lists where parts come again; any of both where there is one text of some parts."""
+    """Guess a label, or lists where parts come again; both for one text of some parts."""
     for separator in SEPARATORS:
         lists = [[part.strip() for part in cell.split(separator)] for cell in cells]
         parts = list(dict.fromkeys(part for each in lists for part in each if part))
@@ -120,7 +120,7 @@ def _of_texts(cells: list[str]) -> tuple[Guess, ...]:
 
 
 def _repeats(lists: list[list[str]]) -> bool:
-    """Whether a list has a part twice."""
+    """Return whether a list has a part twice."""
     return any(len(set(each)) < len(each) for each in lists)
 
 

@@ -26,35 +26,37 @@ class Lists:
 
     @classmethod
     def of_lengths(cls, lengths: NDArray[Any], codes: NDArray[np.int32]) -> "Lists":
+        """Return lists of these lengths, whose codes follow each other."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(offsets, codes)
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, rows: NDArray[Any]) -> "Lists":
+        """Return the lists of some rows."""
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
-        offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        codes = np.empty(offsets[-1], np.int32)
+        chosen = Lists.of_lengths(lengths, np.empty(lengths.sum(), np.int32))
+        offsets, codes = chosen.offsets, chosen.codes
         for first in range(0, len(lengths), _PART):  # a part at a time, to spare memory
             part = slice(first, first + _PART)
             start, end = offsets[:-1][part][0], offsets[1:][part][-1]
             shifts = np.repeat(starts[part] - offsets[:-1][part], lengths[part])
             codes[start:end] = self.codes[shifts + np.arange(start, end)]
-        return Lists(offsets, codes)
+        return chosen
 
     @classmethod
     def joined(cls, parts: "Sequence[Lists]") -> "Lists":
-        """The rows of one after those of another."""
+        """Return the rows of one after those of another."""
         lengths = [part.lengths for part in parts] or [np.zeros(0, np.int64)]
         codes = [part.codes for part in parts] or [np.zeros(0, np.int32)]
         return cls.of_lengths(np.concatenate(lengths), np.concatenate(codes))
 
     @classmethod
     def placed(cls, parts: "list[tuple[Lists, Place]]") -> "Lists":
-        """The rows of several parts, each at its place: all places together are all rows, once.
+        """Join the rows of several parts, each at its place: all places are all rows, once.
 
         Takes the parts out of the list, to spare memory.
         """
@@ -73,21 +75,21 @@ class Lists:
         return whole
 
     def compact(self) -> "Lists":
-        """The same, while it waits: in half the memory, for less than 2^31 codes below 2^16."""
+        """Return the same in half the memory, while it waits: less than 2^31 codes below 2^16."""
         return Lists(self.offsets.astype(np.int32), self.codes.astype(np.uint16))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many classes each row has."""
+        """Return how many classes each row has."""
         return np.diff(self.offsets)
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The row of each code."""
+        """Return the row of each code."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def ascending(self, classes: int) -> "Lists | None":
-        """The same sets, the codes of each row in ascending order; None if a row has one twice."""
+        """Return the same sets, the codes of each row ascending; None if a row has one twice."""
         keys = np.sort(self._keys(classes))
         if np.any(keys[1:] == keys[:-1]):
             return None
@@ -95,16 +97,16 @@ class Lists:
         return Lists(self.offsets, keys.astype(np.int32, copy=False))
 
     def has_duplicates(self, classes: int) -> bool:
-        """Whether a row has a class twice."""
+        """Return whether a row has a class twice."""
         return self.ascending(classes) is None
 
     def setflags(self, *, write: bool) -> None:
-        """As of an array: whether it may be written to."""
+        """Set, as for an array, whether it may be written to."""
         self.offsets.setflags(write=write)
         self.codes.setflags(write=write)
 
     def _keys(self, classes: int) -> NDArray[Any]:
-        """Numbers that order by row, then by code."""
+        """Make numbers that order by row, then by code."""
         dtype = np.int32 if len(self) * classes < 2**31 else np.int64
         firsts: NDArray[Any] = np.arange(len(self), dtype=dtype)
         firsts *= classes
@@ -114,7 +116,7 @@ class Lists:
 
 
 def _some(rows: Place, first: int) -> Place:
-    """The places from the first one on, a part of them."""
+    """Return the places from the first one on, a part of them."""
     if isinstance(rows, slice):
         return slice(rows.start + first, min(rows.start + first + _PART, rows.stop))
     return rows[first : first + _PART]

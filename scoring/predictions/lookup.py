@@ -31,13 +31,14 @@ class Lookup:
     """
 
     def __init__(self, keys: Keys) -> None:
+        """Fill the table."""
         self._keys = keys
         self._bits = max(4, (2 * len(keys[0]) - 1).bit_length())
         self._slots = np.zeros(1 << self._bits, np.uint64)
         self._fill()
 
     def rows(self, keys: Keys) -> Rows:
-        """The row of each key; -1 for an unknown one."""
+        """Return the row of each key; -1 for an unknown one."""
         hashes = _hashes(keys)
         slots = self._home(hashes)
         found = self._slots.take(slots)
@@ -52,7 +53,7 @@ class Lookup:
         return rows
 
     def _probe(self, missed: Rows, slots: Rows, found: Word, hashes: Word) -> None:
-        """Goes on from slot to slot until it is one of the key's hash or an empty one."""
+        """Go on from slot to slot until it is one of the key's hash or an empty one."""
         missed = missed[found[missed] != _EMPTY]
         while len(missed):
             self._step(missed, slots, found)
@@ -70,7 +71,7 @@ class Lookup:
         return differ
 
     def _fill(self) -> None:
-        """Each key goes to the first free slot from its home; of several, one gets it."""
+        """Put each key into the first free slot from its home; of several, one gets it."""
         hashes = _hashes(self._keys)
         slots = self._home(hashes)
         entries = (hashes & ~_LOW) | np.arange(1, len(hashes) + 1, dtype=np.uint64)
@@ -91,6 +92,7 @@ class TextLookup:
     """The row of each of different texts without NUL, of at most `MAX_WORDS` words."""
 
     def __init__(self, texts: pa.StringArray) -> None:
+        """Fill the table. `takes` has to be true of the texts."""
         lengths = lengths_of(texts)
         self._longest = int(lengths.max(initial=0))
         self._same = self._longest >= WORD and bool(np.all(lengths == self._longest))
@@ -98,12 +100,12 @@ class TextLookup:
 
     @classmethod
     def takes(cls, texts: pa.StringArray) -> bool:
-        """Whether all are short, and none is like another with NULs after it."""
+        """Return whether all are short, and none is like another with NULs after it."""
         has_nul = pc.any(pc.match_substring(texts, "\0")).as_py()
         return not has_nul and int(lengths_of(texts).max(initial=0)) <= MAX_WORDS * WORD
 
     def rows(self, texts: pa.StringArray) -> Rows:
-        """The row of each text; -1 for an unknown one."""
+        """Return the row of each text; -1 for an unknown one."""
         lengths = lengths_of(texts)
         fits = lengths == self._longest if self._same else lengths <= self._longest
         if fits.all():

@@ -19,14 +19,14 @@ class Damaged(ValueError):
 
 
 def pack(arrays: Mapping[str, Array]) -> bytes:
-    """The same bytes for the same arrays."""
+    """Return the same bytes for the same arrays."""
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **dict(arrays))
     return file.getvalue()
 
 
 def unpack(data: bytes) -> dict[str, Array]:
-    """The arrays of `pack`, read-only. Raises Damaged; never needs more memory than `data` has."""
+    """Return the arrays of `pack`, read-only, in no more memory than `data` has. Raise Damaged."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()

@@ -14,13 +14,13 @@ _SHARES = 16
 
 
 def where(mask: NDArray[np.bool_]) -> Iterator[int]:
-    """The rows that a mask has, a part at a time: a list of all may be larger than the file."""
+    """Yield the rows of a mask, a part at a time: a list of all may be larger than the file."""
     for start in range(0, len(mask), PART):
         yield from (start + np.flatnonzero(mask[start : start + PART])).tolist()
 
 
 def repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
-    """Whether each text is in a row before. A share of them at a time, which has all equal ones."""
+    """Return whether each text is in a row before: a share at a time, which has all equal ones."""
     found = np.zeros(len(texts), np.bool_)
     shares = _shares(texts)
     for share in range(_SHARES):
@@ -42,7 +42,7 @@ def _repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
 
 
 def _shares(texts: pa.StringArray) -> NDArray[np.uint8]:
-    """Of each text a number below `_SHARES`, by its characters at both ends and in the middle."""
+    """Return a number below `_SHARES` for each text, by its first, middle and last characters."""
     ends, (_, _, characters) = ends_of(texts), bounds(texts)
     shares = np.zeros(len(texts), np.uint8)
     for part in range(0, len(texts), PART):

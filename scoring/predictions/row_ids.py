@@ -42,7 +42,7 @@ class RowIds:
     """
 
     def __init__(self, ids: Iterable[str]) -> None:
-        """Raises ValueError unless the ids are different texts, at least one."""
+        """Raise ValueError unless the ids are different texts, at least one."""
         texts = ids if isinstance(ids, pa.StringArray) else pa.array(ids, pa.string())
         if not len(texts) or texts.null_count or repeats(texts).any():
             raise ValueError("row ids are different texts, at least one")
@@ -50,29 +50,34 @@ class RowIds:
         self._lock = Lock()
 
     def __len__(self) -> int:
+        """Return how many there are."""
         return len(self._texts)
 
     def __getitem__(self, row: int) -> str:
+        """Return the id of a row."""
         return str(self._texts[row].as_py())
 
     def values(self, rows: NDArray[Any]) -> pa.Array:
-        """The ids of some rows: int64 if all of ours are integers, else texts."""
+        """Return the ids of some rows: int64 if all of ours are integers, else texts."""
         if self.are_integers:
             return pa.array(self._numbers[rows])
         return self._texts.take(pa.array(rows))
 
     def __eq__(self, other: object) -> bool:
+        """Compare the ids and their order."""
         return isinstance(other, RowIds) and self.digest == other.digest
 
     def __hash__(self) -> int:
+        """Return the same for the same ids."""
         return hash(self.digest)
 
     def __repr__(self) -> str:
+        """Show how many there are, and the digest."""
         return f"<RowIds: {len(self)} rows, {self.digest[:12]}>"
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, hex, of the ids in their order."""
+        """Return SHA-256, hex, of the ids in their order."""
         offsets, characters = self._buffers()
         digest = hashlib.sha256(b"holdfast row ids 1\0")
         for start in range(0, len(offsets), _PART):  # a part at a time, to spare memory
@@ -81,13 +86,13 @@ class RowIds:
         return digest.hexdigest()
 
     def to_bytes(self) -> bytes:
-        """A compact form for caches: the characters, and where each id starts."""
+        """Return a compact form for caches: the characters, and where each id starts."""
         offsets, characters = self._buffers()
         return pack({"offsets": offsets.astype("<i4"), "characters": characters})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "RowIds":
-        """The inverse of `to_bytes`. Raises SolutionError for anything else."""
+        """Invert `to_bytes`. Raise SolutionError for anything else."""
         try:
             return cls(_texts(unpack(data)))
         except (Damaged, ValueError, KeyError) as error:  # pyarrow's ArrowInvalid is a ValueError
@@ -95,16 +100,16 @@ class RowIds:
 
     @cached_property
     def are_integers(self) -> bool:
-        """Whether all ids are integers of at most 18 digits in their shortest form."""
+        """Return whether all ids are integers of at most 18 digits in their shortest form."""
         return bool(pc.all(pc.match_substring_regex(self._texts, _INTEGER)).as_py())
 
     @cached_property
     def has_tables(self) -> bool:
-        """Whether the rows of a few ids are found without looking at all of ours."""
+        """Return whether the rows of a few ids are found without looking at all of ours."""
         return self.are_integers or TextLookup.takes(self._texts)
 
     def places(self, ids: pa.ChunkedArray, first: int) -> Place | None:
-        """Where the rows of these ids are; None if one is unknown. `ids`: texts, or int64.
+        """Return where the rows of these ids are; None if one is unknown. `ids`: texts, or int64.
 
         Ids that are ours in our order, from the row `first` on, are known as such at once.
         """
@@ -115,7 +120,7 @@ class RowIds:
         return rows.astype(np.intp, copy=False) if rows.min(initial=0) >= 0 else None
 
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> NDArray[Any]:
-        """Of each id, its row here; -1 for an unknown one. A part at a time, to spare memory."""
+        """Return the row of each id; -1 for an unknown one. A part at a time, to spare memory."""
         with self._lock:  # several threads read a file, and one is to make the tables
             self._make_tables()
         if not self.are_integers and self._by_text is None:
@@ -132,7 +137,7 @@ class RowIds:
         return rows
 
     def nearest(self, text: str) -> str | None:
-        """The id that an unknown text probably stands for."""
+        """Return the id that an unknown text probably stands for."""
         for meant in dict.fromkeys((text.strip(), _plain_integer(text))):
             if meant != text and pc.index(self._texts, meant).as_py() >= 0:
                 return meant
@@ -152,7 +157,7 @@ class RowIds:
         return np.array_equal(one_array(ids), numbers[run])
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Offsets (len + 1 of them, from 0) and characters of all ids."""
+        """Return offsets (len + 1 of them, from 0) and characters of all ids."""
         ends = ends_of(self._texts)
         start, end, characters = bounds(self._texts)
         return ends - start, characters[start:end]
@@ -191,7 +196,7 @@ class RowIds:
         return np.where(near, self._rows_at(np.where(near, numbers, smallest) - smallest), -1)
 
     def _rows_at(self, distances: NDArray[np.int64]) -> NDArray[Any]:
-        """Of each distance from the smallest id the row; -1 for none."""
+        """Return the row of each distance from the smallest id; -1 for none."""
         return distances if self._are_counted else self._by_distance.take(distances)
 
     @cached_property
@@ -212,12 +217,12 @@ class RowIds:
 
     @cached_property
     def _are_counted(self) -> bool:
-        """Whether the ids are n, n + 1, n + 2 and so on, in this order."""
+        """Return whether the ids are n, n + 1, n + 2 and so on, in this order."""
         return self._span == len(self) and bool(np.all(np.diff(self._numbers) == 1))
 
     @cached_property
     def _by_distance(self) -> Rows:
-        """Of each number from the smallest id the row; -1 for none."""
+        """Return the row of each number from the smallest id; -1 for none."""
         rows = np.full(self._span, -1, dtype=np.int32)
         rows[self._numbers - self._smallest] = np.arange(len(self), dtype=np.int32)
         return rows
@@ -228,27 +233,27 @@ class RowIds:
 
     @cached_property
     def _by_text(self) -> "Odometer | TextLookup | None":
-        """None for long texts, and for those that padding could make equal."""
+        """Return None for long texts, and for those that padding could make equal."""
         if (odometer := Odometer.of(self._texts)) is not None:
             return odometer
         return TextLookup(self._texts) if self.has_tables else None
 
 
 def one_array(ids: "pa.ChunkedArray | pa.Array") -> pa.Array:
-    """The same values in one array; without a copy if they are."""
+    """Return the same values in one array; without a copy if they are."""
     if not isinstance(ids, pa.ChunkedArray):
         return ids
     return ids.chunk(0) if ids.num_chunks == 1 else ids.combine_chunks()
 
 
 def _shortest(texts: pa.StringArray) -> pa.StringArray:
-    """Integers in any notation that is read as one ('007', '+7', ' 7') in their shortest form."""
+    """Write integers in any notation that is read as one ('007', '+7') in their shortest form."""
     plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
     return pc.replace_substring_regex(plain, "^-0$", "0")
 
 
 def _plain_integer(text: str) -> str:
-    """'007' and '7.0' as '7'; anything else without the spaces around it."""
+    """Write '007' and '7.0' as '7'; anything else without the spaces around it."""
     plain = text.strip()
     found = re.fullmatch(r"\+?(-?)0*([0-9]{1,18})(\.0*)?", plain)
     return found[1] + found[2] if found else plain

@@ -102,7 +102,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a competition's files. Raises ParameterError where they make no sense."""
+    """The columns of a competition's files. Raise ParameterError where they make no sense."""
 
     id_column: str
     columns: tuple[Column, ...] = field(default_factory=tuple)

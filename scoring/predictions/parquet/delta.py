@@ -16,12 +16,12 @@ _BITS = 32  # of a length
 
 
 def check_lengths(page: memoryview, values: int) -> None:
-    """Raises Damaged if a page of texts begins with more lengths than it has values."""
+    """Raise Damaged if a page of texts begins with more lengths than it has values."""
     _sum(Reader(page), values)
 
 
 def shared_size(page: memoryview, values: int) -> int:
-    """How many bytes the texts of a page share with those before them. Raises Damaged."""
+    """Return how many bytes the texts of a page share with those before them. Raise Damaged."""
     reader = Reader(page)
     shared = _sum(reader, values)
     _sum(reader, values)
@@ -29,7 +29,7 @@ def shared_size(page: memoryview, values: int) -> int:
 
 
 def _sum(reader: Reader, most: int) -> int:
-    """The sum of a run of lengths (DELTA_BINARY_PACKED), with the arithmetic of 32 bits."""
+    """Return the sum of a run of lengths (DELTA_BINARY_PACKED), with the arithmetic of 32 bits."""
     block, miniblocks, count = reader.varint(), reader.varint(), reader.varint()
     last = np.uint32(reader.number(2 * _BITS) % 2**_BITS)
     if not 0 < block <= _LARGEST_BLOCK or not miniblocks or block % (miniblocks * _MINIBLOCK):
@@ -45,7 +45,7 @@ def _sum(reader: Reader, most: int) -> int:
 
 
 def _steps(reader: Reader, block: int, miniblocks: int, left: int) -> NDArray[np.uint32]:
-    """The differences in a block, of which `left` count at most."""
+    """Return the differences in a block, of which `left` count at most."""
     steps = np.full(block, reader.number(2 * _BITS) % 2**_BITS, np.uint32)
     widths, size = reader.take(miniblocks), block // miniblocks
     for width, start in zip(widths, range(0, min(block, left), size), strict=False):

@@ -36,7 +36,7 @@ Check = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Footer:
-    """What a file says of itself. Raises Damaged where that makes no sense.
+    """What a file says of itself. Raise Damaged where that makes no sense.
 
     elements: how many the schema has. pyarrow's own description isn't asked for more than it needs
     to: some lies in it end the process.
@@ -48,7 +48,7 @@ class Footer:
 
     @classmethod
     def of(cls, data: bytes, most: int, check: Check) -> "Footer":
-        """The footer of a file, if it has at most so many bytes."""
+        """Return the footer of a file, if it has at most so many bytes."""
         size = int.from_bytes(data[-_TAIL:][:4], "little")
         if size > min(most, len(data) - _TAIL):
             raise Damaged("a footer larger than the file, or than any footer")
@@ -58,6 +58,7 @@ class Footer:
 
     @property
     def rows(self) -> int:
+        """Return how many rows the groups have together."""
         return sum(_number(group, 3) for group in self.groups)
 
 
@@ -74,7 +75,7 @@ class Plan:
 
 
 def plan(data: bytes, footer: Footer, schema: parquet.ParquetSchema, check: Check) -> Plan:
-    """Looks through the header of every page that would be read. Raises Damaged."""
+    """Look through the header of every page that would be read. Raise Damaged."""
     columns = [schema.column(number) for number in range(len(schema))]
     chunks = [chunk for group in footer.groups for chunk in _chunks(data, group, columns)]
     if sum(len(chunk.data) for chunk in chunks) > len(data):
@@ -92,7 +93,7 @@ def plan(data: bytes, footer: Footer, schema: parquet.ParquetSchema, check: Chec
 
 
 def _check_sizes(chunks: "list[_Chunk]", check: Check) -> int:
-    """The size of all pages. Each value is a character of the text at least."""
+    """Return the size of all pages. Each value is a character of the text at least."""
     check(sum(chunk.values * (_ITEM_SIZE if chunk.repeats else 1) for chunk in chunks))
     size = 0
     for chunk in chunks:
@@ -103,7 +104,7 @@ def _check_sizes(chunks: "list[_Chunk]", check: Check) -> int:
 
 
 def _check_texts(chunks: "list[_Chunk]", size: int, check: Check) -> int:
-    """The length of the longest text in the dictionaries of columns that have differences too.
+    """Return the longest text's length in the dictionaries of columns that have differences too.
 
     pyarrow can't read them as dictionaries, so a text may be there many times. size: of all pages.
     """
@@ -138,7 +139,7 @@ class _Page:
 
     @property
     def encoding(self) -> int | None:
-        """Of the values."""
+        """Return that of the values."""
         return self.details.get(_ENCODING[self.kind]) if self.is_data else None
 
 
@@ -158,7 +159,7 @@ class _Chunk:
         return self.levels[0]
 
     def pages(self) -> Iterator[_Page]:
-        """Those that hold the values, as a reader goes from one to the next."""
+        """Yield those that hold the values, as a reader goes from one to the next."""
         reader, left = Reader(self.data), self.values
         while left:
             page = _page(reader.struct(), reader)
@@ -171,7 +172,7 @@ class _Chunk:
 def _chunks(
     data: bytes, group: Struct, columns: "list[parquet.ColumnSchema]"
 ) -> "Iterator[_Chunk]":
-    """The column chunks of a row group."""
+    """Yield the column chunks of a row group."""
     chunks = _list(group, 1)
     if len(chunks) != len(columns):
         raise Damaged("a row group with other columns than the schema's")
@@ -191,7 +192,7 @@ def _chunks(
 
 
 def _start(meta: Struct) -> int:
-    """Where pyarrow takes the first page from."""
+    """Return where pyarrow takes the first page from."""
     data, dictionary = _number(meta, 9), meta.get(11, I64(0))
     if not isinstance(dictionary, I64):
         raise Damaged("a place that isn't a number of 64 bits")
@@ -199,7 +200,7 @@ def _start(meta: Struct) -> int:
 
 
 def _page(header: Struct, reader: Reader) -> _Page:
-    """The page that has this header, which the reader has just read."""
+    """Return the page that has this header, which the reader has just read."""
     kind, size, packed = (_number(header, field) for field in (1, 2, 3))
     body = reader.take(packed)
     details = header.get(_DETAILS.get(kind, 0), {})
@@ -212,7 +213,7 @@ def _page(header: Struct, reader: Reader) -> _Page:
 
 
 def _list(fields: Struct, number: int) -> list[Struct]:
-    """A list that has to be there."""
+    """Return a list that has to be there."""
     value = fields.get(number)
     if not isinstance(value, list):
         raise Damaged("a list is missing")
@@ -220,7 +221,7 @@ def _list(fields: Struct, number: int) -> list[Struct]:
 
 
 def _number(fields: Struct, number: int) -> int:
-    """A number that has to be there, and can't be negative."""
+    """Return a number that has to be there, and can't be negative."""
     value = fields.get(number)
     if not isinstance(value, int) or value < 0:
         raise Damaged("a number is missing or impossible")
@@ -232,7 +233,7 @@ def _is_delta(page: _Page) -> bool:
 
 
 def _shared(chunk: _Chunk, page: _Page) -> int:
-    """How much longer the texts of a page are than the page."""
+    """Return how much longer the texts of a page are than the page."""
     if page.encoding == _DELTA_LENGTHS:
         delta.check_lengths(_without_levels(chunk, page), page.values)
     if page.encoding == _DELTA_TEXTS:
@@ -241,7 +242,7 @@ def _shared(chunk: _Chunk, page: _Page) -> int:
 
 
 def _longest(chunk: _Chunk, page: _Page) -> int:
-    """The length of the longest text of a dictionary."""
+    """Return the length of the longest text of a dictionary."""
     if page.kind != _DICTIONARY:
         return 0
     texts, longest = Reader(_expanded(page.body, page.size, chunk.codec)), 0
@@ -253,7 +254,7 @@ def _longest(chunk: _Chunk, page: _Page) -> int:
 
 
 def _without_levels(chunk: _Chunk, page: _Page) -> memoryview:
-    """The expanded values of a data page, behind its levels."""
+    """Return the expanded values of a data page, behind its levels."""
     if page.kind == _DATA_V2:
         levels = _number(page.details, 5) + _number(page.details, 6)
         is_packed = page.details.get(7)

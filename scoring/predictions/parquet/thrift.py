@@ -36,15 +36,16 @@ class Reader:
     def __init__(
         self, data: bytes | memoryview, at: int = 0, watch: Callable[[int], None] = lambda _: None
     ) -> None:
+        """Stand at `at`."""
         self._data = memoryview(data).cast("B")
         self.at = at
         self._watch = watch
         self._structs = 0
 
     def struct(self, depth: int = 0) -> Struct:
-        """Its fields by their numbers: numbers, structures, lists of them, the lengths of texts.
+        """Read fields by their numbers: numbers, structures, lists of them, the lengths of texts.
 
-        Raises Damaged.
+        Raise Damaged.
         """
         if depth > _DEEPEST:
             raise Damaged("structures within structures")
@@ -62,25 +63,25 @@ class Reader:
         return fields
 
     def number(self, bits: int) -> int:
-        """A number with a sign."""
+        """Read a number with a sign."""
         number = self.varint()
         if number >> bits:
             raise Damaged("a number has more bits than its type")
         return number >> 1 ^ -(number & 1)
 
     def take(self, size: int) -> memoryview:
-        """The next bytes."""
+        """Read the next bytes."""
         if not 0 <= size <= len(self._data) - self.at:
             raise Damaged("a text goes on after the end")
         self.at += size
         return self._data[self.at - size : self.at]
 
     def rest(self) -> memoryview:
-        """The bytes that haven't been read."""
+        """Return the bytes that haven't been read."""
         return self._data[self.at :]
 
     def varint(self) -> int:
-        """A number without a sign, of at most 70 bits."""
+        """Read a number without a sign, of at most 70 bits."""
         number = 0
         for shift in range(0, 70, 7):
             byte = self._byte()
@@ -106,7 +107,7 @@ class Reader:
         raise Damaged("a type that isn't known")
 
     def _list(self, depth: int) -> list[Struct]:
-        """The structures in a list; of a list of anything else nothing."""
+        """Return the structures in a list; of a list of anything else nothing."""
         if depth > _DEEPEST:
             raise Damaged("lists within lists")
         size, kind = divmod(self._byte(), 16)
