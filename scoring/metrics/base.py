@@ -174,9 +174,9 @@ class Metric:
                 if len(part)
             ]
             if solution.weights is not None:
-                losses, weights = np.concatenate(parts), solution.weights[mask]
-                rows = effective_rows(weights)
-                return Mean(_set_units(weighted_mean(losses, weights), rows * FINE), rows, FINE)
+                counts = solution.weights[mask]
+                loss, rows = weighted_mean(np.concatenate(parts), counts), effective_rows(counts)
+                return Mean(_set_units(loss, rows * FINE), rows, FINE)
             return Mean(sum(_row_units(part, self.units) for part in parts), rows, self.units)
         chosen = np.flatnonzero(mask)
         both: tuple[Predictions | Solution, ...] = (predictions, solution)

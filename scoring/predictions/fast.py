@@ -75,7 +75,8 @@ class _File:
         has_quotes = b'"' in text
         if has_quotes and not _quotes_are_plain(text):
             return None
-        return cls(text, list(names), has_quotes, _types(schema), schema.id_column, integer_ids)
+        types = {column.name: _type(column) for column in schema.columns}
+        return cls(text, list(names), has_quotes, types, schema.id_column, integer_ids)
 
     def line_ends(self, start: int, end: int) -> int:
         """Return the number of LFs or of CRs from `start` to `end`, whichever there are more of."""
@@ -88,6 +89,9 @@ class _File:
         """Return the rows that are written from `start` to `end`; ids are texts or int64."""
         if self.text.startswith(codecs.BOM_UTF8, start):  # pyarrow would pass over it
             return None
+        # Only decimal numbers are ids: 0x1F is one for pyarrow.
+        is_plain = not (self._has(b"x", start, end) or self._has(b"X", start, end))
+        id_type = pa.int64() if self.integer_ids and is_plain else pa.string()
         try:
             return csv.read_csv(
                 pa.BufferReader(pa.py_buffer(self.text).slice(start, end - start)),
@@ -98,7 +102,7 @@ class _File:
                 ),
                 parse_options=csv.ParseOptions(newlines_in_values=self.has_quotes),
                 convert_options=csv.ConvertOptions(
-                    column_types={**self.types, self.id_column: self._id_type(start, end)},
+                    column_types={**self.types, self.id_column: id_type},
                     null_values=[],
                     strings_can_be_null=False,
                     check_utf8=self.integer_ids,  # texts are compared with ours, which are UTF-8
@@ -106,11 +110,6 @@ class _File:
             )
         except pa.ArrowException:
             return None
-
-    def _id_type(self, start: int, end: int) -> pa.DataType:
-        # Only decimal numbers are ids: 0x1F is one for pyarrow.
-        has_hex = self._has(b"x", start, end) or self._has(b"X", start, end)
-        return pa.int64() if self.integer_ids and not has_hex else pa.string()
 
     def _has(self, character: bytes, start: int, end: int) -> bool:
         return self.text.find(character, start, end) >= 0
@@ -142,29 +141,21 @@ class _Filling:
         with ThreadPoolExecutor(thread_count()) as threads:
             run = map if at_once else threads.map
             list(run(self._fill, self._stretches(start, at_once=at_once)))
-        if not self._is_usual or sum(self._counts) != len(self._row_ids) or not self._is_full:
+        if not self._is_usual or sum(self._counts) != len(self._row_ids):
+            return None
+        if not self._has_lists.all() or any(is_absent(a).any() for a in self._arrays.values()):
             return None
         if self._lists:
             give_memory_back()
         lists = {name: Lists.placed(parts) for name, parts in self._lists.items()}
         return {column.name: (self._arrays | lists)[column.name] for column in self._schema.columns}
 
-    @property
-    def _is_full(self) -> bool:
-        arrays = self._arrays.values()
-        return bool(self._has_lists.all()) and not any(is_absent(array).any() for array in arrays)
-
-    @property
-    def _stretch_size(self) -> int:
-        """Return bytes: more are read sooner; those under way take a share of the text."""
-        if self._lists:  # take more memory on their way
-            return _STRETCH // 8
-        return min(max(len(self._file.text) // (_SHARE * thread_count()), _STRETCH), _LONGEST)
-
     def _stretches(self, start: int, *, at_once: bool) -> Iterator[_Stretch]:
         """Yield the file in stretches of about as many bytes, up to where it has too many rows."""
         text = self._file.text
-        size = self._stretch_size
+        # More are read sooner, but those under way take a share of the text; lists more memory.
+        size = min(max(len(text) // (_SHARE * thread_count()), _STRETCH), _LONGEST)
+        size = _STRETCH // 8 if self._lists else size
         row, most = 0, len(self._row_ids) + _BLANK_LINES
         while start < len(text) and self._is_usual:
             end = len(text) if at_once else text.find(b"\n", start + size) + 1 or len(text)
@@ -206,7 +197,13 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
     try:
         texts = None if file is None else _ids(file, start, schema)
         give_memory_back()
-        return None if texts is None or _has_blank(texts) else RowIds(texts)
+        if texts is None:
+            return None
+        texts.validate(full=True)
+        parts = (texts[at : at + _ROWS] for at in range(0, len(texts), _ROWS))
+        lengths = (pc.binary_length(pc.utf8_trim_whitespace(part)) for part in parts)
+        has_blank = any(pc.min(each).as_py() == 0 for each in lengths)
+        return None if has_blank else RowIds(texts)
     except ValueError:  # not UTF-8, or an id twice, or none at all
         return None
 
@@ -223,15 +220,6 @@ def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
         chunks += table[schema.id_column].chunks
         start = end
     return pa.chunked_array(chunks, pa.string()).combine_chunks()
-
-
-def _has_blank(texts: pa.StringArray) -> bool:
-    """Return whether a text has nothing but spaces. Raise ValueError where one isn't UTF-8."""
-    texts.validate(full=True)
-    parts = (texts[start : start + _ROWS] for start in range(0, len(texts), _ROWS))
-    return any(
-        pc.min(pc.binary_length(pc.utf8_trim_whitespace(part))).as_py() == 0 for part in parts
-    )
 
 
 def give_memory_back() -> None:
@@ -256,10 +244,6 @@ def _aligned(values: Any, rows: NDArray[Any]) -> Any:
     return ordered
 
 
-def _types(schema: Schema) -> dict[str, pa.DataType]:
-    return {column.name: _type(column) for column in schema.columns}
-
-
 def _type(column: Column) -> pa.DataType:
     if _has_codes_of_bytes(column):
         return pa.binary(1)
@@ -274,27 +258,18 @@ def _has_codes_of_bytes(column: Column) -> bool:
 def _quotes_are_plain(text: bytes) -> bool:
     """Return whether every quote stands at the edge of a cell and none is doubled.
 
-    Of other quotes the readers have different opinions.
-    """
-    return all(_are_plain(part) for part in _overlapping(text))
-
-
-def _overlapping(text: bytes) -> Iterator[bytes]:
-    """Yield the text in parts, each with the character before and after it, or a line end.
-
-    In one piece a text of nothing but quotes would need twenty times its size.
+    Of other quotes the readers have different opinions. In one piece a text of nothing but quotes
+    would need twenty times its size.
     """
     for start in range(0, len(text), _PART):
         end = start + _PART
-        before = text[start - 1 : start] if start else b"\n"
-        yield before + text[start:end] + (text[end : end + 1] or b"\n")
-
-
-def _are_plain(part: bytes) -> bool:
-    characters = np.frombuffer(part, np.uint8)
-    at = np.flatnonzero(characters[1:-1] == _QUOTE) + 1
-    before, after = characters[at - 1], characters[at + 1]
-    return bool(np.all(_DELIMITERS[before] | _DELIMITERS[after]) and not np.any(after == _QUOTE))
+        before, after = text[start - 1 : start] if start else b"\n", text[end : end + 1] or b"\n"
+        part = np.frombuffer(before + text[start:end] + after, np.uint8)
+        at = np.flatnonzero(part[1:-1] == _QUOTE) + 1
+        at_edge = _DELIMITERS[part[at - 1]] | _DELIMITERS[part[at + 1]]
+        if not np.all(at_edge) or np.any(part[at + 1] == _QUOTE):
+            return False
+    return True
 
 
 def _decode(table: pa.Table, schema: Schema) -> Columns | None:
@@ -325,23 +300,19 @@ def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | None:
-    if _has_codes_of_bytes(column):
-        return _codes_of_bytes(cells, column.classes)
-    return _codes_of_texts(cells, column.classes)
-
-
-def _codes_of_texts(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.int32] | None:
-    codes = pc.index_in(cells, value_set=pa.array(classes, pa.string()))
-    return None if codes.null_count else np.asarray(codes.to_numpy(), dtype=np.int32)
-
-
-def _codes_of_bytes(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.uint8] | None:
-    texts = one_array(cells)
+    if not _has_codes_of_bytes(column):
+        return _codes_of_texts(cells, column.classes)
+    texts, classes = one_array(cells), column.classes
     characters = texts.buffers()[1].slice(texts.offset, len(texts)) if len(texts) else b""
     table = np.full(256, len(classes), np.uint8)  # at most 128 characters are one byte
     table[[ord(each) for each in classes]] = np.arange(len(classes))
     codes = np.frombuffer(bytes(characters).translate(table.tobytes()), np.uint8)
     return None if codes.max(initial=0) == len(classes) else codes
+
+
+def _codes_of_texts(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[np.int32] | None:
+    codes = pc.index_in(cells, value_set=pa.array(classes, pa.string()))
+    return None if codes.null_count else np.asarray(codes.to_numpy(), dtype=np.int32)
 
 
 def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:

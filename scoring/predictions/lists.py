@@ -68,7 +68,12 @@ class Lists:
             part, rows = parts.pop()
             for first in range(0, len(part), _PART):  # a part at a time, to spare memory
                 ends = part.offsets[first : first + _PART + 1]
-                shifts = whole.offsets[_some(rows, first)] - ends[:-1]
+                if isinstance(rows, slice):
+                    last = min(rows.start + first + _PART, rows.stop)
+                    some: Place = slice(rows.start + first, last)
+                else:
+                    some = rows[first : first + _PART]
+                shifts = whole.offsets[some] - ends[:-1]
                 places = np.repeat(shifts, np.diff(ends))
                 places += np.arange(ends[0], ends[-1])
                 whole.codes[places] = part.codes[ends[0] : ends[-1]]
@@ -113,10 +118,3 @@ class Lists:
         keys = np.repeat(firsts, self.lengths)
         keys += self.codes
         return keys
-
-
-def _some(rows: Place, first: int) -> Place:
-    """Return the places from the first one on, a part of them."""
-    if isinstance(rows, slice):
-        return slice(rows.start + first, min(rows.start + first + _PART, rows.stop))
-    return rows[first : first + _PART]

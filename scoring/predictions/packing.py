@@ -1,13 +1,14 @@
 """Arrays as bytes: an uncompressed npz without pickles, read back strictly."""
 
 import io
-import struct
 import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from scoring.predictions.archives import BAD_ZIP
 
 Array = NDArray[Any]
 
@@ -30,38 +31,18 @@ def unpack(data: bytes) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-            _check_members(members, len(data))
+            stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+            names = {member.filename for member in members}
+            if not stored or len(names) < len(members) or len(members) > _MAX_MEMBERS:
+                raise Damaged("compressed, doubled or too many members")
+            if sum(member.file_size for member in members) > len(data):
+                raise Damaged("members larger than the file")
             return {
                 member.filename.removesuffix(".npy"): _array(archive.read(member))
                 for member in members
             }
-    except _UNREADABLE as error:
+    except BAD_ZIP as error:
         raise Damaged("not an npz file that was written here") from error
-
-
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    ValueError,
-    TypeError,
-    SyntaxError,
-    EOFError,
-    KeyError,
-    IndexError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    struct.error,
-)
-
-
-def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
-    names = {member.filename for member in members}
-    if not stored or len(names) < len(members) or len(members) > _MAX_MEMBERS:
-        raise Damaged("compressed, doubled or too many members")
-    if sum(member.file_size for member in members) > size:
-        raise Damaged("members larger than the file")
 
 
 def _array(data: bytes) -> Array:

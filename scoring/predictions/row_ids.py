@@ -114,7 +114,13 @@ class RowIds:
         Ids that are ours in our order, from the row `first` on, are known as such at once.
         """
         run = slice(first, first + len(ids))
-        if self._is_run(ids, run):
+        if not pa.types.is_integer(ids.type):
+            is_run = ids.equals(pa.chunked_array([self._texts[run]], pa.string()))
+        else:
+            with self._lock:
+                numbers = self._numbers
+            is_run = np.array_equal(one_array(ids), numbers[run])
+        if is_run:
             return run
         rows = self.positions(ids)
         return rows.astype(np.intp, copy=False) if rows.min(initial=0) >= 0 else None
@@ -122,7 +128,12 @@ class RowIds:
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> NDArray[Any]:
         """Return the row of each id; -1 for an unknown one. A part at a time, to spare memory."""
         with self._lock:  # several threads read a file, and one is to make the tables
-            self._make_tables()
+            if not self.are_integers:
+                _ = self._by_text
+            elif self._is_sparse:
+                _ = self._by_number
+            elif not self._are_counted:
+                _ = self._by_distance
         if not self.are_integers and self._by_text is None:
             found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
             return np.asarray(found, dtype=np.int32)
@@ -138,7 +149,8 @@ class RowIds:
 
     def nearest(self, text: str) -> str | None:
         """Return the id that an unknown text probably stands for."""
-        for meant in dict.fromkeys((text.strip(), _plain_integer(text))):
+        found = re.fullmatch(r"\+?(-?)0*([0-9]{1,18})(\.0*)?", text.strip())  # 007 and 7.0 are 7
+        for meant in (text.strip(), found[1] + found[2] if found else text):
             if meant != text and pc.index(self._texts, meant).as_py() >= 0:
                 return meant
         if len(self) > _SUGGESTED_IDS or not text.strip():
@@ -148,13 +160,6 @@ class RowIds:
         folded = {each.casefold(): each for each in ids}
         near = difflib.get_close_matches(text.strip().casefold()[:100], folded, n=1, cutoff=cutoff)
         return folded[near[0]] if near else None
-
-    def _is_run(self, ids: pa.ChunkedArray, run: slice) -> bool:
-        if not pa.types.is_integer(ids.type):
-            return bool(ids.equals(pa.chunked_array([self._texts[run]], pa.string())))
-        with self._lock:
-            numbers = self._numbers
-        return np.array_equal(one_array(ids), numbers[run])
 
     def _buffers(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Return offsets (len + 1 of them, from 0) and characters of all ids."""
@@ -170,16 +175,10 @@ class RowIds:
         assert self._by_text is not None  # noqa: S101  (the caller looked)
         return self._by_text.rows(ids)
 
-    def _make_tables(self) -> None:
-        if not self.are_integers:
-            _ = self._by_text
-        elif self._is_sparse:
-            _ = self._by_number
-        elif not self._are_counted:
-            _ = self._by_distance
-
     def _rows_of_integers(self, texts: pa.StringArray) -> NDArray[Any]:
-        shortest = _shortest(texts)
+        # Any notation that is read as an integer ('007', '+7', ' 7') in its shortest form.
+        plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
+        shortest = pc.replace_substring_regex(plain, "^-0$", "0")
         known = np.asarray(pc.match_substring_regex(shortest, _INTEGER))
         numbers = pc.cast(pc.filter(shortest, pa.array(known)), pa.int64())
         rows = np.full(len(texts), -1, np.int64)
@@ -244,19 +243,6 @@ def one_array(ids: "pa.ChunkedArray | pa.Array") -> pa.Array:
     if not isinstance(ids, pa.ChunkedArray):
         return ids
     return ids.chunk(0) if ids.num_chunks == 1 else ids.combine_chunks()
-
-
-def _shortest(texts: pa.StringArray) -> pa.StringArray:
-    """Write integers in any notation that is read as one ('007', '+7') in their shortest form."""
-    plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
-    return pc.replace_substring_regex(plain, "^-0$", "0")
-
-
-def _plain_integer(text: str) -> str:
-    """Write '007' and '7.0' as '7'; anything else without the spaces around it."""
-    plain = text.strip()
-    found = re.fullmatch(r"\+?(-?)0*([0-9]{1,18})(\.0*)?", plain)
-    return found[1] + found[2] if found else plain
 
 
 def _texts(arrays: dict[str, NDArray[Any]]) -> pa.StringArray:

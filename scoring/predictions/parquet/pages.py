@@ -28,7 +28,7 @@ _DETAILS = {_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}  # the field of a header that
 _ENCODING = {_DATA: 2, _DATA_V2: 4}  # the field of the details that has it
 _NO_CODEC = 0
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_raw", 6: "zstd", 7: "lz4_raw"}
-_RLE, _DELTA_LENGTHS, _DELTA_TEXTS = 3, 6, 7  # encodings
+_RLE, *_DELTAS = 3, 6, 7  # encodings: of levels; of texts by lengths, by prefixes
 
 # Fails if so many bytes of text are too many.
 Check = Callable[[int], None]
@@ -80,9 +80,16 @@ def plan(data: bytes, footer: Footer, schema: parquet.ParquetSchema, check: Chec
     chunks = [chunk for group in footer.groups for chunk in _chunks(data, group, columns)]
     if sum(len(chunk.data) for chunk in chunks) > len(data):
         raise Damaged("column chunks that overlap")
-    size = _check_sizes(chunks, check)
+    # Each value is a character of the text at least.
+    check(sum(chunk.values * (_ITEM_SIZE if chunk.repeats else 1) for chunk in chunks))
+    size = 0
+    for page in (page for chunk in chunks for page in chunk.pages()):
+        size += max(page.size, len(page.body))
+        check(size)
     texts = [chunk for chunk in chunks if chunk.is_text]
-    deltas = {chunk.path for chunk in texts if any(map(_is_delta, chunk.pages()))}
+    deltas = {
+        chunk.path for chunk in texts if any(page.encoding in _DELTAS for page in chunk.pages())
+    }
     longest = _check_texts([chunk for chunk in texts if chunk.path in deltas], size, check)
     batch_rows = min(
         _BATCH_ROWS,
@@ -90,17 +97,6 @@ def plan(data: bytes, footer: Footer, schema: parquet.ParquetSchema, check: Chec
         _BATCH_TEXT // max(1, longest),
     )
     return Plan(max(1, batch_rows), sorted({chunk.path for chunk in texts} - deltas))
-
-
-def _check_sizes(chunks: "list[_Chunk]", check: Check) -> int:
-    """Return the size of all pages. Each value is a character of the text at least."""
-    check(sum(chunk.values * (_ITEM_SIZE if chunk.repeats else 1) for chunk in chunks))
-    size = 0
-    for chunk in chunks:
-        for page in chunk.pages():
-            size += max(page.size, len(page.body))
-            check(size)
-    return size
 
 
 def _check_texts(chunks: "list[_Chunk]", size: int, check: Check) -> int:
@@ -112,7 +108,10 @@ def _check_texts(chunks: "list[_Chunk]", size: int, check: Check) -> int:
     for chunk in chunks:
         of_chunk = 0
         for page in chunk.pages():
-            size += _shared(chunk, page)
+            if page.encoding in _DELTAS:
+                # By how much the texts are longer than the page.
+                read = delta.check_lengths if page.encoding == _DELTAS[0] else delta.shared_size
+                size += read(_without_levels(chunk, page), page.values)
             of_chunk = max(of_chunk, _longest(chunk, page))
         size += of_chunk * chunk.values if chunk.repeats else 0  # one row may have all of them
         check(size)
@@ -226,19 +225,6 @@ def _number(fields: Struct, number: int) -> int:
     if not isinstance(value, int) or value < 0:
         raise Damaged("a number is missing or impossible")
     return value
-
-
-def _is_delta(page: _Page) -> bool:
-    return page.encoding in (_DELTA_LENGTHS, _DELTA_TEXTS)
-
-
-def _shared(chunk: _Chunk, page: _Page) -> int:
-    """Return how much longer the texts of a page are than the page."""
-    if page.encoding == _DELTA_LENGTHS:
-        delta.check_lengths(_without_levels(chunk, page), page.values)
-    if page.encoding == _DELTA_TEXTS:
-        return delta.shared_size(_without_levels(chunk, page), page.values)
-    return 0
 
 
 def _longest(chunk: _Chunk, page: _Page) -> int:
