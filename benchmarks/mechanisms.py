@@ -110,7 +110,7 @@ def _step(case: Case, instead: Noise | None = None) -> Callable[[int], object]:
 
     def step(index: int) -> object:
         question = mechanism.question(params, state, measurement.reference)
-        noise = instead or keyed.for_query(str(index), question)
+        noise = instead or keyed.for_question(str(index), question, team="", board="")
         return mechanism.step(params, state, measurement, noise)
 
     return step

@@ -7,8 +7,9 @@ floating-point numbers can be read back from a released value (Mironov 2012; the
 The bits come from HMAC-SHA256 of the holdout's secret and an unambiguous label, expanded by
 SHAKE-256. What the label holds may never change (theory.md 5.2, 9.2): the threshold draw depends on
 the holdout and the firing index ALONE, because anything else in its key would redraw the threshold
-for every question; the other draws depend on the predictions and the question too, so that asking
-again gives the same noise and nothing to average.
+for every question; the other draws depend on the board, the team, the predictions and the question
+too, so that asking again gives the same noise and nothing to average. Teams and boards are named by
+permanent random ids, never by a database's keys, so that a ledger means the same wherever it is.
 """
 
 import hashlib
@@ -156,32 +157,28 @@ class KeyedNoise:
     def __repr__(self) -> str:
         return f"<KeyedNoise of holdout {self._holdout}>"
 
-    def for_query(self, digest: str, question: str) -> Noise:
-        """The noise for a question about the predictions with this canonical digest."""
-        return _QueryNoise(self._secret, self._holdout, digest, question)
+    def for_question(self, digest: str, question: str, *, team: str, board: str) -> Noise:
+        """Return the noise for a team's question to a board about predictions with this digest."""
+        return _QuestionNoise(self._secret, self._holdout, (board, team, digest, question))
 
-    def for_question(self, digest: str, team: int, question: str) -> Noise:
-        """The noise of a competition's release: the team belongs to what is asked."""
-        return self.for_query(digest, f"team {team}: {question}")
-
-    def tag(self, digest: str, team: int) -> str:
-        """What the public ledger shows of a team's predictions: a hash (hex) under the secret.
+    def tag(self, digest: str, *, team: str, board: str) -> str:
+        """Return what the public ledger shows of the predictions a team asked a board about (hex).
 
         The digest itself would let rivals check a guess at the whole file. Once the secret is
-        opened, everyone can tell that the digest belongs to the tag.
+        published, everyone can tell that the digest belongs to the tag.
         """
-        label = _encode(_TAG_LABEL, self._holdout, str(team), digest)
+        label = _encode(_TAG_LABEL, self._holdout, board, team, digest)
         return hmac.digest(self._secret, label, "sha256").hex()
 
 
-class _QueryNoise:
-    def __init__(self, secret: bytes, holdout: str, digest: str, question: str) -> None:
+class _QuestionNoise:
+    def __init__(self, secret: bytes, holdout: str, asked: tuple[str, ...]) -> None:
         self._secret = secret
         self._holdout = holdout
-        self._query = (digest, question)
+        self._asked = asked
 
     def __repr__(self) -> str:
-        return f"<noise for one query of holdout {self._holdout}>"
+        return f"<noise for one question to holdout {self._holdout}>"
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
         return sample_laplace(scale, self._stream("laplace", draw, index))
@@ -191,8 +188,8 @@ class _QueryNoise:
 
     def _stream(self, law: str, draw: str, index: int) -> _Stream:
         _check_draw(draw)
-        query = () if draw == THRESHOLD else self._query
-        label = _encode(_LABEL, law, self._holdout, draw, str(index), *query)
+        asked = () if draw == THRESHOLD else self._asked
+        label = _encode(_LABEL, law, self._holdout, draw, str(index), *asked)
         return _Stream(hmac.digest(self._secret, label, "sha256"))
 
 

@@ -245,7 +245,8 @@ def _lost_entries(lines: Iterable[bytes], known: Head, written: Head) -> _Lost:
             "What is lost holds a correction of the solution, and the corrected solution is lost "
             "with it. Give the entries up (--give-up), then correct the solution again."
         )
-    return _Lost(entries, at.head, at.teams)
+    teams = {int(team): state for team, state in at.teams.items()}
+    return _Lost(entries, at.head, teams)
 
 
 def _moment(entry: Entry) -> datetime:
@@ -337,7 +338,7 @@ def _make_teams(competition: Competition, lost: _Lost) -> None:
     first = dict[int, datetime]()
     for entry, after in lost.entries:
         if after is not None:
-            first.setdefault(entry["team"], _moment(entry))
+            first.setdefault(int(entry["team"]), _moment(entry))
     for team in Team.objects.filter(pk__in=first):
         if team.competition_id != competition.pk or team.created_at > first[team.pk] + _ROUNDED:
             raise _refused(

@@ -169,7 +169,7 @@ class _Itself:
         """The board, entry by entry, as `pipeline.release` writes it."""
         if "team" not in entry:
             return
-        team = entry["team"]
+        team = int(entry["team"])
         stand = self._board.get(team, _NO_STAND)
         earlier = self._version.get(team)
         if earlier not in (None, header.version) and entry["kind"] != "exhausted":
@@ -178,7 +178,7 @@ class _Itself:
         if (team, entry["submission"]) not in self._entered:
             self._entered.add((team, entry["submission"]))
             stand = replace(stand, entries=stand.entries + 1)
-        best = replay.teams[team].best
+        best = replay.teams[entry["team"]].best
         loss = None if best is None else best / entry["steps"]
         if loss is not None and (stand.loss is None or loss < stand.loss):
             stand = replace(stand, loss=loss, best=entry["number"])
@@ -191,7 +191,8 @@ class _Itself:
         state = self._heads[header.version]
         for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
             _same(f"head, {name}", getattr(state, name), getattr(replay.head, name))
-        _same_rows("team", self._found.teams[state.pk], replay.teams)
+        teams = {int(team): computed for team, computed in replay.teams.items()}
+        _same_rows("team", self._found.teams[state.pk], teams)
         if header.version == max(self._heads):
             _same_rows("board row of team", self._found.board, self._board)
 

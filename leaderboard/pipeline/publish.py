@@ -159,7 +159,8 @@ def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened 
         return Lost(entry.number, "The stored file is damaged.")
     except (PredictionError, StateError):
         return Lost(entry.number, "The stored file can't be read any more.")
-    if measured.noise.tag(digest, entry.team_id) != entry.predictions_tag:
+    tag = measured.noise.tag(digest, team=str(entry.team_id), board="")
+    if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
     return Opened(entry.number, digest, measured.measurement)
 

@@ -104,11 +104,13 @@ def _answer(
     parameters = mechanism.parse(competition.mechanism_parameters)
     state = _load(mechanism, parameters, row, submission.team)
     question = mechanism.question(parameters, state, measured.measurement.reference)
-    tag = measured.noise.tag(digest, submission.team_id)
+    tag = measured.noise.tag(digest, team=str(submission.team_id), board="")
     asked = _Asked(submission, holdout, digest, tag, question)
     stored = _stored_answer(asked)
     if stored is None:
-        noise = measured.noise.for_question(digest, submission.team_id, asked.question)
+        noise = measured.noise.for_question(
+            digest, asked.question, team=str(submission.team_id), board=""
+        )
         state, answer = mechanism.step(parameters, state, measured.measurement, noise)
         fields = answer_fields(answer)
     else:
@@ -271,7 +273,8 @@ def ledger_document(entry: Release) -> dict[str, Any]:
     """A ledger entry as it is published and hashed."""
     return {
         "number": entry.number,
-        "team": entry.team_id,
+        "board": "",
+        "team": str(entry.team_id),
         "submission": entry.submission.number,
         "kind": entry.kind,
         "level": entry.level,

@@ -167,8 +167,8 @@ def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
 
 ENTRY_FIELDS: Final = frozenset(
     {
-        *("number", "team", "submission", "kind", "level", "reference_level", "steps", "width"),
-        *("tolerance", "certificate", "asked", "answered", "log_alphabets", "firings"),
+        *("number", "board", "team", "submission", "kind", "level", "reference_level", "steps"),
+        *("width", "tolerance", "certificate", "asked", "answered", "log_alphabets", "firings"),
         *("budget_left", "share_left", "predictions_tag", "question", "repeat"),
         *("parameters_hash", "previous_hash", "created_at", "hash"),
     }

@@ -33,6 +33,7 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
 _COUNTS: Final = ("lost", "known_number", "guard_number")
 
 Entry = Mapping[str, Any]
+States = tuple[HoldoutState, dict[str, TeamState]]
 
 
 def is_note(entry: Entry) -> bool:
@@ -60,10 +61,8 @@ def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
     return number + 1, head
 
 
-def after(entry: Entry, head: HoldoutState, teams: dict[int, TeamState], alphabet: int) -> States:
-    """Return the states after a note, from those before it."""
-    from scoring.mechanisms import books  # needs numpy, which checking the chain does not
-
+def after(entry: Entry, head: HoldoutState, teams: dict[str, TeamState], alphabet: int) -> States:
+    """The states after a note, from those before it."""
     if entry["kind"] == CORRECTION:
         return books.carry_on(head), {key: books.carry_team(team) for key, team in teams.items()}
     lost = entry["lost"]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Final, Protocol
 
 from scoring import mechanisms, metrics
-from scoring.chain import ANSWER_FIELDS, answer_fields
+from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import HoldfastError, ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
@@ -119,7 +119,7 @@ class Replay:
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
         self.head = self.rules.mechanism.initial_holdout(self.rules.parameters)
-        self.teams: dict[int, TeamState] = {}
+        self.teams: dict[str, TeamState] = {}
         self._corrects = before is not None
         if before is not None:
             self.head, self.teams = before.head, before.teams
@@ -169,16 +169,17 @@ class Replay:
             self.lost += 1
             self._check_as_said(entry, state)
             return
-        if self.opening.noise.tag(opened.digest, entry["team"]) != entry["predictions_tag"]:
+        asked_by = {"team": entry["team"], "board": entry["board"]}
+        if self.opening.noise.tag(opened.digest, **asked_by) != entry["predictions_tag"]:
             raise _differs(entry, "predictions_tag", "It is not of the opened predictions.")
         self._check_rows(entry, opened.measurement)
         self._check_measurement(entry, opened)
         question = self._question(entry, state, opened.measurement)
-        noise = self.opening.noise.for_question(opened.digest, entry["team"], question)
+        noise = self.opening.noise.for_question(opened.digest, question, **asked_by)
         self._check(entry, state, opened.measurement, noise)
         self.recomputed += 1
 
-    def _state_of(self, team: int) -> State:
+    def _state_of(self, team: str) -> State:
         known = self.teams.get(team)
         if known is not None:
             return State(self.head, known)
@@ -309,9 +310,9 @@ def _nearest(level: int | None, steps: int, whole: int) -> int:
 
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("team", "submission", "steps", "asked", "answered", "firings"), (int,)),
+    **dict.fromkeys(("submission", "steps", "asked", "answered", "firings"), (int,)),
     **dict.fromkeys(("level", "reference_level", "budget_left", "share_left"), (int, type(None))),
-    **dict.fromkeys(("kind", "question", "predictions_tag", "created_at"), (str,)),
+    **dict.fromkeys(("board", "team", "kind", "question", "predictions_tag", "created_at"), (str,)),
     **dict.fromkeys(("width", "tolerance", "log_alphabets"), (float, int)),
     "certificate": (float, int, type(None)),
     "repeat": (bool,),
@@ -346,9 +347,9 @@ def _same(entry: Entry, name: str, computed: Any) -> None:
 
 
 def _key(entry: Entry) -> bytes:
-    """What makes two questions the same: who asks, about which predictions, and what."""
-    text = f"{entry['team']}\n{entry['predictions_tag']}\n{entry['question']}"
-    return hashlib.sha256(text.encode()).digest()
+    """Return what makes two questions the same: board, team, predictions and what is asked."""
+    asked = {name: entry[name] for name in ("board", "team", "predictions_tag", "question")}
+    return hashlib.sha256(canonical(asked)).digest()
 
 
 def _other_mean(again: Mean, kept: Mean) -> str:

@@ -26,7 +26,7 @@ def board() -> Played:
     """Return a competition with four entries of one team."""
     played = Played()
     for wrong in WRONG:
-        played.take(File(1, tuple(range(ROWS - wrong, ROWS))))
+        played.take(File("1", tuple(range(ROWS - wrong, ROWS))))
     return played
 
 

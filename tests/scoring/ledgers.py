@@ -30,6 +30,7 @@ ROWS, PUBLIC = 100, 20
 SCHEMA = Schema("id", (Column("label", "label", ("0", "1")),))
 SALT = bytes(range(100, 132))
 SECRET = bytes(range(32))
+BOARD = "b" * 32
 BOARDS: dict[str, dict[str, str]] = {
     "ladder": {"steps": "20"},
     "thresholdout": {
@@ -62,7 +63,7 @@ def guess(wrong: Iterable[int]) -> Predictions:
 class File:
     """What a team sends."""
 
-    team: int
+    team: str
     wrong: tuple[int, ...]
     claimed: float = 0.0
 
@@ -85,12 +86,12 @@ class Played:
         self.rules = mechanisms.get(self.mechanism)
         self.params = self.rules.parse(self.parameters or BOARDS[self.mechanism])
         self.head = self.rules.initial_holdout(self.params)
-        self.teams: dict[int, TeamState] = {}
+        self.teams: dict[str, TeamState] = {}
         self.noise = KeyedNoise(self.secret, self.salted.commitment)
         self.entries: list[dict[str, Any]] = []
         self.opened: list[Opened] = []
-        self.files: dict[tuple[int, int], Known] = {}
-        self._stored: dict[tuple[int, str, str], dict[str, Any]] = {}
+        self.files: dict[tuple[str, int], Known] = {}
+        self._stored: dict[tuple[str, str, str], dict[str, Any]] = {}
 
     @property
     def scoring(self) -> dict[str, Any]:
@@ -131,13 +132,16 @@ class Played:
         key = (file.team, predictions.digest, question)
         repeat = key in self._stored
         if not repeat:
-            noise = self.noise.for_question(predictions.digest, file.team, question)
+            noise = self.noise.for_question(
+                predictions.digest, question, team=file.team, board=BOARD
+            )
             state, answer = self.rules.step(self.params, state, measurement, noise)
             self._stored[key] = answer_fields(answer)
         self.head, self.teams[file.team] = state.holdout, state.team
         number = len(self.entries) + 1
         entry = {
             "number": number,
+            "board": BOARD,
             "team": file.team,
             "submission": sum(each["team"] == file.team for each in self.entries) + 1,
             **self._stored[key],
@@ -146,7 +150,7 @@ class Played:
             "firings": self.head.firings,
             "budget_left": self.head.budget_left,
             "share_left": state.team.share_left,
-            "predictions_tag": self.noise.tag(predictions.digest, file.team),
+            "predictions_tag": self.noise.tag(predictions.digest, team=file.team, board=BOARD),
             "question": question,
             "repeat": repeat,
             "parameters_hash": document_hash(self.scoring),

@@ -87,7 +87,7 @@ class Board:
         digest = f"{submission.holdout} {submission.reference}"
         reference = self.measure(submission, state.team).reference
         question = self.mechanism.question(self.params, state, reference)
-        return KeyedNoise(SECRET, "holdout").for_query(digest, question)
+        return KeyedNoise(SECRET, "holdout").for_question(digest, question, team="", board="")
 
     def answer(self, state: State, submission: Submission) -> tuple[State, Answer]:
         measurement = self.measure(submission, state.team)

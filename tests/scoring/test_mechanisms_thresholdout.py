@@ -270,7 +270,9 @@ def test_science_at_half_the_noise_scale_is_nips_draw_for_draw() -> None:
     nips = THRESHOLDOUT.parse({**raw, "noise_scale": "0.002"})
     science = THRESHOLDOUT.parse({**raw, "noise_scale": "0.001", "form": "science"})
     for holdout in range(3000, 6000, 100):
-        noise = KeyedNoise(bytes(32), "holdout").for_query(str(holdout), "the same question")
+        noise = KeyedNoise(bytes(32), "holdout").for_question(
+            str(holdout), "the same question", team="", board=""
+        )
         measurement = measured(holdout, 3500)
         answers = [THRESHOLDOUT.step(p, start(), measurement, noise) for p in (nips, science)]
         assert answers[0] == answers[1]

@@ -23,13 +23,17 @@ from scoring.noise import (
 SECRET = bytes(range(32))
 WIDE = Fraction(10**40, 7)  # so wide that two independent draws are never equal
 SAMPLES = 4000
-PINNED = [2731, -960, -206, -907, -220, -430, -213, 582, 10, 1444, -112, 1419]
+ASKED = ("holdout", "digest", "question", "team", "board")
+PINNED = [2731, -960, -476, -132, 2250, 266, -213, 582, 304, 1297, -1118, 2245]
+TAG = "4ceef293251ef6945860a3532d366ea88aa00858219c85cea901c5fb62264a69"
 
 Sampler = Callable[[Fraction, Callable[[int], bytes]], int]
 
 
-def keyed(holdout: str = "h", digest: str = "d", question: str = "q") -> Noise:
-    return KeyedNoise(SECRET, holdout).for_query(digest, question)
+def keyed(
+    holdout: str = "h", digest: str = "d", question: str = "q", team: str = "t", board: str = "b"
+) -> Noise:
+    return KeyedNoise(SECRET, holdout).for_question(digest, question, team=team, board=board)
 
 
 def test_the_same_arguments_give_the_same_number() -> None:
@@ -56,20 +60,22 @@ def test_a_threshold_depends_on_the_holdout_and_the_firing_index_alone() -> None
     expected = keyed().laplace(WIDE, THRESHOLD, 5)
     assert keyed(digest="other").laplace(WIDE, THRESHOLD, 5) == expected
     assert keyed(question="other").laplace(WIDE, THRESHOLD, 5) == expected
+    assert keyed(team="other").laplace(WIDE, THRESHOLD, 5) == expected
+    assert keyed(board="other").laplace(WIDE, THRESHOLD, 5) == expected
     assert keyed(holdout="other").laplace(WIDE, THRESHOLD, 5) != expected
     assert keyed().laplace(WIDE, THRESHOLD, 6) != expected
 
 
 @pytest.mark.parametrize("draw", [COMPARISON, ANSWER])
 def test_other_draws_depend_on_everything_that_is_asked(draw: str) -> None:
-    noises = [keyed(), keyed(holdout="x"), keyed(digest="x"), keyed(question="x")]
+    noises = [keyed(), *(keyed(**{name: "x"}) for name in ASKED)]
     numbers = {noise.laplace(WIDE, draw, index) for noise in noises for index in (0, 1)}
-    assert len(numbers) == 8
+    assert len(numbers) == 2 * len(noises)
 
 
 def test_draws_laws_and_secrets_are_independent() -> None:
     noise = keyed()
-    other = KeyedNoise(bytes(32), "h").for_query("d", "q")
+    other = KeyedNoise(bytes(32), "h").for_question("d", "q", team="t", board="b")
     numbers = {
         law(WIDE, draw, 0)
         for law in (noise.laplace, noise.gaussian, other.laplace, other.gaussian)
@@ -81,7 +87,23 @@ def test_draws_laws_and_secrets_are_independent() -> None:
 def test_no_two_labels_run_together() -> None:
     labels = [("ab", "c"), ("a", "bc"), ("", "abc"), ("abc", ""), ("a\x00b", "c")]
     numbers = {keyed("h", *label).laplace(WIDE, ANSWER, 0) for label in labels}
-    assert len(numbers) == len(labels)
+    numbers |= {keyed("h", "d", "q", *label).laplace(WIDE, ANSWER, 0) for label in labels}
+    assert len(numbers) == 2 * len(labels)
+
+
+def test_a_tag_depends_on_secret_holdout_predictions_team_and_board() -> None:
+    source = KeyedNoise(SECRET, "h")
+    tags = {
+        source.tag("d", team="t", board="b"),
+        source.tag("e", team="t", board="b"),
+        source.tag("d", team="u", board="b"),
+        source.tag("d", team="t", board="c"),
+        source.tag("dt", team="", board="b"),
+        KeyedNoise(SECRET, "i").tag("d", team="t", board="b"),
+        KeyedNoise(bytes(32), "h").tag("d", team="t", board="b"),
+    }
+    assert len(tags) == 7
+    assert source.tag("d", team="t", board="b") == TAG
 
 
 def test_a_short_secret_is_refused() -> None:
@@ -91,7 +113,7 @@ def test_a_short_secret_is_refused() -> None:
 
 def test_a_secret_is_not_shown() -> None:
     source = KeyedNoise(SECRET, "h")
-    for text in (repr(source), repr(source.for_query("d", "q"))):
+    for text in (repr(source), repr(source.for_question("d", "q", team="t", board="b"))):
         assert "x01" not in text
         assert str(SECRET) not in text
 

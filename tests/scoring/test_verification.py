@@ -49,7 +49,7 @@ GAMES = ("ladder", "thresholdout", "claims", "sparse_validate")
 
 files = st.builds(
     File,
-    team=st.integers(1, 3),
+    team=st.sampled_from(["1", "2", "3"]),
     wrong=st.lists(st.integers(0, ROWS - 1), max_size=60, unique=True).map(tuple),
     claimed=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
 )
@@ -68,9 +68,9 @@ def played(name: str) -> Played:
     board = game(name)
     for wrong in (80, 60, 70, 70, 10, 5, 5, 0, 80):
         for team in (1, 2):
-            board.take(File(team, tuple(range(ROWS - wrong, ROWS)), claimed=0.25))
+            board.take(File(str(team), tuple(range(ROWS - wrong, ROWS)), claimed=0.25))
     for wrong in (0, 10, 10):
-        board.take(File(3, tuple(range(ROWS - wrong, ROWS))))
+        board.take(File("3", tuple(range(ROWS - wrong, ROWS))))
     return board
 
 
@@ -113,7 +113,7 @@ def test_weighted_rows_are_verified_in_their_own_unit(name: str) -> None:
         board.mechanism, board.parameters, np.where(np.arange(ROWS) % 3 == 0, 2.0, 1.0)
     )
     for wrong in (40, 20, 0):
-        weighted.take(File(1, tuple(range(wrong)), claimed=0.25))
+        weighted.take(File("1", tuple(range(wrong)), claimed=0.25))
     assert verify(weighted.lines()).difference is None
     assert found(weighted) is None
 
@@ -121,7 +121,7 @@ def test_weighted_rows_are_verified_in_their_own_unit(name: str) -> None:
 def test_a_metric_that_is_no_mean_is_verified() -> None:
     board = Played(metric="balanced_accuracy")
     for wrong in (40, 20, 0):
-        board.take(File(1, tuple(range(wrong))))
+        board.take(File("1", tuple(range(wrong))))
     assert verify(board.lines()).difference is None
     assert found(board) is None
 
@@ -152,7 +152,7 @@ def test_a_changed_field_is_found_at_its_entry(name: str, data: st.DataObject) -
 
 
 UNSEEN = {"created_at", "hash", "previous_hash"}
-AS_SAID = ENTRY_FIELDS - UNSEEN - {"team", "submission", "predictions_tag"}
+AS_SAID = ENTRY_FIELDS - UNSEEN - {"board", "team", "submission", "predictions_tag"}
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -162,7 +162,7 @@ def test_a_rewritten_ledger_is_found_where_it_was_changed(name: str, data: st.Da
     """All hashes fit again; only computing the answers again can tell."""
     board = played(name)
     place = data.draw(st.integers(0, len(board.entries) - 1))
-    field = data.draw(st.sampled_from(sorted(AS_SAID | {"team", "predictions_tag"})))
+    field = data.draw(st.sampled_from(sorted(AS_SAID | {"board", "team", "predictions_tag"})))
     entries = list(board.entries)
     entries[place] = {**entries[place], field: changed(entries[place][field])}
     difference = found(board, board.lines(rewritten(entries)))
@@ -570,7 +570,7 @@ def test_a_server_s_own_metric_is_named_as_not_measured() -> None:
             return super().scoring | {"metric": "our_own"}
 
     board = Own(metric="balanced_accuracy")
-    board.take(File(1, (1, 2)))
+    board.take(File("1", (1, 2)))
     report = verify(board.lines(), {1: board.opening()}, recall=board.recall)
     assert (report.difference, report.measured) == (None, 0)
     assert "'our_own'" in report.notes[0]

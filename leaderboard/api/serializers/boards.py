@@ -50,7 +50,8 @@ class LedgerEntry(Out):
     version = serializers.IntegerField(
         help_text="Of the solution; it rises when the organizer corrects it. Not hashed."
     )
-    team = serializers.IntegerField()
+    board = serializers.CharField(allow_blank=True)
+    team = serializers.CharField()
     submission = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=Kind.choices)
     level = serializers.IntegerField(allow_null=True)
