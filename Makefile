@@ -46,8 +46,8 @@ audit: dev ## Ask the advisory databases for known weaknesses in what the server
 
 figures: dev ## Run every experiment and draw docs/figures again
 	@mkdir -p docs/figures
-	@for name in $$($(BIN)/python -m scoring.experiments --names); do \
-	  $(BIN)/python -m scoring.experiments $$name --figure docs/figures/$$name.svg --json docs/figures/$$name.json || exit 1; done
+	@for name in $$($(BIN)/python -m research.experiments --names); do \
+	  $(BIN)/python -m research.experiments $$name --figure docs/figures/$$name.svg --json docs/figures/$$name.json || exit 1; done
 
 chromium:
 	@CHROMIUM="$(CHROMIUM)" sh tests/browser/install-chromium.sh

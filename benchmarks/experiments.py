@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _measure(name: str, runs: int, *, literal: bool) -> None:
-    command = [sys.executable, "-m", "scoring.experiments", name, "--runs", str(runs)]
+    command = [sys.executable, "-m", "research.experiments", name, "--runs", str(runs)]
     before = _cpu()
     start = time.perf_counter()
     process = subprocess.Popen(command + ["--literal"] * literal, stdout=subprocess.PIPE, text=True)

@@ -97,9 +97,6 @@ class _Numpy:
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
         return round(self._draw(0, float(scale)))
 
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        raise NotImplementedError
-
 
 def _step(case: Case, instead: Noise | None = None) -> Callable[[int], object]:
     mechanism = MECHANISMS[case.mechanism]

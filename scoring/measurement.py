@@ -106,32 +106,11 @@ class Mean(_Secret):
 
 
 @dataclass(frozen=True, repr=False)
-class Paired(_Secret):
-    """A submission beside its team's leader, row by row, in units of the loss.
-
-    `gain` is the sum over rows of (leader's loss - submission's loss), `squares` the sum of the
-    squares of these differences. Raises StateError, without numbers, when they cannot exist.
-    """
-
-    gain: int
-    squares: int
-
-    def __post_init__(self) -> None:
-        for number in (self.gain, self.squares):
-            if type(number) is not int:
-                raise StateError("A comparison is made of Python integers.")
-        if abs(self.gain) > self.squares:
-            raise StateError("Differences of whole units are at most their squares.")
-
-
-@dataclass(frozen=True, repr=False)
 class Measurement(_Secret):
     """What the vault says about one submission: its mean on the holdout and on the reference rows.
 
-    `reference` is None where the competition has neither reference rows nor claims. `paired` is
-    for experiments with the heuristic Ladder; None for a team's first submission and otherwise.
+    `reference` is None where the competition has neither reference rows nor claims.
     """
 
     holdout: Mean
     reference: Mean | None = None
-    paired: Paired | None = None

@@ -1,7 +1,7 @@
 """Exact integer noise from a keyed stream.
 
 The samplers are those of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential
-Privacy" (2020), algorithms 1 to 3: they use integers and fair bits only, so that no rounding of
+Privacy" (2020), algorithms 1 and 2: they use integers and fair bits only, so that no rounding of
 floating-point numbers can be read back from a released value (Mironov 2012; theory.md 5.12).
 
 The bits come from HMAC-SHA256 of the holdout's secret and an unambiguous label, expanded by
@@ -45,10 +45,6 @@ class Noise(Protocol):
         """Discrete Laplace: P(z) proportional to exp(-|z| / scale)."""
         ...
 
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        """Discrete Gaussian: P(z) proportional to exp(-z^2 / (2 sigma^2))."""
-        ...
-
 
 def sample_laplace(scale: Fraction, source: Bytes) -> int:
     """Exact discrete Laplace with P(z) proportional to exp(-|z| / scale), scale > 0."""
@@ -57,25 +53,12 @@ def sample_laplace(scale: Fraction, source: Bytes) -> int:
     numerator, denominator = scale.numerator, scale.denominator
     while True:
         remainder = _uniform(numerator, source)
-        if not _bernoulli_exp_of_at_most_one(remainder, numerator, source):
+        if not bernoulli_exp(remainder, numerator, source):
             continue
         magnitude = (remainder + numerator * _geometric(source)) // denominator
         negative = _uniform(2, source) == 1
         if not (negative and magnitude == 0):  # zero would be counted twice
             return -magnitude if negative else magnitude
-
-
-def sample_gaussian(sigma: Fraction, source: Bytes) -> int:
-    """Exact discrete Gaussian with P(z) proportional to exp(-z^2 / (2 sigma^2)), sigma > 0."""
-    if sigma <= 0:
-        raise ValueError("noise of scale 0 would release the holdout itself")
-    variance = sigma * sigma
-    scale = sigma.numerator // sigma.denominator + 1
-    while True:
-        candidate = sample_laplace(Fraction(scale), source)
-        distance = abs(candidate) - variance / scale
-        if _bernoulli_exp(distance * distance / (2 * variance), source):
-            return candidate
 
 
 def _uniform(bound: int, source: Bytes) -> int:
@@ -88,16 +71,7 @@ def _uniform(bound: int, source: Bytes) -> int:
             return value
 
 
-def _bernoulli_exp(exponent: Fraction, source: Bytes) -> bool:
-    """True with probability exp(-exponent), exponent >= 0."""
-    while exponent > 1:
-        if not _bernoulli_exp_of_at_most_one(1, 1, source):
-            return False
-        exponent -= 1
-    return _bernoulli_exp_of_at_most_one(exponent.numerator, exponent.denominator, source)
-
-
-def _bernoulli_exp_of_at_most_one(numerator: int, denominator: int, source: Bytes) -> bool:
+def bernoulli_exp(numerator: int, denominator: int, source: Bytes) -> bool:
     """True with probability exp(-numerator / denominator), for an exponent in [0, 1].
 
     Plain integers, because the arithmetic of fractions would take most of a step's time.
@@ -114,7 +88,7 @@ def _bernoulli_exp_of_at_most_one(numerator: int, denominator: int, source: Byte
 def _geometric(source: Bytes) -> int:
     """P(k) proportional to exp(-k)."""
     count = 0
-    while _bernoulli_exp_of_at_most_one(1, 1, source):
+    while bernoulli_exp(1, 1, source):
         count += 1
     return count
 
@@ -181,43 +155,27 @@ class _QuestionNoise:
         return f"<noise for one question to holdout {self._holdout}>"
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        return sample_laplace(scale, self._stream("laplace", draw, index))
-
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        return sample_gaussian(sigma, self._stream("gaussian", draw, index))
-
-    def _stream(self, law: str, draw: str, index: int) -> _Stream:
-        _check_draw(draw)
+        if draw not in DRAWS:
+            raise ValueError(f"{draw!r} is not a draw")
         asked = () if draw == THRESHOLD else self._asked
-        label = _encode(_LABEL, law, self._holdout, draw, str(index), *asked)
-        return _Stream(hmac.digest(self._secret, label, "sha256"))
+        label = _encode(_LABEL, "laplace", self._holdout, draw, str(index), *asked)
+        return sample_laplace(scale, _Stream(hmac.digest(self._secret, label, "sha256")))
 
 
 class SeededNoise:
-    """Reproducible noise for experiments and tests, never for a competition: its generator is
-    predictable. A threshold stays for its firing index; every other draw is fresh."""
+    """Reproducible noise for rehearsals and tests, never for a competition.
+
+    Its generator is predictable. A threshold stays for its firing index; other draws are fresh.
+    """
 
     def __init__(self, generator: np.random.Generator) -> None:
-        self._source = generator.bytes
-        self._thresholds: dict[tuple[str, Fraction, int], int] = {}
+        self.source: Bytes = generator.bytes
+        self._thresholds: dict[tuple[Fraction, int], int] = {}
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        return self._sample("laplace", scale, draw, index)
-
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        return self._sample("gaussian", sigma, draw, index)
-
-    def _sample(self, law: str, scale: Fraction, draw: str, index: int) -> int:
-        _check_draw(draw)
-        sampler = sample_laplace if law == "laplace" else sample_gaussian
         if draw != THRESHOLD:
-            return sampler(scale, self._source)
-        key = (law, scale, index)
+            return sample_laplace(scale, self.source)
+        key = (scale, index)
         if key not in self._thresholds:
-            self._thresholds[key] = sampler(scale, self._source)
+            self._thresholds[key] = sample_laplace(scale, self.source)
         return self._thresholds[key]
-
-
-def _check_draw(draw: str) -> None:
-    if draw not in DRAWS:
-        raise ValueError(f"{draw!r} is not a draw")

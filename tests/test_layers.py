@@ -44,7 +44,7 @@ def imported_names(path: Path) -> set[str]:
     return {alias.name for statement in statements for alias in statement.names}
 
 
-@pytest.mark.parametrize("path", modules("scoring", without="experiments"), ids=named)
+@pytest.mark.parametrize("path", modules("scoring"), ids=named)
 def test_the_numeric_core_opens_no_files_and_prints_nothing(path: Path) -> None:
     plain = {
         node.func.id

@@ -14,18 +14,6 @@ from scoring.guarantees.conditions import (
 _HALVINGS = 100  # more than the bits of a double
 
 
-def hoeffding_tail(rows: int, deviation: float) -> float:
-    """P(|mean - truth| >= t) <= 2 e^(-2 n t^2) (Hoeffding 1963), for one fixed submission."""
-    require_positive(rows=rows)
-    require_not_negative(deviation=deviation)
-    return 2 * math.exp(-2 * rows * deviation**2)
-
-
-def hoeffding_width(rows: int, beta: float) -> float:
-    """sqrt(ln(2 / beta) / (2 n)): the inverse of `hoeffding_tail`."""
-    return bonferroni_width(rows, 1, beta)
-
-
 def bonferroni_width(rows: int, finalists: int, beta: float) -> float:
     """sqrt(ln(2 F / beta) / (2 n)) for F submissions fixed before the rows (theory.md 5.14)."""
     require_positive(rows=rows, finalists=finalists)

@@ -2,7 +2,7 @@
 
 import math
 
-from scoring.guarantees.conditions import require, require_not_negative, require_positive
+from scoring.guarantees.conditions import require, require_positive
 
 _SLACK = 1e-9  # more than the rounding of the logarithms below, so that quantiles err upwards
 
@@ -12,11 +12,6 @@ def ln_discrete_laplace_upper_tail(scale: float, z: int) -> float:
     require_positive(scale=scale)
     require(z >= 1, "The one-sided tail is for z of at least 1.")
     return -z / scale - math.log1p(math.exp(-1 / scale))
-
-
-def discrete_laplace_tail(scale: float, z: int) -> float:
-    """P(|Z| >= z) for z >= 1: 2 e^(-z/t) / (1 + e^(-1/t)) (theory.md 1.5)."""
-    return 2 * math.exp(ln_discrete_laplace_upper_tail(scale, z))
 
 
 def discrete_laplace_upper_quantile(scale: float, ln_beta: float) -> int:
@@ -33,16 +28,3 @@ def discrete_laplace_upper_quantile(scale: float, ln_beta: float) -> int:
 def discrete_laplace_quantile(scale: float, ln_beta: float) -> int:
     """The smallest z >= 0, up to rounding, with P(|Z| > z) <= beta; never too small."""
     return discrete_laplace_upper_quantile(scale, ln_beta - math.log(2))
-
-
-def laplace_sum_upper_tail(a: float, b: float, x: float) -> float:
-    """P(Lap(a) + Lap(b) > x) for continuous independent Laplace noise, x >= 0 (theory.md 4.4).
-
-    (b^2 e^(-x/b) - a^2 e^(-x/a)) / (2 (b^2 - a^2)), and its limit (2 + x/a) e^(-x/a) / 4 for a = b.
-    """
-    require_positive(a=a, b=b)
-    require_not_negative(x=x)
-    if a == b:
-        return (2 + x / a) * math.exp(-x / a) / 4
-    numerator = b * b * math.exp(-x / b) - a * a * math.exp(-x / a)
-    return numerator / (2 * (b * b - a * a))

@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 from scoring.errors import ParameterError
-from scoring.guarantees.blum_hardt import ladder_width
-from scoring.guarantees.dwork_nips import exact_board_width
+from scoring.guarantees.boards import exact_board_width, ladder_width
 from scoring.guarantees.ledger import answers_of_most_histories
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import MECHANISMS
@@ -159,9 +158,6 @@ class _Silent:
     """No noise: a certificate does not depend on it."""
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        return 0
-
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
         return 0
 
 

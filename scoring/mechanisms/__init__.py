@@ -1,39 +1,55 @@
-"""The mechanisms that a competition can choose from, and those that are for experiments only."""
+"""The mechanisms that a competition can choose from, by name.
 
+Each is one file, which carries its parameters, texts, kinds of answers and advice: nothing else
+compares names. Another one joins by `register`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from scoring.errors import ParameterError
 from scoring.mechanisms.base import Mechanism
-from scoring.mechanisms.free_ladder import FreeLadder
 from scoring.mechanisms.ladder import Ladder
-from scoring.mechanisms.science_demo import ScienceDemo
 from scoring.mechanisms.sparse_validate import SparseValidate
 from scoring.mechanisms.thresholdout import Thresholdout
 
-_LADDER: Mechanism[Any] = Ladder()
-_THRESHOLDOUT: Mechanism[Any] = Thresholdout()
-_SPARSE_VALIDATE: Mechanism[Any] = SparseValidate()
-_FREE_LADDER: Mechanism[Any] = FreeLadder()
-_SCIENCE_DEMO: Mechanism[Any] = ScienceDemo()
-
-MECHANISMS: Final[dict[str, Mechanism[Any]]] = {
-    mechanism.name: mechanism for mechanism in (_LADDER, _THRESHOLDOUT, _SPARSE_VALIDATE)
-}
-# No certificate, and `check` refuses every competition with the reason.
-EXPERIMENTAL: Final[dict[str, Mechanism[Any]]] = {
-    mechanism.name: mechanism for mechanism in (_FREE_LADDER, _SCIENCE_DEMO)
+MECHANISMS: Final[dict[str, Mechanism[Any]]] = {}
+# Published rules that no competition can choose, and why; they are played in `research`.
+REFUSED: Final = {
+    "heuristic": "Parameter-free Ladder (heuristic) is for experiments only: it has no guarantee.",
+    "science_demo": "Gaussian demonstration is for experiments only: it has no guarantee.",
 }
 
 
 def get(name: str) -> Mechanism[Any]:
-    """The mechanism of this name, for a competition.
+    """Return the mechanism of this name, for a competition.
 
     Raises ParameterError for the field "mechanism", also for one that is for experiments only.
     """
-    if name in EXPERIMENTAL:
-        raise ParameterError(
-            "mechanism", f"{EXPERIMENTAL[name].title} is for experiments only: it has no guarantee."
-        )
+    if name in REFUSED:
+        raise ParameterError("mechanism", REFUSED[name])
     if name not in MECHANISMS:
         raise ParameterError("mechanism", f"There is no mechanism called {name!r}.")
     return MECHANISMS[name]
+
+
+def register(mechanism: Mechanism[Any]) -> None:
+    """Offer a mechanism to competitions. Raises ValueError if its name is taken or refused."""
+    if mechanism.name in MECHANISMS or mechanism.name in REFUSED:
+        raise ValueError(f"there is a mechanism called {mechanism.name!r}")
+    MECHANISMS[mechanism.name] = mechanism
+
+
+@contextmanager
+def registered(mechanism: Mechanism[Any]) -> Iterator[None]:
+    """Offer a mechanism for the time of a block."""
+    register(mechanism)
+    try:
+        yield
+    finally:
+        del MECHANISMS[mechanism.name]
+
+
+for _mechanism in (Ladder(), Thresholdout(), SparseValidate()):
+    register(_mechanism)

@@ -277,9 +277,6 @@ class _Said:
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
         return self._shift if draw == THRESHOLD else 0
 
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        return self.laplace(sigma, draw, index)
-
 
 def _as_said(entry: Entry, rules: Rules, resolution: int) -> Measurement:
     """A measurement to which the mechanism can give the entry's answer."""

@@ -28,8 +28,5 @@ class FixedNoise:
         self.comparisons += 1
         return listed[self.comparisons - 1]
 
-    def gaussian(self, sigma: Fraction, draw: str, index: int) -> int:
-        return self.laplace(sigma, draw, index)
-
 
 NO_NOISE = FixedNoise()

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring.guarantees.certificate import certify
-from scoring.guarantees.intervals import hoeffding_width
+from scoring.guarantees.intervals import bonferroni_width
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import get
 from scoring.mechanisms.base import Answer, HoldoutState, State
@@ -129,7 +129,7 @@ def test_certificates_hold_against_teams_that_collude(name: str, raw: dict[str, 
 
 def test_a_width_that_forgets_the_history_would_be_wrong() -> None:
     """The same games break a plain interval that should fail in one of twenty."""
-    width = hoeffding_width(ROWS, 0.05)
+    width = bonferroni_width(ROWS, 1, 0.05)
     name, raw = GAMES_PLAYED[1]
     failures = sum(
         any(is_wrong(answer, width) for answer in play(name, raw, seed)) for seed in range(GAMES)

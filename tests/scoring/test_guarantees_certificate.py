@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 
 from scoring.errors import ConditionError
 from scoring.guarantees.certificate import HOEFFDING, KL, certify
-from scoring.guarantees.intervals import hoeffding_width, kl_divergence
+from scoring.guarantees.intervals import kl_divergence
 from scoring.guarantees.ledger import ledger_width
-from scoring.guarantees.split import Bound, narrowest
 from scoring.mechanisms.base import Answer
 
 ROWS = 10_000
@@ -110,28 +108,6 @@ def test_both_bounds_hold_on_one_event_so_beta_is_not_split() -> None:
         assert found is not None
         missed += chance * (not found.low <= truth <= found.high)
     assert 0 < missed <= beta * (6 / math.pi**2) ** 2  # the first question's share
-
-
-def test_of_several_bounds_the_narrowest_at_its_part_of_beta_is_shown_by_name() -> None:
-    plain = Bound("plain", Fraction(1, 2), lambda beta: hoeffding_width(1000, beta))
-    wide = Bound("wide", Fraction(1, 2), lambda beta: 0.2)
-    shown = narrowest([wide, plain], 0.05)
-    assert (shown.name, shown.width) == ("plain", hoeffding_width(1000, 0.025))
-
-
-def test_a_bound_whose_conditions_fail_is_left_out() -> None:
-    failing = Bound("failing", Fraction(1, 2), lambda beta: hoeffding_width(0, beta))
-    wide = Bound("wide", Fraction(1, 2), lambda beta: 0.2)
-    assert narrowest([failing, wide], 0.05).name == "wide"
-    with pytest.raises(ConditionError, match="No bound"):
-        narrowest([failing], 0.05)
-
-
-@pytest.mark.parametrize("parts", [(Fraction(2, 3), Fraction(1, 2)), (Fraction(0), Fraction(1))])
-def test_parts_of_beta_are_positive_and_add_up_to_at_most_one(parts: tuple[Fraction, ...]) -> None:
-    bounds = [Bound("each", part, lambda beta: 0.1) for part in parts]
-    with pytest.raises(ConditionError):
-        narrowest(bounds, 0.05)
 
 
 def test_losses_that_are_counted_in_units_widen_the_interval_by_half_a_unit() -> None:

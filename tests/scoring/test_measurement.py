@@ -13,19 +13,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.errors import StateError
-from scoring.measurement import Mean, Measurement, Paired, effective_rows, weighted_mean
+from scoring.measurement import Mean, Measurement, effective_rows, weighted_mean
 
-SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1), Paired(12345, 23456))
+SECRET = Measurement(Mean(12345, 20000, 1), Mean(678, 1000, 1))
 
 
 @pytest.mark.parametrize("show", [repr, str, format, "{}".format, "%s".__mod__])
-@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout, SECRET.paired])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
 def test_a_measurement_is_never_shown(show: Callable[[Any], str], secret: object) -> None:
     assert not any(digit in show(secret) for digit in "0123456789")
 
 
 @pytest.mark.parametrize("send", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps])
-@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout, SECRET.paired])
+@pytest.mark.parametrize("secret", [SECRET, SECRET.holdout])
 def test_a_measurement_is_never_sent(send: Callable[[Any], Any], secret: object) -> None:
     with pytest.raises(TypeError) as caught:
         send(secret)
@@ -70,12 +70,6 @@ def test_a_claimed_loss_takes_the_units_of_the_holdout_and_nothing_else(
 def test_a_claim_outside_of_losses_is_refused(loss: float) -> None:
     with pytest.raises(StateError):
         Mean(5, 10, 1).claimed(loss)
-
-
-@pytest.mark.parametrize(("gain", "squares"), [(2, 1), (-2, 1), (0, -1), (1.0, 1)])
-def test_an_impossible_comparison_is_refused(gain: Any, squares: int) -> None:
-    with pytest.raises(StateError):
-        Paired(gain, squares)
 
 
 FRACTION = st.floats(0, 1)

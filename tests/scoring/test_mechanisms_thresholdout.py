@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from research.bounds.privacy import epsilon_nips, epsilon_science, epsilon_zhao
 from scoring.errors import ParameterError, StateError
-from scoring.guarantees.privacy import epsilon_nips, epsilon_science, epsilon_zhao
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
 from scoring.mechanisms.thresholdout import Thresholdout, ThresholdoutParams

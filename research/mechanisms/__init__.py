@@ -1,0 +1,1 @@
+"""Published rules that no theorem covers; `scoring.mechanisms` refuses them by name."""
