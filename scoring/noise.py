@@ -162,6 +162,19 @@ class _QuestionNoise:
         return sample_laplace(scale, _Stream(hmac.digest(self._secret, label, "sha256")))
 
 
+class SteadyNoise:
+    """Noise without chance, for what no noise changes, and for answers that are already known.
+
+    `threshold` is what the noisy threshold gets; every other draw is 0.
+    """
+
+    def __init__(self, threshold: int = 0) -> None:
+        self._threshold = threshold
+
+    def laplace(self, scale: Fraction, draw: str, index: int) -> int:
+        return self._threshold if draw == THRESHOLD else 0
+
+
 class SeededNoise:
     """Reproducible noise for rehearsals and tests, never for a competition.
 

@@ -23,7 +23,8 @@ class Parameter:
     """One parameter of a metric or mechanism.
 
     `help` is shown where the value is typed. `minimum` and `maximum` are inclusive and apply to
-    numbers; `choices` to the kind "choice". Fractions are exact: "0.02" and "1/50" are the same.
+    numbers; `choices` to the kind "choice", and `choice_titles` are what they are called, where
+    that is not enough. Fractions are exact: "0.02" and "1/50" are the same.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Parameter:
     minimum: int | Fraction | None = None
     maximum: int | Fraction | None = None
     choices: tuple[str, ...] = ()
+    choice_titles: tuple[str, ...] = ()
 
     def parse(self, value: object) -> Value:
         """Return the typed value of a text or number. Raise ParameterError, naming itself."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from scoring.errors import ParameterError
 from scoring.guarantees.planner import (
-    Need,
     Proposal,
     describe,
     plain_board_certificate,
@@ -28,6 +27,7 @@ from scoring.guarantees.rehearsal import (
     attack_on_plain_board,
     normal,
 )
+from scoring.mechanisms.needs import Need
 
 _LABEL_WIDTH = 34
 

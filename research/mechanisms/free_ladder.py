@@ -72,7 +72,6 @@ def step(state: State, mean: Mean, paired: Paired | None) -> tuple[State, Answer
         steps=mean.whole,
         width=VACUOUS,
         tolerance=VACUOUS,
-        counted=True,
         asked=holdout.asked,
     )
     return State(holdout, team), answer

@@ -57,7 +57,6 @@ def step(
         steps=mean.whole,
         width=VACUOUS,
         tolerance=VACUOUS,
-        counted=True,
         asked=holdout.asked,
     )
     return State(holdout, show_level(state.team, level)), answer

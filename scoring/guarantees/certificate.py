@@ -5,24 +5,19 @@ The ledger gives question i the chance beta_i. With chance 1 - beta, all questio
     n kl(mean || truth) <= ln 2 - ln beta_i = 2 n w^2   (Chernoff, both sides)
 
 for the w that was published with the answer. By Pinsker's inequality that event contains
-Hoeffding's |mean - truth| <= w, so both bounds hold on it and beta need not be split between them.
+Hoeffding's |mean - truth| <= w, so both bounds hold on it and beta need not be split between them;
+the interval is the KL bound's, which is never wider.
 The mean itself stays hidden: what was released says that it lies within `tolerance` of the shown
 loss, and the interval covers the truth for every mean there (theory.md 2.1, 4.5 and 9.1).
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
-from scoring.guarantees.conditions import require, require_positive
+from scoring.guarantees.conditions import require_positive
 from scoring.guarantees.intervals import kl_cell_interval
-
-HOEFFDING: Final = "Hoeffding"
-KL: Final = "KL"
-BOUNDS: Final = (KL, HOEFFDING)
-NO_CERTIFICATE: Final = 0.5
-
-FROM_BELOW: Final = frozenset({"not_improved"})
-FROM_ABOVE: Final = frozenset({"pass"})
+from scoring.guarantees.ledger import NO_CERTIFICATE
+from scoring.mechanisms import answer_kind
 
 
 class Released(Protocol):
@@ -46,39 +41,34 @@ class Released(Protocol):
 
 @dataclass(frozen=True)
 class Certificate:
-    """The true loss lies in [low, high], for all releases at once with the board's confidence.
-
-    `bound` names the bound that gave it.
-    """
+    """The true loss lies in [low, high], for all releases at once with the board's confidence."""
 
     low: float
     high: float
-    bound: str
 
 
-def certify(
-    released: Released, rows: int, *, bound: str = KL, rounding: float = 0.0
-) -> Certificate | None:
-    """The certified interval of a release on `rows` private rows.
+def certify(released: Released, rows: int, *, rounding: float = 0.0) -> Certificate | None:
+    """Return the certified interval of a release on `rows` private rows, by the KL bound.
 
     rounding: how far a row's loss as it is counted may be from the exact one. The bounds hold for
         counted losses, which are in [0, 1] too; the means of the two, over rows or expected, differ
         by no more, so that the interval moved out by it holds for exact losses.
-    "not_improved" bounds the submission's loss from below only, "pass" from above only. None where
-    the release certifies nothing, or shows no loss to say it of (a "fail", a team without a share).
+    Some kinds of answers bound the loss from one side only. None where the release certifies
+    nothing, or shows no loss to say it of.
     """
     require_positive(rows=rows)
-    require(bound in BOUNDS, f"The bound is one of {', '.join(BOUNDS)}.")
-    if released.level is None or released.width + released.tolerance >= NO_CERTIFICATE:
+    bounds = answer_kind(released.kind).bounds
+    if (
+        bounds == "nothing"
+        or released.level is None
+        or released.width + released.tolerance >= NO_CERTIFICATE
+    ):
         return None
     loss = released.level / released.steps
-    lowest, highest = loss - released.tolerance, loss + released.tolerance  # where the mean may be
-    if bound == HOEFFDING:
-        low, high = lowest - released.width, highest + released.width
-    else:
-        low, high = kl_cell_interval(rows, lowest, highest, 2 * rows * released.width**2)
+    low, high = kl_cell_interval(
+        rows, loss - released.tolerance, loss + released.tolerance, 2 * rows * released.width**2
+    )
     return Certificate(
-        low=0.0 if released.kind in FROM_ABOVE else max(0.0, low - rounding),
-        high=1.0 if released.kind in FROM_BELOW else min(1.0, high + rounding),
-        bound=bound,
+        low=0.0 if bounds == "above" else max(0.0, low - rounding),
+        high=1.0 if bounds == "below" else min(1.0, high + rounding),
     )

@@ -12,11 +12,13 @@ advance. The accounting is that of Guess and Check (Rogers et al. 2020), rederiv
 """
 
 import math
+from typing import Final
 
 from scoring.guarantees.conditions import require, require_not_negative, require_positive
 from scoring.guarantees.counting import ln_binomial
 
-LN_BASEL = math.log(6 / math.pi**2)
+LN_BASEL: Final = math.log(6 / math.pi**2)
+NO_CERTIFICATE: Final = 0.5  # so wide that it certifies nothing: losses lie in [0, 1]
 
 
 def ln_anytime_share(index: int) -> float:

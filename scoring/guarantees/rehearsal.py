@@ -16,10 +16,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.guarantees.planner import Need, Proposal
+from scoring.guarantees.planner import Proposal
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import MECHANISMS
 from scoring.mechanisms.base import Answer, Mechanism, State, TeamState
+from scoring.mechanisms.needs import Need
 from scoring.noise import Noise, SeededNoise
 
 MOST_QUESTIONS: Final = 6000  # a second or so of steps
@@ -78,13 +79,13 @@ def normal(need: Need, proposal: Proposal, seed: int) -> Normal:
     generator = np.random.default_rng(seed)
     season = _Season(need, generator, teams, submissions)
     states, answers = _play(mechanism, params, season, SeededNoise(generator))
-    loud = sum(answer.kind in {"corrected", "improved", "pass"} for answer in answers)
+    loud = sum(mechanism.kind(answer.kind).says_more for answer in answers)
     return Normal(
         teams=teams,
         questions=need.questions,
         answers=round(loud * need.questions / (teams * submissions)),
         exhausted=round(sum(state.share_left == 0 for state in states) * need.teams / teams),
-        off=_off(states, answers, season),
+        off=_off(states, answers[0].steps, season) if mechanism.shows_scores else None,
     )
 
 
@@ -153,12 +154,10 @@ def _play(
     return teams, answers
 
 
-def _off(states: list[TeamState], answers: list[Answer], season: _Season) -> float | None:
-    """Between each team's best shown loss and the true loss of its best file."""
-    if any(answer.kind in {"pass", "fail"} for answer in answers):
-        return None
+def _off(states: list[TeamState], steps: int, season: _Season) -> float | None:
+    """Average the distances of each team's best shown loss from the true loss of its best file."""
     distances = [
-        abs(state.best / answers[0].steps - float(season.truth[team].min()))
+        abs(state.best / steps - float(season.truth[team].min()))
         for team, state in enumerate(states)
         if state.best is not None
     ]
@@ -188,9 +187,8 @@ class _Released:
         self._state, answer = self._mechanism.step(
             self._params, self._state, measurement, self._noise
         )
-        if answer.kind not in {"corrected", "improved", "pass"} or answer.loss is None:
-            return None
-        return float(answer.loss)
+        says_more = self._mechanism.kind(answer.kind).says_more
+        return float(answer.loss) if says_more and answer.loss is not None else None
 
 
 class _Plain:

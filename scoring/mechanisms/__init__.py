@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from scoring.errors import ParameterError
-from scoring.mechanisms.base import Mechanism
+from scoring.errors import ParameterError, StateError
+from scoring.mechanisms.base import AnswerKind, Mechanism
 from scoring.mechanisms.ladder import Ladder
 from scoring.mechanisms.sparse_validate import SparseValidate
 from scoring.mechanisms.thresholdout import Thresholdout
@@ -32,6 +32,15 @@ def get(name: str) -> Mechanism[Any]:
     if name not in MECHANISMS:
         raise ParameterError("mechanism", f"There is no mechanism called {name!r}.")
     return MECHANISMS[name]
+
+
+def answer_kind(code: str) -> AnswerKind:
+    """Return the kind of answers of this code. Raises StateError if no mechanism gives any."""
+    for mechanism in MECHANISMS.values():
+        for kind in mechanism.kinds:
+            if kind.code == code:
+                return kind
+    raise StateError("No mechanism gives such an answer.")
 
 
 def register(mechanism: Mechanism[Any]) -> None:

@@ -1,4 +1,9 @@
-"""What every mechanism is: a state in, a measurement in, a state out, an answer out.
+"""The contract of a mechanism: a state in, a measurement in, a state out, an answer out.
+
+A mechanism is one file that subclasses `Mechanism` and says everything of itself: its parameters,
+the kinds of answers it gives and their words, when to choose it, what it needs. Nothing outside
+compares its name or its kinds' codes. Texts are English templates with named fields; they are
+translated where they are shown.
 
 A grid index is called a level: level L of `steps` stands for the loss L / steps, lower is better.
 Everything here is frozen and validated where it is built, so that `step` never meets an impossible
@@ -6,19 +11,26 @@ state.
 """
 
 import math
-from collections.abc import Mapping
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, TypeVar, get_args
+from string import Formatter
+from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from scoring.errors import StateError
+from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.measurement import Mean, Measurement
-from scoring.noise import Noise
+from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter
 
-Kind = Literal["confirmed", "corrected", "improved", "not_improved", "pass", "fail", "exhausted"]
-KINDS: tuple[str, ...] = get_args(Kind)
-NO_CERTIFICATE = 0.5
+CODE: Final = re.compile(r"[a-z][a-z_]{0,11}")
+FIELDS: Final = frozenset({"score", "step", "public", "claimed", "within", "left"})
+
+Reference = Literal["optional", "public", "claim"]
+Mark = Literal["confirmed", "corrected", "improved", "not_improved", "pass", "fail", "exhausted"]
 
 
 def _require(holds: bool, message: str) -> None:
@@ -95,29 +107,27 @@ class State:
 class Answer:
     """What the mechanism says about one submission; all of it may be published.
 
-    kind: what happened.
+    kind: what happened, the code of an `AnswerKind`.
     level: the loss that the board shows, as a grid index of `steps`; None where there is none yet.
-        For "not_improved" and "exhausted" it belongs to an earlier submission of the team.
+        Whose loss it is depends on the kind (`AnswerKind.shows`).
     reference_level: the loss on the reference rows on the same grid, None where there are none.
     width: w of the ledger, a function of published facts only (theory.md 2.1, 4.5).
     tolerance: all that lies between the shown loss and the holdout mean besides w: threshold and
         noise quantiles, half a grid step; 1 where the shown loss says nothing of this submission.
-        For "not_improved", "pass" and "fail" the bound is one-sided.
-    counted: whether the ledger counted the question; False only for a stored answer given again.
+        The bound may be one-sided (`AnswerKind.bounds`).
     asked: the number i of this question on its holdout, from 1.
     """
 
-    kind: Kind
+    kind: str
     level: int | None
     reference_level: int | None
     steps: int
     width: float
     tolerance: float
-    counted: bool
     asked: int
 
     def __post_init__(self) -> None:
-        _require(self.kind in KINDS, "An answer has a known kind.")
+        _require(bool(CODE.fullmatch(self.kind)), "An answer has a kind.")
         _require(type(self.steps) is int and self.steps >= 1, "A grid has at least one step.")
         _require(self._on_grid(self.level), "A level lies on the grid.")
         _require(self._on_grid(self.reference_level), "A reference level lies on the grid.")
@@ -126,7 +136,6 @@ class Answer:
                 type(size) is float and math.isfinite(size) and size >= 0,
                 "Width and tolerance are finite floats, not negative.",
             )
-        _require(type(self.counted) is bool, "counted is true or false.")
         _require(_is_count(self.asked) and self.asked >= 1, "Questions are counted from 1.")
 
     def _on_grid(self, level: int | None) -> bool:
@@ -134,104 +143,197 @@ class Answer:
 
     @property
     def certificate(self) -> float | None:
-        """width + tolerance; None when it is 0.5 or more, where it would certify nothing."""
+        """Width and tolerance together; None where that is so wide that it certifies nothing."""
         total = self.width + self.tolerance
         return total if total < NO_CERTIFICATE else None
 
     @property
     def loss(self) -> Fraction | None:
-        """The shown loss, exactly."""
+        """The shown loss, exactly; None where there is none."""
         return None if self.level is None else Fraction(self.level, self.steps)
 
-    @property
-    def reference_loss(self) -> Fraction | None:
-        """The loss on the reference rows, rounded to the grid."""
-        if self.reference_level is None:
-            return None
-        return Fraction(self.reference_level, self.steps)
+
+@dataclass(frozen=True)
+class AnswerKind:
+    """One kind of answer, with all that pages, API and certificates have to know of it.
+
+    code: its name in ledgers and in the API, for good: at most 12 characters of a-z and _. Two
+        mechanisms may share a kind; they differ in `sentences` at most.
+    label, word: what it is called above an answer, and beside a score.
+    mark: the shape and colour in which it is shown; codes of other kinds may share one.
+    sentences: what the team reads. A sentence names FIELDS in braces and is left out where one of
+        them has no value: {score} as shown, {step} of the grid, {public} and {claimed} the score
+        on the reference rows or as claimed, {within} how far the truth may be, {left} of the share.
+    says_more: whether it says more than "no", so that the ledger counts its values.
+    shows: whose loss `level` is: this submission's "own", that of an "earlier" one, or "none".
+    bounds: what a certificate bounds: the true loss on "both" sides of the shown one, from "below"
+        or "above" only, or "nothing", because nothing is said of this submission.
+    """
+
+    code: str
+    label: str
+    word: str
+    mark: Mark
+    sentences: tuple[str, ...]
+    says_more: bool
+    shows: Literal["own", "earlier", "none"]
+    bounds: Literal["both", "below", "above", "nothing"]
+
+    def __post_init__(self) -> None:
+        if not CODE.fullmatch(self.code):
+            raise ValueError(f"{self.code!r} is no code of an answer")
+        for sentence in self.sentences:
+            if unknown := _fields_of(sentence) - FIELDS:
+                raise ValueError(f"{self.code} names unknown fields: {', '.join(sorted(unknown))}")
+
+    def select_sentences(self, values: Mapping[str, object]) -> tuple[str, ...]:
+        """Return the templates whose fields all have a value other than None."""
+        known = {name for name, value in values.items() if value is not None}
+        return tuple(each for each in self.sentences if _fields_of(each) <= known)
 
 
-class MetricFacts(Protocol):
-    """What a mechanism needs to know of a metric. See `scoring.metrics.Metric`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
+def _fields_of(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
 
 
-class RowCounts(Protocol):
-    """How many rows a solution has of each usage that matters here."""
+@dataclass(frozen=True)
+class Advice:
+    """When to choose a mechanism: what it fits, what it protects, what it costs."""
 
-    @property
-    def public(self) -> int: ...
-
-    @property
-    def private(self) -> int: ...
-
-
-P = TypeVar("P")
+    fits: str
+    protects: str
+    costs: str
 
 
-class Mechanism(Protocol[P]):
-    """A rule for what leaves the holdout. `P` is its frozen dataclass of parameters.
+@dataclass(frozen=True)
+class Unit:
+    """What a budget is counted in: templates for one and for several, with the field {count}."""
 
-    All methods are pure: the same arguments give the same results, and nothing is remembered.
+    one: str
+    several: str
+
+
+class Params(Protocol):
+    """What the parameters of every mechanism have.
+
+    steps: the grid of released losses. alphabet: the most values that an answer can have.
     """
 
     @property
-    def name(self) -> str: ...
+    def steps(self) -> int: ...
 
     @property
-    def title(self) -> str: ...
+    def alphabet(self) -> int: ...
+
+
+P = TypeVar("P", bound=Params)
+
+
+class Mechanism(ABC, Generic[P]):
+    """A rule for what leaves the holdout. `P` is its frozen dataclass of parameters.
+
+    All methods are pure: the same arguments give the same results, and nothing is remembered.
+
+    name: how competitions name it, for good. title, description: its name on pages, and one or two
+        plain sentences. explanation: how it works, in paragraphs with an empty line between them.
+    metric_kinds: which kinds of metrics it takes, None for all; `check` says why not.
+    takes_custom_metrics: whether it takes metrics of which nothing is proven but their range.
+    unit: of its budget, None where it has none.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    description: ClassVar[str]
+    explanation: ClassVar[str]
+    advice: ClassVar[Advice]
+    parameters: ClassVar[tuple[Parameter, ...]]
+    kinds: ClassVar[tuple[AnswerKind, ...]]
+    metric_kinds: ClassVar[frozenset[str] | None] = None
+    takes_custom_metrics: ClassVar[bool] = False
+    unit: ClassVar[Unit | None] = None
 
     @property
-    def description(self) -> str:
-        """One or two plain sentences for the board."""
-        ...
+    def shows_scores(self) -> bool:
+        """Whether a board of it has scores: some answer shows the submission's own loss."""
+        return any(kind.shows == "own" for kind in self.kinds)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]: ...
+    def kind(self, code: str) -> AnswerKind:
+        """Return the kind of answers of this code. Raises StateError if it is none of its own."""
+        for kind in self.kinds:
+            if kind.code == code:
+                return kind
+        raise StateError("This mechanism gives no such answer.")
 
+    @abstractmethod
     def parse(self, raw: Mapping[str, object]) -> P:
-        """Parameters from what an organizer typed; missing ones take their defaults.
+        """Parse what an organizer typed; missing parameters take their defaults.
 
         Raises ParameterError naming the field.
         """
-        ...
 
+    @abstractmethod
     def check(self, params: P, metric: MetricFacts, counts: RowCounts) -> None:
-        """Raises ParameterError, saying why, if this metric or holdout does not fit."""
-        ...
+        """Raise ParameterError, saying why, if this metric or holdout does not fit."""
+
+    def reference(self, params: P) -> Reference:
+        """Return what a submission is compared with: Public rows, the team's claim, or nothing.
+
+        Where it is "optional", the loss on Public rows is shown if there are any.
+        """
+        return "optional"
+
+    def draft(self, need: Need) -> Iterable[Draft]:
+        """Yield parameters for a competition that is still to come, the finest first."""
+        return ()
 
     def initial_holdout(self, params: P) -> HoldoutState:
-        """The state of a holdout that nobody has asked anything."""
-        ...
+        """Return the state of a holdout that nobody has asked anything."""
+        return HoldoutState()
 
     def initial_team(self, params: P, holdout: HoldoutState) -> tuple[HoldoutState, TeamState]:
-        """A team's state at its first scored submission, and the holdout without the team's share.
+        """Return the holdout without a new team's share, and the team's state before it asks.
 
         If less than a whole share is left, the team gets none and is exhausted from the start.
         """
-        ...
+        return holdout, TeamState()
 
+    @abstractmethod
     def question(self, params: P, state: State, reference: Mean | None = None) -> str:
-        """What is asked of the holdout, besides the predictions.
+        """Return what is asked of the holdout, besides the predictions.
 
         It keys the noise and finds stored answers: the same team asking the same question about the
         same predictions gets the answer that it already has. The firing index is not part of it.
         `reference` is that of the measurement: where teams claim a score, the claim is part of the
         question. Raises StateError where a claim is missing.
         """
-        ...
 
+    @abstractmethod
     def step(
         self, params: P, state: State, measurement: Measurement, noise: Noise
     ) -> tuple[State, Answer]:
-        """Answers one question.
+        """Answer one question.
 
-        `noise` must be keyed by this holdout, these predictions and the question above.
-        Raises StateError if the state does not belong to these parameters.
+        `noise` must be keyed by this holdout, this board and team, these predictions and the
+        question above. Raises StateError if the state does not belong to these parameters.
         """
-        ...
+
+    @abstractmethod
+    def account_for(
+        self, params: P, kind: str, loss: Fraction | None, whole: int
+    ) -> tuple[int, SteadyNoise]:
+        """Return units of a holdout mean, of `whole`, and noise, that lead to this answer.
+
+        With them `step` computes again all that a published answer has besides its kind and its
+        shown loss, without the holdout. For what no `step` can answer they lead to something else.
+        """
+
+    def certify_next(
+        self, params: P, holdout: HoldoutState, private: Mean, reference: Mean | None
+    ) -> float | None:
+        """Return the certificate of a team's first answer, if it is the next; None for none.
+
+        It follows from published facts: made-up means of 1/2 show it as well as any.
+        """
+        _, team = self.initial_team(params, self.initial_holdout(params))
+        measurement = Measurement(private, reference)
+        return self.step(params, State(holdout, team), measurement, SteadyNoise())[1].certificate

@@ -14,7 +14,22 @@ from typing import Final
 from scoring.errors import StateError
 from scoring.guarantees.ledger import ledger_width
 from scoring.measurement import Mean, Measurement
-from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
+from scoring.mechanisms.base import Answer, AnswerKind, HoldoutState, State, TeamState
+
+EXHAUSTED: Final = AnswerKind(
+    code="exhausted",
+    label="Share used up",
+    word="share used up",
+    mark="exhausted",
+    sentences=(
+        "Your team has used its share of the hidden data.",
+        "Files are still kept; the final scoring counts them.",
+        "On the public rows this file scores {public}, which is not certified.",
+    ),
+    says_more=False,
+    shows="earlier",
+    bounds="nothing",
+)
 
 VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie in [0, 1]
 
@@ -81,13 +96,12 @@ def exhausted_answer(
     """Counts the question and says nothing of the holdout: the last level and the reference's."""
     holdout = count_question(state.holdout, yes=False)
     answer = Answer(
-        kind="exhausted",
+        kind=EXHAUSTED.code,
         level=state.team.last,
         reference_level=grid_level(measurement.reference, steps),
         steps=steps,
         width=width,
         tolerance=VACUOUS,
-        counted=True,
         asked=holdout.asked,
     )
     return State(holdout, state.team), answer

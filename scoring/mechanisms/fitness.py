@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from scoring.errors import ParameterError
-from scoring.mechanisms.base import RowCounts
+from scoring.mechanisms.needs import RowCounts
 from scoring.parameters import Parameter
 
 MAXIMUM_STEPS: Final = 10_000

@@ -15,6 +15,7 @@ class Form:
     """Scales of the threshold's, the comparison's and the answer's noise, in noise scales."""
 
     name: str
+    title: str
     threshold: int
     comparison: int
     answer: int
@@ -41,8 +42,8 @@ class Form:
         return min(self.threshold, self.comparison, self.answer)
 
 
-NIPS: Final = Form("nips", threshold=2, comparison=4, answer=1)
-SCIENCE: Final = Form("science", threshold=4, comparison=8, answer=2)
-ZHAO: Final = Form("zhao", threshold=1, comparison=2, answer=4)
+NIPS: Final = Form("nips", "NIPS 2015", threshold=2, comparison=4, answer=1)
+SCIENCE: Final = Form("science", "Science 2015", threshold=4, comparison=8, answer=2)
+ZHAO: Final = Form("zhao", "Zhao 2017", threshold=1, comparison=2, answer=4)
 
 FORMS: Final = {form.name: form for form in (NIPS, SCIENCE, ZHAO)}

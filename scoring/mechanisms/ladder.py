@@ -7,19 +7,21 @@ best so far. Every yes lowers the best by at least a step, so a team can climb a
 times and needs no budget.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from scoring.errors import StateError
+from scoring.guarantees.boards import ladder_width
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
+    Advice,
     Answer,
-    HoldoutState,
-    MetricFacts,
-    RowCounts,
+    AnswerKind,
+    Mechanism,
     State,
-    TeamState,
 )
 from scoring.mechanisms.books import (
     VACUOUS,
@@ -30,8 +32,38 @@ from scoring.mechanisms.books import (
     show_level,
 )
 from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_grid, check_has_rows
-from scoring.noise import Noise
+from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
+
+CLIMB: Final = Fraction(1, 5)  # the part of the scale that a normal team climbs in all
+PLANNED_STEPS: Final = (
+    *range(2, 41), *range(45, 100, 5), *range(100, 201, 10), 250, 500, 1000,
+)  # fmt: skip
+
+IMPROVED: Final = AnswerKind(
+    code="improved",
+    label="Improved",
+    word="new best",
+    mark="improved",
+    sentences=("New best: {score}.", "The board moves in steps of {step}."),
+    says_more=True,
+    shows="own",
+    bounds="both",
+)
+NOT_IMPROVED: Final = AnswerKind(
+    code="not_improved",
+    label="Not improved",
+    word="no improvement",
+    mark="not_improved",
+    sentences=(
+        "No improvement by more than {step} over your {score}.",
+        "Your place is unchanged.",
+    ),
+    says_more=False,
+    shows="earlier",
+    bounds="below",
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +79,7 @@ class LadderParams:
         return self.steps + 1
 
 
-class Ladder:
+class Ladder(Mechanism[LadderParams]):
     """Shows a team's loss only when it beats the team's best by more than a step.
 
     With N = rows * resolution and a best level j, a loss of c units improves iff
@@ -67,6 +99,21 @@ class Ladder:
         "shows scores rounded to that step. Otherwise a team learns that it did not improve, and "
         "nothing else."
     )
+    explanation = (
+        "The board moves only when a file beats its team’s best by more than one step, and shows "
+        "scores rounded to that step. Otherwise the team learns that it did not improve, and "
+        "nothing else. Since most files don’t improve by so much, most questions give almost "
+        "nothing away."
+    )
+    advice = Advice(
+        fits="Every metric and every size of holdout. No Public rows are needed.",
+        protects="An answer says at most which step was reached, and most say only “no”: "
+        "certificates widen slowly. It can't be drained: a team that sends noise only stays where "
+        "it is.",
+        costs="Improvements smaller than a step stay unseen.",
+    )
+    kinds = (IMPROVED, NOT_IMPROVED)
+    takes_custom_metrics = True
     parameters = (
         Parameter(
             name="steps",
@@ -92,13 +139,23 @@ class Ladder:
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
 
-    def initial_holdout(self, params: LadderParams) -> HoldoutState:
-        return HoldoutState()
+    def draft(self, need: Need) -> Iterator[Draft]:
+        """Yield the steps that the holdout allows, the finest first.
 
-    def initial_team(
-        self, params: LadderParams, holdout: HoldoutState
-    ) -> tuple[HoldoutState, TeamState]:
-        return holdout, TeamState()
+        At last those that protect best from one team on its own, for a board that can certify
+        nothing to all of them.
+        """
+        beta = float(1 - need.confidence)
+        finest = max(2, math.isqrt(16 * need.rows))
+        allowed = [steps for steps in reversed(PLANNED_STEPS) if steps <= finest]
+        protective = min(
+            allowed, key=lambda steps: ladder_width(need.rows, need.submissions, 1 / steps, beta)
+        )
+        for steps in (*allowed, protective):
+            normal = min(need.submissions, 1 + math.ceil(CLIMB * steps))
+            worst = min(need.submissions, 1 + steps)
+            raw = {"steps": str(steps), "confidence": str(need.confidence)}
+            yield Draft(raw, normal * need.teams, worst * need.teams)
 
     def question(self, params: LadderParams, state: State, reference: Mean | None = None) -> str:
         best = "none" if state.team.best is None else state.team.best
@@ -112,23 +169,28 @@ class Ladder:
         check_level(state.team, params.steps)
         mean = measurement.holdout
         width = question_width(state.holdout, mean, 1 - params.confidence)
-        improved = _improves(mean, params.steps, state.team.best)
-        alphabet = params.alphabet if state.team.best is None else max(state.team.best, 1)
+        best = state.team.best
+        improved = best is None or mean.units * params.steps < mean.whole * (best - 1)
+        alphabet = params.alphabet if best is None else max(best, 1)
         holdout = count_question(state.holdout, yes=improved, alphabet=alphabet)
         team = show_level(state.team, mean.level(params.steps)) if improved else state.team
         within = 0.5 / params.steps if improved else 1 / params.steps
         answer = Answer(
-            kind="improved" if improved else "not_improved",
+            kind=(IMPROVED if improved else NOT_IMPROVED).code,
             level=team.best,
             reference_level=grid_level(measurement.reference, params.steps),
             steps=params.steps,
             width=width,
             tolerance=within if mean.additive else VACUOUS,
-            counted=True,
             asked=holdout.asked,
         )
         return State(holdout, team), answer
 
-
-def _improves(mean: Mean, steps: int, best: int | None) -> bool:
-    return best is None or mean.units * steps < mean.whole * (best - 1)
+    def account_for(
+        self, params: LadderParams, kind: str, loss: Fraction | None, whole: int
+    ) -> tuple[int, SteadyNoise]:
+        """Take the fewest units that are shown at this loss, or so many that none improves."""
+        if kind != IMPROVED.code:
+            return whole, SteadyNoise()
+        least = (loss or 0) - Fraction(1, 2 * params.steps)
+        return max(0, math.ceil(whole * least)), SteadyNoise()

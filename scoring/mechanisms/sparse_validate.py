@@ -5,22 +5,25 @@ theorem 10, with the counting of theory.md 2. Its books are those of every mecha
 this file offers it as a mode of its own, a qualification mark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
+    Advice,
     Answer,
+    AnswerKind,
     HoldoutState,
-    Kind,
-    MetricFacts,
-    RowCounts,
+    Mechanism,
     State,
     TeamState,
+    Unit,
 )
 from scoring.mechanisms.books import (
+    EXHAUSTED,
     VACUOUS,
     check_level,
     count_question,
@@ -32,8 +35,32 @@ from scoring.mechanisms.books import (
     take_share,
 )
 from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_has_rows, check_share
-from scoring.noise import Noise
+from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
+
+PLANNED_MARK: Final = Fraction(1, 4)  # a loss that normal teams reach half-way
+
+PASS: Final = AnswerKind(
+    code="pass",
+    label="Pass",
+    word="passed",
+    mark="pass",
+    sentences=("Passed: the predictions reach the mark on the hidden rows.",),
+    says_more=True,
+    shows="none",
+    bounds="above",
+)
+FAIL: Final = AnswerKind(
+    code="fail",
+    label="Fail",
+    word="not passed",
+    mark="fail",
+    sentences=("Not passed: the predictions do not reach the mark on the hidden rows.",),
+    says_more=False,
+    shows="none",
+    bounds="below",
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +84,7 @@ class SparseValidateParams:
         return 1
 
 
-class SparseValidate:
+class SparseValidate(Mechanism[SparseValidateParams]):
     """A qualification mark: the holdout says whether a submission's loss is at most the mark.
 
     "pass" certifies loss <= mark + w for what the same predictions would get had the private labels
@@ -75,6 +102,17 @@ class SparseValidate:
         "Each submission is compared with a fixed mark on the private rows. Teams learn whether "
         "they passed, and nothing else."
     )
+    explanation = (
+        "Each file is compared with a fixed mark on the private rows. The team learns whether it "
+        "passed, and nothing else."
+    )
+    advice = Advice(
+        fits="A round that teams pass or don't pass. Every metric.",
+        protects="It tells the least of all: good enough, or not.",
+        costs="There is no ranking, and no score to improve on.",
+    )
+    kinds = (PASS, FAIL, EXHAUSTED)
+    unit = Unit("{count} pass", "{count} passes")
     parameters = (
         Parameter(
             name="mark",
@@ -138,6 +176,20 @@ class SparseValidate:
     def check(self, params: SparseValidateParams, metric: MetricFacts, counts: RowCounts) -> None:
         check_has_rows(counts)
 
+    def draft(self, need: Need) -> Iterator[Draft]:
+        """Yield one pass for each team.
+
+        The mark is the organizer's to choose and changes no certificate.
+        """
+        raw = {
+            "mark": str(PLANNED_MARK),
+            "questions": str(min(need.questions, 10_000_000)),
+            "budget": str(min(need.teams, 1_000_000)),
+            "team_share": "1",
+            "confidence": str(need.confidence),
+        }
+        yield Draft(raw, need.teams, need.teams)
+
     def initial_holdout(self, params: SparseValidateParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
 
@@ -170,23 +222,27 @@ class SparseValidate:
             count_question(state.holdout, yes=passed, alphabet=params.alphabet),
             show_level(spend(state.team), params.mark.numerator) if passed else state.team,
         )
-        kind: Kind = "pass" if passed else "fail"
         answer = Answer(
-            kind=kind,
+            kind=(PASS if passed else FAIL).code,
             level=level,
             reference_level=grid_level(measurement.reference, params.steps),
             steps=params.steps,
             width=width,
             tolerance=0.0 if mean.additive else VACUOUS,
-            counted=True,
             asked=after.holdout.asked,
         )
         return after, answer
 
     def says_yes(self, params: SparseValidateParams, measurement: Measurement) -> bool:
-        """The question: is the loss at most the mark?"""
+        """Ask the question: is the loss at most the mark?"""
         mean = measurement.holdout
         return Fraction(mean.units, mean.whole) <= params.mark
+
+    def account_for(
+        self, params: SparseValidateParams, kind: str, loss: Fraction | None, whole: int
+    ) -> tuple[int, SteadyNoise]:
+        """Take no loss at all, or the largest for a "fail"."""
+        return (whole if kind == FAIL.code else 0), SteadyNoise()
 
     def _exhausted(self, params: SparseValidateParams, state: State) -> bool:
         if state.team.share_left is None:

@@ -5,7 +5,7 @@ the other two published forms of it (`forms.py`); theory.md 1.1 and 1.5.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -19,14 +19,18 @@ from scoring.guarantees.noise_tails import (
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import forms
 from scoring.mechanisms.base import (
+    Advice,
     Answer,
+    AnswerKind,
     HoldoutState,
-    MetricFacts,
-    RowCounts,
+    Mechanism,
+    Reference,
     State,
     TeamState,
+    Unit,
 )
 from scoring.mechanisms.books import (
+    EXHAUSTED,
     check_level,
     count_question,
     exhausted_answer,
@@ -43,15 +47,50 @@ from scoring.mechanisms.fitness import (
     check_share,
 )
 from scoring.mechanisms.forms import Form
-from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise
+from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all, show
 
-MEAN_KINDS: Final = ("mean", "transformed_mean")
 MINIMUM_PUBLIC_ROWS: Final = 10
 NOISE_TO_THRESHOLD: Final = 10
 PUBLIC: Final = "public"
 CLAIM: Final = "claim"
 NOISE_PARTS: Final = 3  # thresholds, comparisons, answers: each has a third of the noise's beta
+BEYOND_ALL_LOSSES: Final = 10**40
+
+PLANNED_ERRORS: Final = 3  # the threshold, in standard errors of public minus private loss
+PLANNED_NOISES: Final = 40  # the threshold, in noise scales
+PLANNED_GRIDS: Final = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+SUBMISSIONS_A_CORRECTION: Final = 20
+
+CONFIRMED: Final = AnswerKind(
+    code="confirmed",
+    label="Confirmed",
+    word="confirmed",
+    mark="confirmed",
+    sentences=(
+        "Your public score {public} holds on the hidden rows ({within}).",
+        "Your claimed score {claimed} holds on the hidden rows ({within}).",
+    ),
+    says_more=False,
+    shows="own",
+    bounds="both",
+)
+CORRECTED: Final = AnswerKind(
+    code="corrected",
+    label="Corrected",
+    word="corrected",
+    mark="corrected",
+    sentences=(
+        "Your public score {public} did not hold.",
+        "Your claimed score {claimed} did not hold.",
+        "On the hidden rows: about {score} ({within}).",
+        "{left} left for your team.",
+    ),
+    says_more=True,
+    shows="own",
+    bounds="both",
+)
 
 
 @dataclass(frozen=True)
@@ -88,11 +127,11 @@ class ThresholdoutParams:
 
 
 def takes_claims(params: object) -> bool:
-    """Whether these are parameters of a mechanism that checks what teams claim."""
+    """Decide whether these are parameters of a mechanism that checks what teams claim."""
     return isinstance(params, ThresholdoutParams) and params.reference == CLAIM
 
 
-class Thresholdout:
+class Thresholdout(Mechanism[ThresholdoutParams]):
     """Confirms the reference score unless it is off by more than a noisy threshold.
 
     With N = rows * resolution, c the holdout loss in units, e the reference loss on the grid,
@@ -120,6 +159,28 @@ class Thresholdout:
         "as it agrees with the private rows within a noisy threshold. Where it does not, the board "
         "shows the private score with noise, and the team has one correction less."
     )
+    explanation = (
+        "Some rows are public: you may know how well you do on them. The rest are private. As long "
+        "as a file scores about the same on both, within a noisy threshold, the board confirms the "
+        "public score and the private rows have said no more than “yes, about”. Where the two "
+        "differ, the file has fitted the public rows too closely: the board shows the private "
+        "score with noise instead, and the team has one correction less.\n\n"
+        "The corrections of all teams come from one budget. Each team has a share of its own, so "
+        "that no team can use up another’s. A team without corrections can still send files; they "
+        "are kept and counted."
+    )
+    advice = Advice(
+        fits="Metrics that are means over rows, and some thousands of Private rows. The solution "
+        "has Public rows, or teams claim their scores.",
+        protects="Honest teams see the score on the Public rows as often as they like. Only a "
+        "score that doesn't hold on the Private rows tells something about them, with noise, and "
+        "uses up one of the team's corrections.",
+        costs="A certificate is at least as wide as the threshold. A team that overfits the Public "
+        "rows uses up its corrections and then learns nothing more.",
+    )
+    kinds = (CONFIRMED, CORRECTED, EXHAUSTED)
+    metric_kinds = frozenset({"mean", "transformed_mean"})
+    unit = Unit("{count} correction", "{count} corrections")
     parameters = (
         Parameter(
             name="threshold",
@@ -197,6 +258,7 @@ class Thresholdout:
             kind="choice",
             default=forms.NIPS.name,
             choices=tuple(forms.FORMS),
+            choice_titles=tuple(form.title for form in forms.FORMS.values()),
         ),
         Parameter(
             name="reference",
@@ -210,6 +272,7 @@ class Thresholdout:
             kind="choice",
             default=PUBLIC,
             choices=(PUBLIC, CLAIM),
+            choice_titles=("The score on the public rows", "The score that the team claims"),
         ),
     )
 
@@ -221,13 +284,44 @@ class Thresholdout:
         return params
 
     def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
-        _check_metric(metric)
+        if metric.kind not in self.metric_kinds:
+            raise ParameterError(
+                "mechanism",
+                f"Thresholdout takes only metrics that are means over rows, and {metric.name} is a "
+                "function of the whole set: one row can change it by an amount that has no useful "
+                "bound, so no noise is known to hide it. Use the Ladder.",
+            )
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
         if params.reference == PUBLIC:
             _check_public_rows(counts)
         _check_threshold_above_chance(params, counts)
         _check_noise_above_a_row(params, counts)
+
+    def reference(self, params: ThresholdoutParams) -> Reference:
+        return "claim" if params.reference == CLAIM else "public"
+
+    def draft(self, need: Need) -> Iterator[Draft]:
+        """Yield a threshold that honest scores seldom cross by chance, and noise far below it.
+
+        Shares are for one correction in twenty submissions; normally each team has one.
+        """
+        variance = (Fraction(1, need.rows) + (Fraction(1, need.public) if need.public else 0)) / 4
+        threshold = max(_round_up(PLANNED_ERRORS * math.sqrt(variance)), Fraction(1, 10_000))
+        noise = max(threshold / PLANNED_NOISES, Fraction(1, need.rows))
+        share = math.ceil(Fraction(need.submissions, SUBMISSIONS_A_CORRECTION))
+        # At most half the threshold each, so that rounding does not cross it, if rows allow.
+        steps = next((each for each in PLANNED_GRIDS if each * threshold >= 2), PLANNED_GRIDS[-1])
+        raw = {
+            "threshold": str(min(threshold, Fraction(1, 2))),
+            "noise_scale": str(min(noise, Fraction(1, 40))),
+            "budget": str(min(share * need.teams, 1_000_000)),
+            "team_share": str(share),
+            "steps": str(min(max(2, math.isqrt(16 * need.rows)), steps)),
+            "confidence": str(need.confidence),
+            "reference": PUBLIC if need.public else CLAIM,
+        }
+        yield Draft(raw, need.teams, share * need.teams)
 
     def initial_holdout(self, params: ThresholdoutParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
@@ -251,7 +345,7 @@ class Thresholdout:
         return f"{text} exhausted" if _exhausted(state.team) else text
 
     def epsilon(self, params: ThresholdoutParams, rows: int) -> Fraction:
-        """What the whole budget costs in pure differential privacy of single private rows."""
+        """Return what the whole budget costs in pure differential privacy of single rows."""
         return params.scales.cost * params.budget / (params.noise_scale * rows)
 
     def step(
@@ -265,6 +359,21 @@ class Thresholdout:
         if not _fires(params, state.holdout.firings, measurement.holdout, shown, noise):
             return _confirm(params, state, measurement.holdout, shown, width)
         return _correct(params, state, measurement.holdout, shown, width, noise)
+
+    def account_for(
+        self, params: ThresholdoutParams, kind: str, loss: Fraction | None, whole: int
+    ) -> tuple[int, SteadyNoise]:
+        """Take the nearest units, and a threshold that fires just where the answer says so."""
+        if kind == EXHAUSTED.code:
+            return 0, SteadyNoise()
+        shift = -BEYOND_ALL_LOSSES if kind == CORRECTED.code else BEYOND_ALL_LOSSES
+        return math.floor((loss or 0) * whole + Fraction(1, 2)), SteadyNoise(shift)
+
+
+def _round_up(loss: float) -> Fraction:
+    """Round to two digits, so that people can read it."""
+    unit = Fraction(10) ** (math.floor(math.log10(loss)) - 1)
+    return math.ceil(Fraction(loss) / unit) * unit
 
 
 def _exhausted(team: TeamState) -> bool:
@@ -303,13 +412,12 @@ def _confirm(
     holdout = count_question(state.holdout, yes=False)
     team = show_level(state.team, shown)
     answer = Answer(
-        kind="confirmed",
+        kind=CONFIRMED.code,
         level=shown,
         reference_level=shown,
         steps=params.steps,
         width=width,
         tolerance=_confirmed_tolerance(params, state.holdout, mean),
-        counted=True,
         asked=holdout.asked,
     )
     return State(holdout, team), answer
@@ -327,13 +435,12 @@ def _correct(
     holdout = count_question(state.holdout, yes=True, alphabet=params.alphabet)
     team = show_level(spend(state.team), level)
     answer = Answer(
-        kind="corrected",
+        kind=CORRECTED.code,
         level=level,
         reference_level=shown,
         steps=params.steps,
         width=width,
         tolerance=_corrected_tolerance(params, state.holdout, mean),
-        counted=True,
         asked=holdout.asked,
     )
     return State(holdout, team), answer
@@ -392,16 +499,6 @@ def _check_grid_below_threshold(params: ThresholdoutParams) -> None:
             "steps",
             f"Give at least {coarsest}: with steps above the threshold, rounding alone would make "
             "the board correct honest scores.",
-        )
-
-
-def _check_metric(metric: MetricFacts) -> None:
-    if metric.kind not in MEAN_KINDS:
-        raise ParameterError(
-            "mechanism",
-            f"Thresholdout takes only metrics that are means over rows, and {metric.name} is a "
-            "function of the whole set: one row can change it by an amount that has no useful "
-            "bound, so no noise is known to hide it. Use the Ladder.",
         )
 
 

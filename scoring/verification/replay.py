@@ -19,10 +19,9 @@ from scoring.errors import HoldfastError, ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
 from scoring.mechanisms.base import Mechanism, State, TeamState
-from scoring.mechanisms.thresholdout import takes_claims
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
-from scoring.noise import THRESHOLD, KeyedNoise, Noise
+from scoring.noise import KeyedNoise, Noise
 from scoring.predictions import Solution
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
@@ -32,7 +31,6 @@ from scoring.verification.openings import Lost, Opened, Recall
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
 # Widths come out of logarithms, which differ by a last digit between machines.
 _CLOSE: Final = 1e-9
-_BEYOND_ALL_LOSSES: Final = 10**40
 
 Entry = Mapping[str, Any]
 
@@ -64,7 +62,7 @@ class Rules:
         for count, least in ((rows, 1), (public, 0)):
             if type(count) is not int or count < least:
                 raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
-        reference_rows = rows if takes_claims(parameters) else public
+        reference_rows = rows if mechanism.reference(parameters) == "claim" else public
         return cls(mechanism, parameters, metric, metric_parameters, rows, reference_rows)
 
     @property
@@ -189,9 +187,8 @@ class Replay:
         """In whichever resolution fits; the first entry that tells them apart settles it."""
         wrong: HoldfastError | None = None
         for resolution in self._resolutions:
-            measurement = _as_said(entry, self.rules, resolution)
             try:
-                self._check(entry, state, measurement, _Said(entry["kind"]))
+                self._check(entry, state, *_account_for(entry, self.rules, resolution))
             except HoldfastError as error:
                 wrong = wrong or error
             else:
@@ -257,7 +254,7 @@ class Replay:
             self.rules.metric_parameters,
             known.predictions,
             solution,
-            claims=takes_claims(self.rules.parameters),
+            claims=self.rules.mechanism.reference(self.rules.parameters) == "claim",
             claimed=known.claimed,
         )
         if again.holdout != opened.measurement.holdout:
@@ -268,42 +265,21 @@ class Replay:
         self.measured += 1
 
 
-class _Said:
-    """Noise under which Thresholdout fires just where the entry says that it did."""
-
-    def __init__(self, kind: str) -> None:
-        self._shift = -_BEYOND_ALL_LOSSES if kind == "corrected" else _BEYOND_ALL_LOSSES
-
-    def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        return self._shift if draw == THRESHOLD else 0
-
-
-def _as_said(entry: Entry, rules: Rules, resolution: int) -> Measurement:
-    """A measurement to which the mechanism can give the entry's answer."""
-    whole = rules.rows * resolution
-    units = {
-        "improved": _smallest(entry["level"], entry["steps"], whole),
-        "not_improved": whole,
-        "fail": whole,
-        "confirmed": _nearest(entry["level"], entry["steps"], whole),
-        "corrected": _nearest(entry["level"], entry["steps"], whole),
-    }.get(entry["kind"], 0)
+def _account_for(entry: Entry, rules: Rules, resolution: int) -> tuple[Measurement, Noise]:
+    """Return a measurement and noise with which the mechanism gives the entry's answer."""
+    loss, reference = (
+        None if entry[name] is None else Fraction(entry[name], entry["steps"])
+        for name in ("level", "reference_level")
+    )
+    units, noise = rules.mechanism.account_for(
+        rules.parameters, entry["kind"], loss, rules.rows * resolution
+    )
     holdout = Mean(units, rules.rows, resolution, rules.additive)
-    level = entry["reference_level"]
-    if level is None:
-        return Measurement(holdout)
+    if reference is None:
+        return Measurement(holdout), noise
     rows = max(1, rules.reference_rows)
-    units = _nearest(level, entry["steps"], rows * resolution)
-    return Measurement(holdout, Mean(units, rows, resolution, rules.additive))
-
-
-def _smallest(level: int | None, steps: int, whole: int) -> int:
-    """The fewest units that are shown at this level."""
-    return max(0, -((whole * (1 - 2 * (level or 0))) // (2 * steps)))
-
-
-def _nearest(level: int | None, steps: int, whole: int) -> int:
-    return (2 * (level or 0) * whole + steps) // (2 * steps)
+    nearest = math.floor(reference * rows * resolution + Fraction(1, 2))
+    return Measurement(holdout, Mean(nearest, rows, resolution, rules.additive)), noise
 
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {

@@ -221,7 +221,7 @@ def test_rounding_boards_round() -> None:
     ],
 )
 def test_a_certificate_is_held_against_the_truth(kind: str, truth: float, broken: bool) -> None:
-    answer = Answer(kind, 50, None, 100, 0.05, 0.05, True, 1)  # type: ignore[arg-type]  # parametrized
+    answer = Answer(kind, 50, None, 100, 0.05, 0.05, 1)
     assert breaks(answer, truth) is broken
 
 

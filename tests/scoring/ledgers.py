@@ -12,7 +12,6 @@ from scoring import mechanisms, metrics
 from scoring.chain import answer_fields, document_hash
 from scoring.measuring import measure
 from scoring.mechanisms.base import State, TeamState
-from scoring.mechanisms.thresholdout import takes_claims
 from scoring.noise import KeyedNoise
 from scoring.predictions import (
     Column,
@@ -119,7 +118,7 @@ class Played:
             {},
             predictions,
             self.solution,
-            claims=takes_claims(self.params),
+            claims=self.rules.reference(self.params) == "claim",
             claimed=file.claimed,
         )
         team = self.teams.get(file.team)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.errors import ConditionError
-from scoring.guarantees.certificate import HOEFFDING, KL, certify
+from scoring.errors import ConditionError, StateError
+from scoring.guarantees.certificate import certify
 from scoring.guarantees.intervals import kl_divergence
 from scoring.guarantees.ledger import ledger_width
 from scoring.mechanisms.base import Answer
 
 ROWS = 10_000
-IMPROVED = Answer("improved", 5, None, 50, 0.05, 0.01, True, 100)
+IMPROVED = Answer("improved", 5, None, 50, 0.05, 0.01, 100)
 
 
 def test_an_improvement_is_certified_on_both_sides() -> None:
@@ -23,7 +23,6 @@ def test_an_improvement_is_certified_on_both_sides() -> None:
     assert found is not None
     assert 0 < found.low < 0.09
     assert 0.11 < found.high < 0.16
-    assert found.bound == KL
 
 
 @given(
@@ -35,21 +34,13 @@ def test_an_improvement_is_certified_on_both_sides() -> None:
 def test_the_kl_bound_is_never_wider_than_hoeffdings(
     level: int, width: float, tolerance: float, kind: str
 ) -> None:
-    answer = Answer(kind, level, None, 50, width, tolerance, True, 1)  # type: ignore[arg-type]  # a kind
-    kl, plain = certify(answer, ROWS), certify(answer, ROWS, bound=HOEFFDING)
-    assert kl is not None
-    assert plain is not None
-    assert plain.low <= kl.low + 1e-7
-    assert kl.high <= plain.high + 1e-7
-    assert kl.low <= level / 50 <= kl.high
-
-
-def test_hoeffdings_bound_is_the_shown_loss_and_its_certificate() -> None:
-    found = certify(IMPROVED, ROWS, bound=HOEFFDING)
+    answer = Answer(kind, level, None, 50, width, tolerance, 1)
+    found, loss = certify(answer, ROWS), level / 50
     assert found is not None
-    assert found.low == pytest.approx(0.04)
-    assert found.high == pytest.approx(0.16)
-    assert found.bound == HOEFFDING
+    assert answer.certificate is not None
+    assert found.low in (0, pytest.approx(loss, abs=answer.certificate + 1e-7))
+    assert found.high in (1, pytest.approx(loss, abs=answer.certificate + 1e-7))
+    assert found.low <= loss <= found.high
 
 
 def test_the_kl_bound_ends_where_the_divergence_from_the_cell_uses_up_the_ledger() -> None:
@@ -85,10 +76,14 @@ def test_what_certifies_nothing_has_no_interval(answer: Answer) -> None:
     assert certify(answer, ROWS) is None
 
 
-@pytest.mark.parametrize(("rows", "bound"), [(0, KL), (10, "Bernstein")])
-def test_an_interval_of_something_else_is_refused(rows: int, bound: str) -> None:
+def test_an_interval_of_no_rows_is_refused() -> None:
     with pytest.raises(ConditionError):
-        certify(IMPROVED, rows, bound=bound)
+        certify(IMPROVED, 0)
+
+
+def test_an_answer_that_no_mechanism_gives_is_refused() -> None:
+    with pytest.raises(StateError):
+        certify(replace(IMPROVED, kind="unheard_of"), ROWS)
 
 
 def test_both_bounds_hold_on_one_event_so_beta_is_not_split() -> None:
@@ -104,7 +99,7 @@ def test_both_bounds_hold_on_one_event_so_beta_is_not_split() -> None:
     )
     missed = 0.0
     for count, chance in zip(counts.tolist(), chances.tolist(), strict=True):
-        found = certify(Answer("improved", count, None, rows, width, 0.0, True, 1), rows)
+        found = certify(Answer("improved", count, None, rows, width, 0.0, 1), rows)
         assert found is not None
         missed += chance * (not found.low <= truth <= found.high)
     assert 0 < missed <= beta * (6 / math.pi**2) ** 2  # the first question's share

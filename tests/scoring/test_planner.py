@@ -11,13 +11,13 @@ from scoring import plan
 from scoring.errors import ParameterError
 from scoring.guarantees.ledger import ledger_width
 from scoring.guarantees.planner import (
-    Need,
     certificate_after,
     plain_board_certificate,
     propose,
 )
 from scoring.guarantees.rehearsal import attack, attack_on_plain_board, normal
 from scoring.mechanisms import MECHANISMS
+from scoring.mechanisms.needs import Need
 
 CLASS = Need(rows=2000, teams=20, submissions=30, public=1000)
 CHALLENGE = Need(rows=100_000, teams=20, submissions=50, public=50_000, tolerance=Fraction(1, 10))
