@@ -22,7 +22,7 @@ ANSWER_FIELDS: Final = (
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
-    """The bytes that are hashed. Raises ValueError for numbers that are not finite."""
+    """Return the bytes that are hashed. Raises ValueError for numbers that are not finite."""
     text = json.dumps(
         document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
@@ -30,7 +30,7 @@ def canonical(document: Mapping[str, Any]) -> bytes:
 
 
 def document_hash(document: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical form, in hex: the hash of a ledger entry or of the parameters.
+    """Hash the canonical form of a ledger entry or of the parameters (SHA-256, hex).
 
     An entry names the hash of the one before it as `previous_hash`; that is what chains them.
     """
@@ -38,5 +38,5 @@ def document_hash(document: Mapping[str, Any]) -> str:
 
 
 def answer_fields(answer: Answer) -> dict[str, Any]:
-    """What a ledger entry says of the answer itself; a question asked again gets the same."""
+    """Return what an entry says of the answer itself; a question asked again gets the same."""
     return {name: getattr(answer, name) for name in ANSWER_FIELDS}

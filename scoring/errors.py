@@ -68,14 +68,9 @@ class Problem:
         return {"code": self.code, **self.fields}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Problem":
-        """Return what `to_json` or `render` made a mapping of."""
-        return cls(**data)
-
-    def render(self) -> dict[str, str | int | None]:
-        """Return the code, the place and the words, to be shown."""
-        names = ("code", "message", "line", "column", "value", "expected")
-        return {name: getattr(self, name) for name in names}
+    def from_json(cls, data: Mapping[str, str | int | None]) -> "Problem":
+        """Invert `to_json`. Raises TypeError for unknown keys."""
+        return cls(**data)  # type: ignore[arg-type]  # the stored JSON came from to_json
 
 
 class _FileError(HoldfastError):

@@ -13,7 +13,7 @@ _MANTISSA, _HALF = 53, 26  # bits
 
 
 def effective_rows(weights: NDArray[np.float64]) -> int:
-    """How many plain rows weighted rows count as: W / max(w) in whole rows, W their sum.
+    """Return how many plain rows weighted rows count as: W / max(w) in whole rows, W their sum.
 
     One row moves a weighted mean by at most max(w) / W, so by at most 1 / effective rows. The
     weights are not all 0.
@@ -23,7 +23,7 @@ def effective_rows(weights: NDArray[np.float64]) -> int:
 
 
 def weighted_mean(losses: NDArray[Any], weights: NDArray[np.float64]) -> Fraction:
-    """The mean of losses in [0, 1]; weights are not negative and not all 0.
+    """Return the mean of losses in [0, 1]; weights are not negative and not all 0.
 
     Each weight is counted to 2^-53 of the largest, and the part of it that is lost to the same.
 
@@ -36,7 +36,7 @@ def weighted_mean(losses: NDArray[Any], weights: NDArray[np.float64]) -> Fractio
 
 
 def _counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers, the largest from 2^52 to 2^53: exactly the largest weight's digits."""
+    """Count weights in whole numbers, the largest from 2^52 to 2^53: exactly its digits."""
     _, exponent = np.frexp(weights.max())
     return np.rint(np.ldexp(weights, _MANTISSA - int(exponent)))
 
@@ -92,7 +92,8 @@ class Mean(_Secret):
         return self.rows * self.resolution
 
     def claimed(self, loss: Fraction | float) -> "Mean":
-        """A loss that a team claims, from 0 to 1, in the units of this mean and nothing else of it.
+        """Return a loss that a team claims, from 0 to 1, in the units of this mean and nothing else
+        of it.
 
         It is the reference where there are no reference rows (guess and check). Raises StateError.
         """
@@ -101,7 +102,7 @@ class Mean(_Secret):
         return replace(self, units=round(Fraction(loss) * self.whole))
 
     def level(self, steps: int) -> int:
-        """The nearest grid index: loss * steps, ties towards the larger loss."""
+        """Return the nearest grid index: loss * steps, ties towards the larger loss."""
         return (2 * self.units * steps + self.whole) // (2 * self.whole)
 
 

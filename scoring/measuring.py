@@ -17,7 +17,7 @@ def measure(
     claims: bool,
     claimed: Fraction | float | None = None,
 ) -> Measurement:
-    """The mean loss on the Private rows beside what it is compared with.
+    """Measure the mean loss on the Private rows, and what it is compared with.
 
     That is the mean on the Public rows, if there are any; where the mechanism checks claims
     (`claims`) it is the claimed loss, from 0 to 1, and nothing else ever. Raises StateError.
@@ -36,7 +36,7 @@ def measure(
 def measure_final(
     metric: Metric, params: Parameters, predictions: Predictions, solution: Solution
 ) -> Mean:
-    """The mean loss that is published after the end, when no question can follow.
+    """Measure the mean loss that is published after the end, when no question can follow.
 
     On the Final rows where there are any, else on the Private rows. Raises StateError.
     """

@@ -42,12 +42,12 @@ class Noise(Protocol):
     """
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
-        """Discrete Laplace: P(z) proportional to exp(-|z| / scale)."""
+        """Draw a discrete Laplace: P(z) proportional to exp(-|z| / scale)."""
         ...
 
 
 def sample_laplace(scale: Fraction, source: Bytes) -> int:
-    """Exact discrete Laplace with P(z) proportional to exp(-|z| / scale), scale > 0."""
+    """Sample an exact discrete Laplace, P(z) proportional to exp(-|z| / scale), scale > 0."""
     if scale <= 0:
         raise ValueError("noise of scale 0 would release the holdout itself")
     numerator, denominator = scale.numerator, scale.denominator
@@ -55,14 +55,17 @@ def sample_laplace(scale: Fraction, source: Bytes) -> int:
         remainder = _uniform(numerator, source)
         if not bernoulli_exp(remainder, numerator, source):
             continue
-        magnitude = (remainder + numerator * _geometric(source)) // denominator
+        whole = 0
+        while bernoulli_exp(1, 1, source):
+            whole += 1
+        magnitude = (remainder + numerator * whole) // denominator
         negative = _uniform(2, source) == 1
         if not (negative and magnitude == 0):  # zero would be counted twice
             return -magnitude if negative else magnitude
 
 
 def _uniform(bound: int, source: Bytes) -> int:
-    """Uniform on 0 .. bound - 1, by rejection."""
+    """Sample uniformly from 0 .. bound - 1, by rejection."""
     bits = (bound - 1).bit_length()
     size = (bits + 7) // 8
     while True:
@@ -72,7 +75,7 @@ def _uniform(bound: int, source: Bytes) -> int:
 
 
 def bernoulli_exp(numerator: int, denominator: int, source: Bytes) -> bool:
-    """True with probability exp(-numerator / denominator), for an exponent in [0, 1].
+    """Return True with probability exp(-numerator / denominator), for an exponent in [0, 1].
 
     Plain integers, because the arithmetic of fractions would take most of a step's time.
     """
@@ -83,14 +86,6 @@ def bernoulli_exp(numerator: int, denominator: int, source: Bytes) -> bool:
         if _uniform(bound // shared, source) >= numerator // shared:
             return trials % 2 == 1
         trials += 1
-
-
-def _geometric(source: Bytes) -> int:
-    """P(k) proportional to exp(-k)."""
-    count = 0
-    while bernoulli_exp(1, 1, source):
-        count += 1
-    return count
 
 
 class _Stream:
@@ -111,7 +106,7 @@ class _Stream:
 
 
 def _encode(*fields: str) -> bytes:
-    """Each field behind its length: no two lists of fields give the same bytes."""
+    """Write each field behind its length: no two lists of fields give the same bytes."""
     parts = [field.encode() for field in fields]
     return b"".join(len(part).to_bytes(8) + part for part in parts)
 

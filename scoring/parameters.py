@@ -38,29 +38,28 @@ class Parameter:
     choice_titles: tuple[str, ...] = ()
 
     def parse(self, value: object) -> Value:
-        """Return the typed value of a text or number. Raise ParameterError, naming itself."""
-        text = _text(value)
+        """Parse a text or number. Raises ParameterError naming this parameter."""
+        text = "" if isinstance(value, bool) or value is None else str(value).strip()
         if self.kind == "choice":
-            return self._choice(text)
-        number = self._integer(text) if self.kind == "integer" else self._fraction(text)
-        self._check_range(number)
+            if text not in self.choices:
+                raise self._error(f"Choose one of {', '.join(self.choices)}.")
+            return text
+        number = self._parse_number(text)
+        if self.minimum is not None and number < self.minimum:
+            raise self._error(f"Give at least {show(self.minimum)}.")
+        if self.maximum is not None and number > self.maximum:
+            raise self._error(f"Give at most {show(self.maximum)}.")
         return number
 
     def to_json(self, value: Value) -> str:
         """Return the text that `parse` turns back into `value`."""
         return str(value)
 
-    def _choice(self, text: str) -> str:
-        if text not in self.choices:
-            raise self._error(f"Choose one of {', '.join(self.choices)}.")
-        return text
-
-    def _integer(self, text: str) -> int:
-        if not _INTEGER.fullmatch(text):
-            raise self._error("Give a whole number.")
-        return int(text)
-
-    def _fraction(self, text: str) -> Fraction:
+    def _parse_number(self, text: str) -> int | Fraction:
+        if self.kind == "integer":
+            if not _INTEGER.fullmatch(text):
+                raise self._error("Give a whole number.")
+            return int(text)
         if not _FRACTION.fullmatch(text):
             raise self._error('Give a number such as "0.02" or "1/50".')
         try:
@@ -68,18 +67,14 @@ class Parameter:
         except ZeroDivisionError:
             raise self._error("A fraction cannot have the denominator 0.") from None
 
-    def _check_range(self, number: int | Fraction) -> None:
-        if self.minimum is not None and number < self.minimum:
-            raise self._error(f"Give at least {show(self.minimum)}.")
-        if self.maximum is not None and number > self.maximum:
-            raise self._error(f"Give at most {show(self.maximum)}.")
-
     def _error(self, message: str) -> ParameterError:
         return ParameterError(self.name, message)
 
 
 def parse_all(parameters: Sequence[Parameter], raw: Mapping[str, object]) -> dict[str, Value]:
-    """Return all values by name, with defaults. Raise ParameterError, also for unknown names."""
+    """Parse all values by name, and fill defaults in. Raises ParameterError, also for unknown
+    names.
+    """
     known = {parameter.name for parameter in parameters}
     for name in raw:
         if name not in known:
@@ -92,11 +87,3 @@ def show(number: int | Fraction) -> str:
     decimal = format(Decimal(format(float(number), ".6g")), "f")
     exact = len(decimal) <= _LONGEST and Fraction(decimal) == number
     return decimal if exact else str(number)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return ""
-    if isinstance(value, str):
-        return value.strip()
-    return str(value)

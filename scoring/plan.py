@@ -44,10 +44,18 @@ class Column:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the plan; 2 for arguments that make no competition."""
+    """Print the plan; return 2 for arguments that make no competition."""
     options = _options(arguments)
     try:
-        need = _need(options)
+        need = Need(
+            rows=options.rows,
+            teams=options.teams,
+            submissions=options.submissions,
+            metric=options.metric,
+            tolerance=options.tolerance,
+            confidence=options.confidence,
+            public=options.public_rows,
+        )
     except ParameterError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -58,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def plan(need: Need, seed: int) -> list[Column]:
-    """The proposals, the recommended one first, and the plain board at last."""
+    """Return the boards, the recommended one first and the plain one last."""
     boards = [_column(need, proposal, seed) for proposal in propose(need)]
     certificate = plain_board_certificate(need)
     plain = Column("Plain board", None, certificate, None, attack_on_plain_board(need, seed))
@@ -92,18 +100,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _need(options: argparse.Namespace) -> Need:
-    return Need(
-        rows=options.rows,
-        teams=options.teams,
-        submissions=options.submissions,
-        metric=options.metric,
-        tolerance=options.tolerance,
-        confidence=options.confidence,
-        public=options.public_rows,
-    )
-
-
 def _json(need: Need, columns: list[Column]) -> str:
     document = {"need": asdict(need), "boards": [asdict(column) for column in columns]}
     return json.dumps(document, indent=2, default=_plain)
@@ -116,23 +112,25 @@ def _plain(value: object) -> object:
 
 
 def _table(need: Need, columns: list[Column]) -> str:
-    widths = [max(12, len(column.title)) + 2 for column in columns]
-    lines = [_heading(need), "", _row("", [column.title for column in columns], widths)]
-    lines += [
-        _row(label, [cell(column) for column in columns], widths) for label, cell in _figures(need)
-    ]
-    return "\n".join([*lines, "", *_details(need, columns)])
-
-
-def _heading(need: Need) -> str:
     reference = f"{need.public:,} public rows" if need.public else "claimed scores"
     kind = "a mean over rows" if need.metric == "mean" else "a function of all rows together"
-    return (
+    heading = (
         f"Teams: {need.teams:,}, submissions of each: {need.submissions:,}. Private rows: "
         f"{need.rows:,}, reference: {reference}.\nMetric: {kind}. Wished: "
         f"±{float(need.tolerance):g} at confidence {float(need.confidence):g}. "
         "All figures are losses, 0 is perfect."
     )
+    widths = [max(12, len(column.title)) + 2 for column in columns]
+    lines = [heading, "", _row("", [column.title for column in columns], widths)]
+    lines += [
+        _row(label, [cell(column) for column in columns], widths) for label, cell in _figures(need)
+    ]
+    proposals = [column.proposal for column in columns if column.proposal is not None]
+    lines += ["", "Parameters"]
+    for proposal in proposals:
+        said = proposal.refusal or describe(proposal.parameters)
+        lines.append(f"  {proposal.title}: {said}")
+    return "\n".join([*lines, "", _advice(need, proposals[0])])
 
 
 def _row(label: str, cells: list[str], widths: list[int]) -> str:
@@ -174,15 +172,6 @@ def _loss(loss: float | None) -> str:
 
 def _count(count: int | None) -> str:
     return "none do" if count is None else f"{count:,}"
-
-
-def _details(need: Need, columns: list[Column]) -> list[str]:
-    proposals = [column.proposal for column in columns if column.proposal is not None]
-    lines = ["Parameters"]
-    for proposal in proposals:
-        said = proposal.refusal or describe(proposal.parameters)
-        lines.append(f"  {proposal.title}: {said}")
-    return [*lines, "", _advice(need, proposals[0])]
 
 
 def _advice(need: Need, best: Proposal) -> str:

@@ -16,7 +16,9 @@ Result = TypeVar("Result")
 def spread(
     work: Callable[[Piece], Result], pieces: Sequence[Piece], *, alone: int = 1
 ) -> list[Result]:
-    """The results in the order of the pieces; up to `alone` of them are worked on here."""
+    """Work on the pieces in threads, results in their order; up to `alone` of them are worked on
+    here.
+    """
     if len(pieces) <= alone or thread_count() == 1:
         return [work(piece) for piece in pieces]
     with ThreadPoolExecutor(thread_count()) as threads:
@@ -24,5 +26,5 @@ def spread(
 
 
 def thread_count() -> int:
-    """How many there are: the processors that this process may use, up to a limit."""
+    """Return how many there are: the processors that this process may use, up to a limit."""
     return min(int(pa.cpu_count()), _MOST)

@@ -13,23 +13,25 @@ from scoring.guarantees.conditions import require, require_positive
 
 
 def rows_of_groups(sizes: Sequence[int]) -> float:
-    """n' = n^2 / sum of squared group sizes, for the mean over n rows in independent groups (users,
-    sites, days) whose rows may depend on each other in any way: the mean is a sum of independent
-    terms of range size / n (Hoeffding 1963). Equal groups count as one row each."""
+    """Return n' = n^2 / sum of squared group sizes, for the mean over n rows in independent groups
+    (users, sites, days) whose rows may depend on each other in any way: the mean is a sum of
+    independent terms of range size / n (Hoeffding 1963). Equal groups count as one row each.
+    """
     require(len(sizes) > 0, "There is at least one group.")
     require_positive(smallest=min(sizes))
     return sum(sizes) ** 2 / sum(size * size for size in sizes)
 
 
 def rows_of_chain(rows: int, chain: Chain) -> float:
-    """n' = n (1 - l) / (1 + l) for a stationary reversible chain with second eigenvalue l, or 0 if
-    that is negative (Leon and Perron 2004, as `zhao.markov_hoeffding_tail`)."""
+    """Return n' = n (1 - l) / (1 + l) for a stationary reversible chain with second eigenvalue l,
+    or 0 if that is negative (Leon and Perron 2004, as `zhao.markov_hoeffding_tail`).
+    """
     require_positive(rows=rows)
     eigenvalue = chain.second_eigenvalue
     return rows * (1 - eigenvalue) / (1 + eigenvalue)
 
 
 def whole_rows(effective: float) -> int:
-    """The number of rows to count with: rounded down. Raises ConditionError below 1."""
+    """Return the number of rows to count with: rounded down. Raises ConditionError below 1."""
     require(effective >= 1, "There is less than one effective row.")
     return math.floor(effective)

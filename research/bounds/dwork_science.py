@@ -19,15 +19,17 @@ from scoring.guarantees.conditions import (
 
 
 def theorem6_epsilon(rows: int, ln_beta: float) -> float:
-    """sqrt(ln(1/beta) / (2 n)): the most epsilon that theorem 6 takes."""
+    """Return sqrt(ln(1/beta) / (2 n)): the most epsilon that theorem 6 takes."""
     require_positive(rows=rows)
     require(ln_beta < 0, "beta must be below 1.")
     return math.sqrt(-ln_beta / (2 * rows))
 
 
 def theorem6_ln_tail(rows: int, epsilon: float, ln_beta: float) -> float:
-    """ln of 3 sqrt(beta), at most 0: the chance of a bad set chosen by an epsilon-DP algorithm,
-    where every fixed one has at most the chance beta. Needs epsilon <= `theorem6_epsilon`."""
+    """Return ln of 3 sqrt(beta), at most 0: the chance of a bad set chosen by an epsilon-DP
+    algorithm, where every fixed one has at most the chance beta. Needs epsilon <=
+    `theorem6_epsilon`.
+    """
     require_not_negative(epsilon=epsilon)
     most = theorem6_epsilon(rows, ln_beta)
     require(epsilon <= most, f"Theorem 6 needs epsilon of at most {most:.6g}.")
@@ -35,7 +37,7 @@ def theorem6_ln_tail(rows: int, epsilon: float, ln_beta: float) -> float:
 
 
 def corollary7_tail(rows: int, tau: float, epsilon: float = 0.0) -> float:
-    """P(|truth - mean| > tau) <= 6 e^(-tau^2 n) for a function chosen with epsilon <= tau.
+    """Return P(|truth - mean| > tau) <= 6 e^(-tau^2 n) for a function chosen with epsilon <= tau.
 
     For one function; it may be above 1, and underflows to 0 where `corollary7_ln_tail` does not.
     """
@@ -43,7 +45,7 @@ def corollary7_tail(rows: int, tau: float, epsilon: float = 0.0) -> float:
 
 
 def corollary7_ln_tail(rows: int, tau: float, epsilon: float = 0.0) -> float:
-    """ln 6 - tau^2 n. Needs epsilon <= tau."""
+    """Return ln 6 - tau^2 n. Needs epsilon <= tau."""
     _require_tau(rows, tau)
     require_not_negative(epsilon=epsilon)
     require(epsilon <= tau, "Corollary 7 needs epsilon of at most tau.")
@@ -51,19 +53,23 @@ def corollary7_ln_tail(rows: int, tau: float, epsilon: float = 0.0) -> float:
 
 
 def theorem8_rows(tau: float, beta: float) -> float:
-    """n >= 48 ln(8/beta) / tau^2, with epsilon <= tau/4 and delta <= (beta/8)^(4/tau)."""
+    """Return n >= 48 ln(8/beta) / tau^2, with epsilon <= tau/4 and delta <= (beta/8)^(4/tau)."""
     require_probability(tau=tau, beta=beta)
     return 48 * math.log(8 / beta) / tau**2
 
 
 def theorem8_ln_delta(tau: float, beta: float) -> float:
-    """ln of the delta in theorem 8, (4/tau) ln(beta/8): the delta itself underflows a double."""
+    """Return ln of the delta in theorem 8, (4/tau) ln(beta/8): the delta itself underflows a
+    double.
+    """
     require_probability(tau=tau, beta=beta)
     return 4 / tau * math.log(beta / 8)
 
 
 def theorem8_tail(rows: int, tau: float, beta: float, epsilon: float, ln_delta: float) -> float:
-    """beta, the bound on P(|truth - mean| > tau), once all three conditions of theorem 8 hold."""
+    """Return beta, the bound on P(|truth - mean| > tau), once all three conditions of theorem 8
+    hold.
+    """
     needed = theorem8_rows(tau, beta)
     require(rows >= needed, f"Theorem 8 needs at least {math.ceil(needed)} rows.")
     require_not_negative(epsilon=epsilon)
@@ -73,43 +79,51 @@ def theorem8_tail(rows: int, tau: float, beta: float, epsilon: float, ln_delta: 
 
 
 def lemma10_pure(rows: int, budget: int, tau: float) -> float:
-    """Epsilon = B / (tau n) of the form `science`, for a threshold that persists (theory.md E4)."""
+    """Return epsilon = B / (tau n) of the form `science`, for a threshold that persists (theory.md
+    E4).
+    """
     return epsilon_science(rows, budget, tau)
 
 
 def lemma10_approximate(rows: int, budget: int, tau: float, ln_two_over_delta: float) -> float:
-    """Epsilon = sqrt(8 B ln(2/delta)) / (tau n), together with delta > 0. Larger than the pure one
-    for B < 8 ln(2/delta); its proof needs epsilon below 4 ln(2/delta) (theory.md E9)."""
+    """Return epsilon = sqrt(8 B ln(2/delta)) / (tau n), together with delta > 0. Larger than the
+    pure one for B < 8 ln(2/delta); its proof needs epsilon below 4 ln(2/delta) (theory.md E9).
+    """
     epsilon = epsilon_science_advanced(rows, budget, tau, ln_two_over_delta)
     require(epsilon <= 4 * ln_two_over_delta, "Lemma 10 needs epsilon below 4 ln(2/delta).")
     return epsilon
 
 
 def budget_pure(rows: int, tau: float) -> float:
-    """tau^2 n: the budget that pure privacy pays for (printed without n, E5). Floor it."""
+    """Return tau^2 n: the budget that pure privacy pays for (printed without n, E5). Floor it."""
     _require_tau(rows, tau)
     return tau**2 * rows
 
 
 def budget_approximate_printed(rows: int, tau: float, beta: float) -> float:
-    """tau^5 n^2 / (512 ln(8/beta)) as printed: it drops a ln 2 and overshoots (theory.md E6)."""
+    """Return tau^5 n^2 / (512 ln(8/beta)) as printed: it drops a ln 2 and overshoots (theory.md
+    E6).
+    """
     return _budget(rows, tau, beta, dropped=0.0)
 
 
 def budget_approximate(rows: int, tau: float, beta: float) -> float:
-    """tau^4 n^2 / (128 (ln 2 + (4/tau) ln(8/beta))). Floor it."""
+    """Return tau^4 n^2 / (128 (ln 2 + (4/tau) ln(8/beta))). Floor it."""
     return _budget(rows, tau, beta, dropped=math.log(2))
 
 
 def theorem11_tail_printed(rows: int, tau: float, t: float) -> float:
-    """6 e^(-tau^2 n) + e^(-t/8) as printed: false for adaptive analysts, who can wait for a large
-    threshold (theory.md E7). For comparison only."""
+    """Return 6 e^(-tau^2 n) + e^(-t/8) as printed: false for adaptive analysts, who can wait for a
+    large threshold (theory.md E7). For comparison only.
+    """
     require_not_negative(t=t)
     return corollary7_tail(rows, tau) + math.exp(-t / 8)
 
 
 def theorem11_tail_printed_approximate(beta: float, t: float) -> float:
-    """beta + e^(-t/8), the second half as printed; false like the first. For comparison only."""
+    """Return beta + e^(-t/8), the second half as printed; false like the first. For comparison
+    only.
+    """
     require_probability(beta=beta)
     require_not_negative(t=t)
     return beta + math.exp(-t / 8)
@@ -118,8 +132,9 @@ def theorem11_tail_printed_approximate(beta: float, t: float) -> float:
 def theorem11_tail(
     rows: int, tau: float, budget: int, t: float, u: float, questions: int = 1
 ) -> float:
-    """P(a question is answered and off by more than T + (t + 1) tau), for a threshold that
-    persists, for any split 0 < u < t (theory.md 4.4):
+    """Return P(a question is answered and off by more than T + (t + 1) tau).
+
+    For a threshold that persists, for any split 0 < u < t (theory.md 4.4):
 
     6 m e^(-tau^2 n) + (B/2) e^(-u/4) + (m/2) e^(-(t-u)/8) + min(m, B) e^(-t/2),
 
@@ -133,8 +148,9 @@ def theorem11_tail(
 def theorem11_tail_approximate(
     rows: int, tau: float, beta: float, budget: int, t: float, u: float, questions: int = 1
 ) -> float:
-    """The same through theorem 8: m beta for the first term. Needs n >= `theorem8_rows`, which the
-    paper leaves out (theory.md E6), and B <= `budget_approximate`."""
+    """Return the same through theorem 8: m beta for the first term. Needs n >= `theorem8_rows`,
+    which the paper leaves out (theory.md E6), and B <= `budget_approximate`.
+    """
     needed = theorem8_rows(tau, beta)
     require(rows >= needed, f"Theorem 8 needs at least {math.ceil(needed)} rows.")
     allowed = budget_approximate(rows, tau, beta)

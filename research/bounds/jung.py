@@ -21,8 +21,10 @@ _FINEST_FACTOR: Final = 1.001
 def transfer(
     alpha: float, beta_sample: float, epsilon: float, delta: float, c: float, d: float
 ) -> tuple[float, float]:
-    """(alpha', beta') on the population, for all questions at once, from (alpha, beta_sample) on
-    the sample and (epsilon, delta)-DP, for any c, d > 0; independent rows, answers in [0, 1]:
+    """Return (alpha', beta') on the population, for all questions at once.
+
+    From (alpha, beta_sample) on the sample and (epsilon, delta)-DP, for any c, d > 0; independent
+    rows, answers in [0, 1]:
 
     alpha' = alpha + (e^epsilon - 1) + c + 2 d, beta' = beta_sample / c + delta / d.
     """
@@ -36,8 +38,9 @@ def transfer(
 def thresholdout_noise(
     rows: int, questions: int, budget: int, sigma: float, beta_sample: float
 ) -> float:
-    """2 sigma ln(3 B / (2 beta_s)) + 4 sigma ln(3 m / (2 beta_s)): all the noise between an answer
-    and the sample, besides T, with chance 1 - beta_s. It does not depend on the rows."""
+    """Return 2 sigma ln(3 B / (2 beta_s)) + 4 sigma ln(3 m / (2 beta_s)): all the noise between an
+    answer and the sample, besides T, with chance 1 - beta_s. It does not depend on the rows.
+    """
     require_positive(rows=rows, questions=questions, budget=budget, sigma=sigma)
     require_probability(beta_sample=beta_sample)
     thresholds = 2 * sigma * math.log(3 * budget / (2 * beta_sample))
@@ -55,8 +58,9 @@ def thresholdout_width(
     c: float,
     d: float,
 ) -> float:
-    """The transfer theorem for Thresholdout by its zCDP cost: beta_s = beta c / 2 and
-    delta = beta d / 2. Fix sigma, c and d in advance. Pure privacy can be better (9.10)."""
+    """Apply the transfer theorem to Thresholdout by its zCDP cost: beta_s = beta c / 2 and delta
+    = beta d / 2. Fix sigma, c and d in advance. Pure privacy can be better (9.10).
+    """
     require_positive(c=c, d=d)
     require_probability(beta=beta)
     require_not_negative(threshold=threshold)
@@ -75,8 +79,9 @@ def thresholdout_width_pure(
     beta: float,
     c: float,
 ) -> float:
-    """The same by its pure cost: beta_s = beta c and delta = d = 0. Fix sigma and c in advance, and
-    which of the two is used (theory.md 9.10)."""
+    """Apply it by its pure cost: beta_s = beta c and delta = d = 0. Fix sigma and c in
+    advance, and which of the two is used (theory.md 9.10).
+    """
     require_positive(c=c)
     require_probability(beta=beta)
     require_not_negative(threshold=threshold)
@@ -88,8 +93,9 @@ def thresholdout_width_pure(
 
 
 def best_thresholdout_width(rows: int, questions: int, budget: int, beta: float) -> float:
-    """The narrowest of both over sigma, c and d, without the threshold T (theory.md 4.9); a
-    function of numbers that are known in advance."""
+    """Return the narrowest of both over sigma, c and d, without the threshold T (theory.md 4.9); a
+    function of numbers that are known in advance.
+    """
     pure = _descend(
         lambda x: thresholdout_width_pure(rows, questions, budget, 0.0, x[0], beta, x[1]),
         [math.sqrt(budget / rows), 0.01],
@@ -102,7 +108,7 @@ def best_thresholdout_width(rows: int, questions: int, budget: int, beta: float)
 
 
 def _descend(width: Callable[[list[float]], float], start: list[float]) -> float:
-    """Coordinate descent by factors; any point is a valid bound, so a rough minimum is safe."""
+    """Descend coordinate by coordinate; any point is a valid bound, so a rough minimum is safe."""
     point, best, factor = start, _or_infinite(width, start), 4.0
     while factor > _FINEST_FACTOR:
         neighbours = [

@@ -57,8 +57,8 @@ class Chain:
         return max(0.0, float(self._others().real.max()))
 
     def influence(self, before: int | None, after: int | None) -> float:
-        """I(X_{i-before}, X_{i+after} ; X_i): the largest ln P(quilt | x) / P(quilt | x') for a
-        row in the middle, infinite where it can be excluded; None leaves that side out.
+        """Return I(X_{i-before}, X_{i+after} ; X_i): the largest ln P(quilt | x) / P(quilt | x')
+        for a row in the middle, infinite where it can be excluded; None leaves that side out.
 
         This is b_i of a Markov quilt: given nearby rows on one side, that side of the quilt says
         nothing more, so the largest over sets of nearby rows is that of the empty set. The nearest
@@ -67,11 +67,11 @@ class Chain:
         return float((self.ln_ratios_before(before) + self.ln_ratios_after(after)).max())
 
     def ln_ratios_before(self, steps: int | None) -> Matrix:
-        """[x, x'] -> the largest ln P(X_{i-steps} | x) / P(X_{i-steps} | x'); 0 for None."""
+        """Return [x, x'] -> the largest ln P(X_{i-steps} | x) / P(X_{i-steps} | x'); 0 for None."""
         return self._ln_ratios(self._backwards(), steps)
 
     def ln_ratios_after(self, steps: int | None) -> Matrix:
-        """[x, x'] -> the largest ln P(X_{i+steps} | x) / P(X_{i+steps} | x'); 0 for None."""
+        """Return [x, x'] -> the largest ln P(X_{i+steps} | x) / P(X_{i+steps} | x'); 0 for None."""
         return self._ln_ratios(self.transition, steps)
 
     def _ln_ratios(self, matrix: Matrix, steps: int | None) -> Matrix:
@@ -81,7 +81,7 @@ class Chain:
         return _ln_ratios(np.linalg.matrix_power(matrix, steps))
 
     def _backwards(self) -> Matrix:
-        """P(X_{i-1} = y | X_i = x)."""
+        """Return P(X_{i-1} = y | X_i = x)."""
         flow = self.stationary[:, None] * self.transition
         backwards: Matrix = flow.T / self.stationary[:, None]
         return backwards
@@ -92,7 +92,7 @@ class Chain:
 
 
 def _ln_ratios(conditional: Matrix) -> Matrix:
-    """[x, x'] -> the largest ln P(y | x) / P(y | x') over y that x allows."""
+    """Return [x, x'] -> the largest ln P(y | x) / P(y | x') over y that x allows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(conditional)
         ratios = logs[:, None, :] - logs[None, :, :]
@@ -102,7 +102,7 @@ def _ln_ratios(conditional: Matrix) -> Matrix:
 
 
 def _stationary(matrix: Matrix) -> Matrix:
-    """The law d with d P = d, from linear equations and the sum 1."""
+    """Return the law d with d P = d, from linear equations and the sum 1."""
     states = len(matrix)
     equations = np.vstack([matrix.T - np.eye(states), np.ones(states)])
     right = np.append(np.zeros(states), 1.0)
@@ -118,8 +118,10 @@ def _require_stochastic(matrix: Matrix) -> None:
 
 
 def _require_mixing(matrix: Matrix) -> None:
-    """Some power of an irreducible, aperiodic matrix is positive; (S - 1)^2 + 1 is high enough
-    (Wielandt), and any higher one too."""
+    """Require that some power is positive, as of every irreducible, aperiodic matrix.
+
+    (S - 1)^2 + 1 is high enough (Wielandt), and any higher one too.
+    """
     steps = (matrix > 0).astype(np.int64)
     for _ in range(math.ceil(math.log2((len(matrix) - 1) ** 2 + 1)) + 1):
         steps = (steps @ steps > 0).astype(np.int64)

@@ -17,56 +17,58 @@ from scoring.guarantees.conditions import (
 
 
 def epsilon_nips(rows: int, budget: int, sigma: float) -> float:
-    """2 B / (sigma n): scales 2, 4 and 1 sigma (Dwork et al. 2015, NIPS)."""
+    """Return 2 B / (sigma n): scales 2, 4 and 1 sigma (Dwork et al. 2015, NIPS)."""
     _require(rows, budget, sigma)
     return 2 * budget / (sigma * rows)
 
 
 def epsilon_science(rows: int, budget: int, tau: float) -> float:
-    """B / (tau n): scales 4, 8 and 2 tau (Dwork et al. 2015, Science, lemma 10)."""
+    """Return B / (tau n): scales 4, 8 and 2 tau (Dwork et al. 2015, Science, lemma 10)."""
     _require(rows, budget, tau)
     return budget / (tau * rows)
 
 
 def epsilon_zhao(rows: int, budget: int, sigma: float) -> float:
-    """9 B / (4 sigma n): scales 1, 2 and 4 sigma (Zhao 2017, algorithm 1)."""
+    """Return 9 B / (4 sigma n): scales 1, 2 and 4 sigma (Zhao 2017, algorithm 1)."""
     _require(rows, budget, sigma)
     return 9 * budget / (4 * sigma * rows)
 
 
 def epsilon_nips_advanced(rows: int, budget: int, sigma: float, ln_two_over_delta: float) -> float:
-    """sqrt(32 B ln(2/delta)) / (sigma n), together with delta > 0 (lecture notes, S2)."""
+    """Return sqrt(32 B ln(2/delta)) / (sigma n), together with delta > 0 (lecture notes, S2)."""
     _require(rows, budget, sigma)
     require(ln_two_over_delta > math.log(2), "delta must be below 1.")
     return math.sqrt(32 * budget * ln_two_over_delta) / (sigma * rows)
 
 
 def epsilon_science_advanced(rows: int, budget: int, tau: float, ln_two_over_delta: float) -> float:
-    """sqrt(8 B ln(2/delta)) / (tau n) (Science, lemma 10): the NIPS form with sigma = 2 tau."""
+    """Return sqrt(8 B ln(2/delta)) / (tau n) (Science, lemma 10): NIPS with sigma = 2 tau."""
     _require(rows, budget, tau)
     return epsilon_nips_advanced(rows, budget, 2 * tau, ln_two_over_delta)
 
 
 def rho_nips(rows: int, budget: int, sigma: float) -> float:
-    """zCDP rho = B / (sigma n)^2: half the square of 1, for the comparison and for the answer."""
+    """Return zCDP rho = B / (sigma n)^2: half the square of 1, for the comparison and for the
+    answer.
+    """
     _require(rows, budget, sigma)
     return budget / (sigma * rows) ** 2
 
 
 def rho_science(rows: int, budget: int, tau: float) -> float:
-    """zCDP rho = B / (2 tau n)^2: the NIPS form with sigma = 2 tau."""
+    """Return zCDP rho = B / (2 tau n)^2: the NIPS form with sigma = 2 tau."""
     _require(rows, budget, tau)
     return rho_nips(rows, budget, 2 * tau)
 
 
 def rho_zhao(rows: int, budget: int, sigma: float) -> float:
-    """zCDP rho = 2.03125 B / (sigma n)^2: half of 2^2 for the comparison and of (1/4)^2."""
+    """Return zCDP rho = 2.03125 B / (sigma n)^2: half of 2^2 for the comparison and of (1/4)^2."""
     _require(rows, budget, sigma)
     return 2.03125 * budget / (sigma * rows) ** 2
 
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
-    """rho + 2 sqrt(rho ln(1/delta)): rho-zCDP is (epsilon, delta)-DP (Bun and Steinke 2016)."""
+    """Return rho + 2 sqrt(rho ln(1/delta)): rho-zCDP is (epsilon, delta)-DP (Bun, Steinke 2016)."""
     require_not_negative(rho=rho)
     require_probability(delta=delta)
     return rho + 2 * math.sqrt(-rho * math.log(delta))

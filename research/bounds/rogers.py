@@ -17,9 +17,10 @@ _SHRINKS = 80
 
 
 def second_moment(rows: int, information: float) -> float:
-    """E[(mean - truth)^2] <= min over 0 < l < 1 of (2 I - ln(1 - l)) / (4 n l), for a function of
-    an output Y with I(S; Y) <= I nats (Donsker-Varadhan). Any l gives a bound, so a rough minimum
-    is safe."""
+    """Return E[(mean - truth)^2] <= min over 0 < l < 1 of (2 I - ln(1 - l)) / (4 n l), for a
+    function of an output Y with I(S; Y) <= I nats (Donsker-Varadhan). Any l gives a bound, so a
+    rough minimum is safe.
+    """
     require_positive(rows=rows)
     require_not_negative(information=information)
 
@@ -39,9 +40,10 @@ def second_moment(rows: int, information: float) -> float:
 def thresholdout_width(
     rows: int, questions: int, budget: int, threshold: float, sigma: float, beta: float
 ) -> float:
-    """sqrt((A + Q + 2 sqrt(A Q)) / beta) after their theorem B.9: A is the second moment at
+    """Return sqrt((A + Q + 2 sqrt(A Q)) / beta) after their theorem B.9: A is the second moment at
     I = B / (n sigma^2), Q = E[(T + M)^2] for the largest of m Lap(4 sigma) plus the largest of B
-    Lap(2 sigma). Grows with 1/beta: use it for beta of at least 0.05 only."""
+    Lap(2 sigma). Grows with 1/beta: use it for beta of at least 0.05 only.
+    """
     require_positive(rows=rows, questions=questions, budget=budget, sigma=sigma)
     require_not_negative(threshold=threshold)
     require_probability(beta=beta)
@@ -54,9 +56,10 @@ def thresholdout_width(
 
 
 def gaussian_width(rows: int, questions: int, rho: float, beta: float) -> float:
-    """sqrt(xi / (2 n beta)) + (1/n) sqrt(ln(4 k / beta) / rho), xi = min over 0 < l < 1 of
+    """Return sqrt(xi / (2 n beta)) + (1/n) sqrt(ln(4 k / beta) / rho), xi = min over 0 < l < 1 of
     (2 k rho n - ln(1 - l)) / l, for k means answered with Gaussian noise of rho-zCDP each: half of
-    beta for the sample's deviation, half for the noise (theory.md 4.7, 9.10)."""
+    beta for the sample's deviation, half for the noise (theory.md 4.7, 9.10).
+    """
     require_positive(rows=rows, questions=questions, rho=rho)
     require_probability(beta=beta)
     xi = 4 * rows * second_moment(rows, questions * rho * rows)
@@ -65,7 +68,9 @@ def gaussian_width(rows: int, questions: int, rho: float, beta: float) -> float:
 
 
 def _largest_exponential(count: int, scale: float) -> tuple[float, float]:
-    """E[M] and E[M^2] of the largest of `count` exponentials: harmonic numbers H and H^2 + H_2."""
+    """Return E[M] and E[M^2] of the largest of `count` exponentials: harmonic numbers H and H^2 +
+    H_2.
+    """
     harmonic = math.fsum(1 / k for k in range(1, count + 1))
     second = math.fsum(1 / k**2 for k in range(1, count + 1))
     return scale * harmonic, scale**2 * (harmonic**2 + second)

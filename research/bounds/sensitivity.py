@@ -14,7 +14,8 @@ from scoring.guarantees.conditions import (
 
 
 def auc_width(positives: int, negatives: int, beta: float) -> float:
-    """sqrt(ln(2/beta) / (2 min(n1, n0))): Hoeffding for the AUC of one fixed model on fresh rows.
+    """Return sqrt(ln(2/beta) / (2 min(n1, n0))): Hoeffding for the AUC of one fixed model on fresh
+    rows.
 
     It needs hidden features; with released features the labels alone are random.
     """
@@ -24,25 +25,27 @@ def auc_width(positives: int, negatives: int, beta: float) -> float:
 
 
 def log_loss_range(clip: float) -> float:
-    """ln((1 - p) / p): the range of the log loss of probabilities clipped to [p, 1 - p]."""
+    """Return ln((1 - p) / p): the range of the log loss of probabilities clipped to [p, 1 - p]."""
     require(0 < clip < 0.5, "Probabilities are clipped strictly between 0 and 1/2.")
     return math.log((1 - clip) / clip)
 
 
 def f1_sensitivity(positives: int) -> float:
-    """2 / n1: one row replaced, label and prediction, with n1 > 0 positive labels before it. F1 is
-    2 TP / D with D = predicted + actual positives; the row that matters most is a found positive
-    that is lost, by at most 2 / D <= 2 / n1. It holds near the given count only; the worst over
-    all holdouts is 1, so F1 has no privacy certificate."""
+    """Return 2 / n1: one row replaced, label and prediction, with n1 > 0 positive labels before it.
+    F1 is 2 TP / D with D = predicted + actual positives; the row that matters most is a found
+    positive that is lost, by at most 2 / D <= 2 / n1. It holds near the given count only; the worst
+    over all holdouts is 1, so F1 has no privacy certificate.
+    """
     require_positive(positives=positives)
     return min(1.0, 2 / positives)
 
 
 def f1_width(rows: int, predicted: int, ln_count: float, beta: float) -> float:
-    """sqrt((ln 2 + ln|F| + ln(1/beta)) sum c^2 / 2) (McDiarmid) for the F1 of predictions with
-    q > 0 `predicted` positives around its mean over the labels, which are independent given the
-    features: a label changes it by at most c = 2 / (q + 1) where a positive is predicted, and by
-    1 / (2 q + 1) elsewhere. Its mean is not the F1 of the population."""
+    """Return sqrt((ln 2 + ln|F| + ln(1/beta)) sum c^2 / 2) (McDiarmid) for the F1 of predictions
+    with q > 0 `predicted` positives around its mean over the labels, which are independent given
+    the features: a label changes it by at most c = 2 / (q + 1) where a positive is predicted, and
+    by 1 / (2 q + 1) elsewhere. Its mean is not the F1 of the population.
+    """
     require_positive(rows=rows, predicted=predicted)
     require(predicted <= rows, "At most every row is predicted positive.")
     require_not_negative(ln_count=ln_count)

@@ -32,8 +32,8 @@ class Shown:
 
 
 def narrowest(bounds: Sequence[Bound], beta: float) -> Shown:
-    """The narrowest of all bounds at their parts of beta; all of them hold together with chance
-    1 - beta. A bound whose conditions fail is left out, and its part with it.
+    """Return the narrowest of all bounds at their parts of beta; all of them hold together with
+    chance 1 - beta. A bound whose conditions fail is left out, and its part with it.
 
     Raises ConditionError if the parts add up to more than 1, or if no bound is left.
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def ln_sum(logarithms: Iterable[float]) -> float:
-    """ln of the sum of the numbers whose logarithms are given."""
+    """Return ln of the sum of the numbers whose logarithms are given."""
     values = list(logarithms)
     top = max(values)
     if top == -math.inf:

@@ -8,12 +8,13 @@ from scoring.guarantees.noise_tails import ln_discrete_laplace_upper_tail
 
 
 def discrete_laplace_tail(scale: float, z: int) -> float:
-    """P(|Z| >= z) for z >= 1: 2 e^(-z/t) / (1 + e^(-1/t)) (theory.md 1.5)."""
+    """Return P(|Z| >= z) for z >= 1: 2 e^(-z/t) / (1 + e^(-1/t)) (theory.md 1.5)."""
     return 2 * math.exp(ln_discrete_laplace_upper_tail(scale, z))
 
 
 def laplace_sum_upper_tail(a: float, b: float, x: float) -> float:
-    """P(Lap(a) + Lap(b) > x) for continuous independent Laplace noise, x >= 0 (theory.md 4.4).
+    """Return P(Lap(a) + Lap(b) > x) for continuous independent Laplace noise, x >= 0 (theory.md
+    4.4).
 
     (b^2 e^(-x/b) - a^2 e^(-x/a)) / (2 (b^2 - a^2)), and its limit (2 + x/a) e^(-x/a) / 4 for a = b.
     """
@@ -26,12 +27,12 @@ def laplace_sum_upper_tail(a: float, b: float, x: float) -> float:
 
 
 def hoeffding_tail(rows: int, deviation: float) -> float:
-    """P(|mean - truth| >= t) <= 2 e^(-2 n t^2) (Hoeffding 1963), for one fixed submission."""
+    """Return P(|mean - truth| >= t) <= 2 e^(-2 n t^2) (Hoeffding 1963), for one fixed file."""
     require_positive(rows=rows)
     require_not_negative(deviation=deviation)
     return 2 * math.exp(-2 * rows * deviation**2)
 
 
 def hoeffding_width(rows: int, beta: float) -> float:
-    """sqrt(ln(2 / beta) / (2 n)): the inverse of `hoeffding_tail`."""
+    """Return sqrt(ln(2 / beta) / (2 n)): the inverse of `hoeffding_tail`."""
     return bonferroni_width(rows, 1, beta)

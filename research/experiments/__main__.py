@@ -11,7 +11,7 @@ FORMATS = (".svg", ".png")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Plays one experiment. Exits with 2 and one clear line when it is asked something wrong."""
+    """Play one experiment. Exits with 2 and one clear line when it is asked something wrong."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.names:
@@ -73,7 +73,7 @@ def _experiment(parser: argparse.ArgumentParser, name: str | None) -> Experiment
 
 
 def _check_files(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Before minutes are spent on what cannot be written."""
+    """Check the files before minutes are spent on what cannot be written."""
     for flag, path in (("--json", options.json), ("--figure", options.figure)):
         if path is not None and not path.parent.is_dir():
             parser.error(f"{flag}: there is no folder {path.parent}")

@@ -89,7 +89,7 @@ class MechanismBoard:
         self.state = State(*self._mechanism.initial_team(self._params, holdout))
 
     def ask(self, holdout: Mean, reference: Mean | None = None) -> Answer:
-        """One submission."""
+        """Submit once."""
         self.state, answer = self._mechanism.step(
             self._params, self.state, Measurement(holdout, reference), self._noise
         )
@@ -97,7 +97,7 @@ class MechanismBoard:
 
 
 def breaks(answer: Answer, truth: float) -> bool:
-    """Whether the certificate of an answer is wrong about the submission's true loss.
+    """Tell whether the certificate of an answer is wrong about the submission's true loss.
 
     "not_improved" and "fail" bound it from below, "pass" from above; "exhausted" says nothing.
     """

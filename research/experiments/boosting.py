@@ -72,7 +72,7 @@ Keep = Callable[[Wrong, np.random.Generator, Books], Kept]
 
 
 def keep_below(board: PlainBoard) -> Keep:
-    """Every submission whose shown loss is at most 1/2."""
+    """Keep every submission whose shown loss is at most 1/2."""
 
     def keep(wrong: Wrong, generator: np.random.Generator, books: Books) -> Kept:
         kept: Kept = board.show(wrong.counts / wrong.rows) <= 0.5
@@ -82,7 +82,7 @@ def keep_below(board: PlainBoard) -> Keep:
 
 
 def keep_leaders(wrong: Wrong, generator: np.random.Generator, books: Books) -> Kept:
-    """Every submission that the parameter-free Ladder lets move its board below 1/2."""
+    """Keep every submission that the parameter-free Ladder lets move its board below 1/2."""
     kept = np.zeros(len(wrong.counts), dtype=bool)
     leader: NDArray[np.bool_] | None = None
     for place, rows in enumerate(wrong.bits.view(np.bool_)):
@@ -93,7 +93,7 @@ def keep_leaders(wrong: Wrong, generator: np.random.Generator, books: Books) -> 
 
 
 def keep_answered(mechanism: str, raw: dict[str, object]) -> Keep:
-    """Every submission of which a mechanism says that its loss is below 1/2."""
+    """Keep every submission of which a mechanism says that its loss is below 1/2."""
 
     def keep(wrong: Wrong, generator: np.random.Generator, books: Books) -> Kept:
         board = MechanismBoard(mechanism, raw, generator)
@@ -134,7 +134,7 @@ class Losses:
 def play(
     runs: int, generator: np.random.Generator, rows: int = ROWS, submissions: int = SUBMISSIONS
 ) -> Losses:
-    """All runs in front of all boards; every board of a run sees the same submissions."""
+    """Play all runs in front of all boards; every board of a run sees the same submissions."""
     losses = Losses()
     votes = submissions // EVERY
     for name in BOARDS:
@@ -169,7 +169,9 @@ def _bits(generator: np.random.Generator, shape: tuple[int, ...]) -> Bits:
 
 
 def _vote_losses(wrong: Wrong, kept: Kept, ties_wrong: NDArray[np.bool_]) -> Samples:
-    """The share of rows that the majority of the kept has wrong, after each EVERY submissions."""
+    """Return the share of rows that the majority of the kept has wrong, after each EVERY
+    submissions.
+    """
     votes = np.zeros(wrong.rows, dtype=np.int16)
     voters = 0
     losses = np.empty(len(kept) // EVERY)
@@ -185,7 +187,7 @@ def _vote_losses(wrong: Wrong, kept: Kept, ties_wrong: NDArray[np.bool_]) -> Sam
 
 
 def run(runs: int, seed: int, rows: int = ROWS, submissions: int = SUBMISSIONS) -> Result:
-    """Every board under the boosting attack."""
+    """Run the boosting attack on every board."""
     losses = play(runs, np.random.default_rng(seed), rows, submissions)
     return Result(
         "boosting",

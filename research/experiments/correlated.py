@@ -63,7 +63,7 @@ class Grouped:
         return math.sqrt((0.25 + (self.size - 1) * covariance) / self.rows)
 
     def column(self, generator: np.random.Generator) -> Samples:
-        """One attribute times its label, shape (rows,), groups one after another."""
+        """Draw one attribute times its label, shape (rows,), groups one after another."""
         row = math.sqrt(1 - self.shared) * generator.standard_normal(self.rows)
         group = math.sqrt(self.shared) * generator.standard_normal(self.groups)
         return row + np.repeat(group, self.size)
@@ -86,7 +86,7 @@ BOARDS: Final = ("plain", "Thresholdout for n rows", "Thresholdout for n/g group
 
 
 def run(runs: int, seed: int, setting: Grouped | None = None) -> Result:
-    """Counting rows against counting groups."""
+    """Count rows, and groups beside them."""
     setting = setting or Grouped()
     generator = np.random.default_rng(seed)
     outcomes = [_run(setting, generator) for _ in range(runs)]
@@ -159,7 +159,9 @@ def _run(setting: Grouped, generator: np.random.Generator) -> Outcome:
 def _answer(
     train: Samples, holdout: Samples, unit: float, generator: np.random.Generator
 ) -> Samples:
-    """The published Thresholdout, its threshold and noise in units of 1/sqrt(what is counted)."""
+    """Answer as the published Thresholdout, its threshold and noise in units of 1/sqrt(what is
+    counted).
+    """
     comparison, added = generator.normal(0, TOLERANCE * unit, (2, *train.shape))
     fired = np.abs(train - holdout) > THRESHOLD * unit + comparison
     return np.where(fired, holdout + added, train)
@@ -168,7 +170,7 @@ def _answer(
 def _accuracy(
     setting: Grouped, chosen: Indices, signed: Samples, generator: np.random.Generator
 ) -> float:
-    """Of all chosen attributes together, given their means times their signs."""
+    """Return the accuracy of all chosen attributes, given their means times their signs."""
     if len(chosen) == 0:
         return 0.5
     residual = setting.column(generator)
@@ -184,7 +186,7 @@ def _fresh_accuracy(setting: Grouped, chosen: Indices, generator: np.random.Gene
 
 
 def _coverage(setting: Grouped, generator: np.random.Generator) -> tuple[int, int, int, int]:
-    """Single classifiers that nobody has chosen; their true loss is 1/2."""
+    """Cover single classifiers that nobody has chosen; their true loss is 1/2."""
     outside = {setting.rows: 0, setting.groups: 0}
     broken = dict(outside)
     for _ in range(SINGLE_CLASSIFIERS):
@@ -213,7 +215,7 @@ def _ladder_table(outcomes: list[Outcome], scores: int) -> Table:
 
 
 def _panel(setting: Grouped, outcomes: list[Outcome]) -> Panel:
-    """Chance that a single score lies outside, as the shared variance grows."""
+    """Draw the chance that a single score lies outside, as the shared variance grows."""
     shared = [place / 20 for place in range(21)]
     settings = [Grouped(setting.rows, setting.attributes, setting.size, s) for s in shared]
     share = sum(o.outside_rows for o in outcomes) / (len(outcomes) * SINGLE_CLASSIFIERS)

@@ -67,7 +67,7 @@ class Teams:
         return answer
 
     def _enter(self, team: int) -> tuple[HoldoutState, TeamState]:
-        """Without shares every team has what is left in the pot."""
+        """Enter a team; without shares it has what is left in the pot."""
         if self._pot is not None:
             known = self._teams.get(team, TeamState())
             return self._holdout, replace(known, share_left=self._pot)
@@ -88,7 +88,7 @@ class Outcome:
 
 
 def play(contest: Contest, shares: Shares, generator: np.random.Generator) -> Outcome:
-    """One contest."""
+    """Play one contest."""
     teams = Teams(contest, shares, generator)
     outcome = Outcome(np.zeros(contest.rounds))
     for turn in range(contest.rounds):
@@ -117,7 +117,7 @@ def _measure(
 
 
 def run(runs: int, seed: int, contest: Contest | None = None) -> Result:
-    """One pot against a share for each team, beside boards of public scores."""
+    """Compare one pot with a share for each team, beside boards of public scores."""
     contest = contest or Contest()
     generator = np.random.default_rng(seed)
     ways: tuple[Shares, ...] = ("one pot", "a share each")
@@ -153,7 +153,7 @@ def _quantities(played: list[Outcome]) -> dict[str, list[float]]:
 
 
 def _board_table(outcomes: dict[Shares, list[Outcome]]) -> Table:
-    """Boards of public scores show whatever was memorised, however they round."""
+    """Tabulate boards of public scores: they show whatever was memorised, however they round."""
     rows = [(f"{board.name}, public rows", float(board.show(np.zeros(1))[0]), 0.5)
             for board in PLAIN_BOARDS]  # fmt: skip
     for way, played in outcomes.items():

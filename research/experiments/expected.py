@@ -44,7 +44,7 @@ PUBLISHED_FREEDMAN: Final = {("plain", "train", 500): ">0.63", ("plain", "report
 
 
 def freedman(informative: int) -> dict[tuple[str, str, int], Known]:
-    """By board, curve and size."""
+    """Return the expected curves by board, curve and size."""
     known = {}
     for size, text in (_SIGNAL if informative else _NO_SIGNAL).items():
         numbers = [int(word) / 10_000 for word in text.split()]
@@ -56,7 +56,7 @@ def freedman(informative: int) -> dict[tuple[str, str, int], Known]:
 
 
 def freedman_counts(informative: int) -> dict[str, Known]:
-    """Attributes that agree on both sets, questions that fired."""
+    """Return how many attributes agree on both sets and how many questions fire."""
     counts = {
         name: Known(mean, sd, FREEDMAN_RUNS) for name, (mean, sd) in _COUNTS[informative].items()
     }
@@ -87,7 +87,7 @@ PUBLISHED_BOOSTING: Final = {
 
 
 def boosting() -> dict[tuple[str, int], Known]:
-    """By board and number of submissions."""
+    """Return the expected losses by board and number of submissions."""
     return {
         (board, submissions): Known(mean, BOOSTING_SD, BOOSTING_RUNS)
         for submissions, means in _BOOSTING.items()

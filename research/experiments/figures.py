@@ -60,7 +60,7 @@ STYLE: Final[dict[Any, Any]] = {
 
 
 def draw(result: Result, path: Path) -> None:
-    """Writes the panels side by side as SVG or PNG, by the file's ending."""
+    """Write the panels side by side as SVG or PNG, by the file's ending."""
     with mpl.rc_context(STYLE):
         count = len(result.panels)
         width = ONE_PANEL_WIDTH if count == 1 else PANEL_WIDTH * count
@@ -91,7 +91,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _line_width(place: int, count: int) -> float:
-    """Of many lines the later are thinner, so that one that lies on another hides nothing."""
+    """Make the later of many lines thinner, so that one that lies on another hides nothing."""
     return 1.8 if count < MANY_LINES else max(1.2, 3.6 - 0.6 * place)
 
 

@@ -45,7 +45,7 @@ class Setting:
         return 1 / math.sqrt(self.rows)
 
     def true_means(self) -> Samples:
-        """The true correlation of each attribute, shape (attributes,)."""
+        """Return the true correlation of each attribute, shape (attributes,)."""
         means = np.zeros(self.attributes)
         means[: self.informative] = BIAS * self.unit
         return means
@@ -74,7 +74,9 @@ class Sample(Protocol):
         ...
 
     def accuracies(self, chosen: Indices) -> Accuracies:
-        """Of the classifiers that use the first k of `chosen`, for each k of SIZES."""
+        """Return the accuracies of the classifiers that use the first k of `chosen`, for each k of
+        SIZES.
+        """
         ...
 
 
@@ -93,15 +95,16 @@ class GaussianThresholdout:
         self._generator = generator
 
     def answer(self, train: Samples, holdout: Samples) -> tuple[Samples, NDArray[np.bool_]]:
-        """The answers to independent questions and which of them fired."""
+        """Return the answers to independent questions and which of them fired."""
         comparison, added = self._generator.normal(0, self._tolerance, (2, *train.shape))
         fired: NDArray[np.bool_] = np.abs(train - holdout) > self._threshold + comparison
         return np.where(fired, holdout + added, train), fired
 
 
 def choose(train: Samples, shown: Samples, unit: float) -> Indices:
-    """Attributes beyond one unit on the same side on both, the largest on the training set first;
-    at most as many as the largest classifier takes."""
+    """Return attributes beyond one unit on the same side on both, the largest on the training set
+    first; at most as many as the largest classifier takes.
+    """
     agree = ((train > unit) & (shown > unit)) | ((train < -unit) & (shown < -unit))
     candidates = np.flatnonzero(agree)
     order = np.argsort(-np.abs(train[candidates]), kind="stable")
@@ -129,7 +132,7 @@ class Curves:
 
 
 def play(setting: Setting, runs: int, generator: np.random.Generator, draw: Draw) -> Curves:
-    """All runs of the analyst in front of the plain boards and the published Thresholdout."""
+    """Play all runs of the analyst in front of the plain boards and the published Thresholdout."""
     curves = Curves(runs)
     for run in range(runs):
         sample = draw(setting, generator)
@@ -171,5 +174,5 @@ def _play_thresholdout(
 
 
 def blocks(chosen: Indices) -> list[Indices]:
-    """The attributes that each size adds to the one before it."""
+    """Return the attributes that each size adds to the one before it."""
     return [chosen[first:last] for first, last in zip((0, *SIZES[:-1]), SIZES, strict=True)]

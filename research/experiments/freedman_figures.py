@@ -55,20 +55,20 @@ _LABELS: Final = {
 
 
 def figure1(runs: int, seed: int, *, literal: bool = False, setting: Setting = FULL) -> Result:
-    """No attribute carries signal: the truth is 0.5 everywhere."""
+    """Play figure 1: no attribute carries signal, the truth is 0.5 everywhere."""
     title = "Figure 1 of Dwork et al. (2015): 10,000 attributes, none with signal"
     return _both_boards("figure1", title, runs, seed, literal=literal, setting=setting)
 
 
 def figure2(runs: int, seed: int, *, literal: bool = False, setting: Setting = FULL) -> Result:
-    """20 attributes carry signal, so that the best classifier has about 20."""
+    """Play figure 2: 20 attributes carry signal, so that the best classifier has about 20."""
     title = "Figure 2 of Dwork et al. (2015): 20 of 10,000 attributes with signal"
     setting = _with_signal(setting)
     return _both_boards("figure2", title, runs, seed, literal=literal, setting=setting)
 
 
 def figure_s2(runs: int, seed: int, *, literal: bool = False, setting: Setting = FULL) -> Result:
-    """What the classifiers chosen with Thresholdout really score on the holdout, both settings."""
+    """Play figure S2: what classifiers chosen with Thresholdout really score on the holdout."""
     generator = np.random.default_rng(seed)
     settings = (setting, _with_signal(setting))
     played = [(one, play(one, runs, generator, _draw(literal))) for one in settings]
@@ -136,7 +136,7 @@ def _parameters(runs: int, seed: int, setting: Setting, *, literal: bool) -> dic
 def _comparisons(
     setting: Setting, curves: Curves, boards: tuple[str, ...], prefix: str = ""
 ) -> Iterator[Comparison]:
-    """Known numbers are for the full size only."""
+    """Compare with known numbers, which are for the full size only."""
     full = (setting.rows, setting.attributes) == (FULL.rows, FULL.attributes)
     known = expected.freedman(setting.informative) if full else {}
     for (board, curve), samples in curves.curves.items():

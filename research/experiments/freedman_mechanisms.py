@@ -43,7 +43,7 @@ class Outcome:
 def mechanism_table(
     setting: Setting, runs: int, generator: np.random.Generator, draw: Draw
 ) -> Table:
-    """Means over `runs` runs of each mechanism."""
+    """Average each mechanism over `runs` runs."""
     rows = []
     for name, raw in MECHANISMS.items():
         outcomes = [
@@ -97,7 +97,7 @@ def _run(
 
 
 def _ask_attributes(setting: Setting, board: MechanismBoard, sample: Sample) -> Samples:
-    """What the analyst believes of each holdout correlation after asking for all of them."""
+    """Return what the analyst believes of each holdout correlation after asking for all of them."""
     believed = np.array(sample.train, dtype=float)
     for attribute, (train, holdout) in enumerate(zip(sample.train, sample.holdout, strict=True)):
         answer = board.ask(_correlation(holdout, setting), _correlation(train, setting))

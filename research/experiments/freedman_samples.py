@@ -39,7 +39,7 @@ class ExactLaw:
         )
 
     def _curve(self, chosen: Indices, signed: Samples, *, centred: bool) -> Samples:
-        """The accuracy of each size on one set; `signed` are signs times the set's means."""
+        """Return the accuracy of each size on one set; `signed` are signs times the set's means."""
         rows = self._setting.rows
         sums = np.zeros(rows)
         accuracies = np.full(len(SIZES), 0.5)
@@ -83,7 +83,7 @@ class Literal:
         return (values @ labels).astype(float) / self._setting.rows
 
     def _set(self, attributes: Indices) -> tuple[Singles, Singles]:
-        """Attributes by rows, and labels: the sign of a normal number, as in Data S1."""
+        """Draw attributes by rows, and labels: the sign of a normal number, as in Data S1."""
         shape = (len(attributes), self._setting.rows)
         values = self._generator.standard_normal(shape, dtype=np.float32)
         normal = self._generator.standard_normal(self._setting.rows, dtype=np.float32)

@@ -35,18 +35,19 @@ Ask = Callable[[Samples, Labels], float | None]
 
 
 def loss(log_odds: Samples, labels: Labels) -> float:
-    """The mean log loss, unclipped."""
+    """Return the mean log loss, unclipped."""
     return float(np.mean(np.logaddexp(0, log_odds) - labels * log_odds))
 
 
 def digits(rows: int, precision: float, largest: float) -> int:
-    """How many rows one submission decodes: 2^b delta stays below `largest`, and delta / n, the
-    least difference, is twice the precision."""
+    """Return how many rows one submission decodes: 2^b delta stays below `largest`, and delta / n,
+    the least difference, is twice the precision.
+    """
     return min(MOST, max(0, math.floor(math.log2(largest / (2 * precision * rows))) + 1))
 
 
 def decode(shown: float, places: NDArray[np.intp], log_odds: Samples) -> Labels:
-    """The labels of the asked rows, largest log-odds first."""
+    """Return the labels of the asked rows, largest log-odds first."""
     left = float(np.logaddexp(0, log_odds).sum()) - shown * len(log_odds)
     labels = np.zeros(len(places), dtype=np.int8)
     smallest = log_odds[places[0]]
@@ -67,7 +68,7 @@ class Attacked:
 
 
 def attack(rows: int, asked: int, largest: float, ask: Ask, labels: Labels) -> Attacked:
-    """Decodes `asked` rows with each submission until all are done or submissions run out."""
+    """Decode `asked` rows with each submission until all are done or submissions run out."""
     guesses = np.full(rows, -1, dtype=np.int8)
     known = np.empty(SUBMISSIONS)
     answers = 0
@@ -85,12 +86,12 @@ def attack(rows: int, asked: int, largest: float, ask: Ask, labels: Labels) -> A
 
 
 def ask_plain(board: PlainBoard) -> Ask:
-    """The unclipped loss as a plain board shows it."""
+    """Ask for the unclipped loss as a plain board shows it."""
     return lambda log_odds, labels: float(board.show(np.array([loss(log_odds, labels)]))[0])
 
 
 def ask_mechanism(mechanism: str, raw: dict[str, object], generator: np.random.Generator) -> Ask:
-    """Our clipped metric, in exact units, behind a mechanism; the reference says nothing."""
+    """Ask a mechanism for our clipped metric, in exact units; the reference says nothing."""
     from scoring.metrics import get  # brings the readers of files with it, which nothing else needs
 
     metric = get("log_loss")
@@ -111,7 +112,7 @@ def ask_mechanism(mechanism: str, raw: dict[str, object], generator: np.random.G
 
 
 def run(runs: int, seed: int, rows: int = ROWS) -> Result:
-    """Every board; our boards are attacked with one and with ten rows at a time."""
+    """Attack every board, ours with one and with ten rows at a time."""
     generator = np.random.default_rng(seed)
     outcomes: dict[str, list[Attacked]] = {}
     asked: dict[str, int] = {}

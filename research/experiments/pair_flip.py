@@ -71,13 +71,15 @@ class Accepts:
     updates = 0
 
     def first(self, wrong: Rows) -> None:
-        """The submission that the attack starts from."""
+        """Return the submission that the attack starts from."""
 
     def better(self, leader: Rows, wrong: Rows) -> bool:
         raise NotImplementedError
 
 
 class AcceptsPlain(Accepts):
+    """A plain board, which accepts what it shows as better."""
+
     def __init__(self, board: PlainBoard) -> None:
         self._board = board
 
@@ -89,6 +91,8 @@ class AcceptsPlain(Accepts):
 
 
 class AcceptsFree(Accepts):
+    """The parameter-free Ladder."""
+
     def better(self, leader: Rows, wrong: Rows) -> bool:
         improves = free_ladder.improves(leader, wrong)
         self.updates += improves
@@ -163,7 +167,7 @@ class Start:
 
 
 def start(scenario: Scenario, generator: np.random.Generator) -> Start:
-    """Coins for predictions, a random split, a random order."""
+    """Draw coins for predictions, a random split, a random order."""
     on_board = np.zeros(scenario.total, dtype=bool)
     on_board[generator.permutation(scenario.total)[: scenario.rows]] = True
     wrong = generator.integers(0, 2, scenario.total).astype(bool)
@@ -171,7 +175,7 @@ def start(scenario: Scenario, generator: np.random.Generator) -> Start:
 
 
 def attack(scenario: Scenario, begin: Start, accepts: Accepts) -> Outcome:
-    """One run against one board."""
+    """Attack one board once."""
     leader = begin.wrong[begin.on_board]
     place_on_board = np.where(begin.on_board, np.cumsum(begin.on_board) - 1, -1)
     others = begin.wrong.copy()
@@ -192,7 +196,7 @@ def attack(scenario: Scenario, begin: Start, accepts: Accepts) -> Outcome:
 
 
 def run(runs: int, seed: int, scenarios: tuple[Scenario, ...] = tuple(SCENARIOS)) -> Result:
-    """The first scenario against every board, the others against the parameter-free Ladder."""
+    """Play the first scenario against every board, the others against the parameter-free Ladder."""
     generator = np.random.default_rng(seed)
     starts = [start(scenarios[0], generator) for _ in range(runs)]
     main = {

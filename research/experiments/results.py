@@ -58,7 +58,7 @@ def compare(
     expected: Known | None = None,
     published: str | None = None,
 ) -> Comparison:
-    """The mean of one number per run, beside what it should be."""
+    """Compare the mean of one number per run with what it should be."""
     values = np.asarray(samples, dtype=float)
     return Comparison(
         quantity,
@@ -71,7 +71,9 @@ def compare(
 
 
 def compare_share(quantity: str, wins: int, runs: int, expected: float | None) -> Comparison:
-    """How often something happened. Given its true chance, its standard error follows from it."""
+    """Compare how often something happened. Given its true chance, its standard error follows from
+    it.
+    """
     share = wins / runs
     chance = share if expected is None else expected
     known = None if expected is None else Known(expected, math.sqrt(chance * (1 - chance)))
@@ -79,7 +81,7 @@ def compare_share(quantity: str, wins: int, runs: int, expected: float | None) -
 
 
 def standard_error(values: Samples) -> float | None:
-    """Of the mean over the first axis of one-dimensional `values`; None for a single one."""
+    """Return the standard error of the mean over the first axis; None for a single value."""
     if len(values) < 2:
         return None
     return float(values.std(ddof=1) / math.sqrt(len(values)))
@@ -137,7 +139,7 @@ class Result:
         return max((abs(c.z) for c in self.comparisons if c.z is not None), default=None)
 
     def to_json(self) -> str:
-        """Everything as one JSON document; `z` is computed."""
+        """Write everything as one JSON document; `z` is computed."""
         return json.dumps(self._document(), indent=1, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
@@ -155,7 +157,7 @@ class Result:
         }
 
     def to_text(self) -> str:
-        """Everything but the figure, as plain text."""
+        """Write everything but the figure as plain text."""
         settings = ", ".join(f"{name} {_cell(value)}" for name, value in self.parameters.items())
         parts = [self.title, settings]
         if self.comparisons:
@@ -185,7 +187,7 @@ def _comparisons_text(comparisons: tuple[Comparison, ...]) -> str:
 
 
 def _aligned(headings: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> str:
-    """Columns of text: the first to the left, the others to the right."""
+    """Align columns of text: the first to the left, the others to the right."""
     lines = [headings, *(tuple(_cell(cell) for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     return "\n".join(
@@ -237,7 +239,7 @@ def _panel_json(panel: Panel) -> dict[str, Any]:
 
 
 def _plain(values: Any) -> Any:
-    """Lists and Python numbers, rounded to 8 significant digits; JSON has no arrays of numpy."""
+    """Round to 8 significant digits, in lists and Python numbers; JSON has no arrays of numpy."""
     if isinstance(values, np.ndarray | Sequence) and not isinstance(values, str):
         return [_plain(value) for value in values]
     if isinstance(values, float | np.floating):

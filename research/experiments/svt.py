@@ -47,7 +47,7 @@ BOUND: Final = 1 / _THRESHOLD + 2 / _COMPARISON
 
 
 def _ln_cdf(x: Samples, scale: float) -> Samples:
-    """ln P(Lap(scale) <= x), without underflow."""
+    """Return ln P(Lap(scale) <= x), without underflow."""
     tail = np.log1p(-np.exp(-np.abs(x) / scale) / 2)
     return np.where(x < 0, x / scale - math.log(2), tail)
 
@@ -62,15 +62,16 @@ def _ln_density(x: Samples, scale: float) -> Samples:
 
 
 def ln_persistent(questions: int, below: float, above: float) -> float:
-    """ln chance of `questions` that do not fire at distance `below` from T and one that does at
-    `above`, with one threshold throughout: the mechanism as it should be."""
+    """Return ln chance of `questions` that do not fire at distance `below` from T and one that does
+    at `above`, with one threshold throughout: the mechanism as it should be.
+    """
     silent = questions * _ln_cdf(_GRID - below, _COMPARISON)
     fires = _ln_cdf(above - _GRID, _COMPARISON)
     return _ln_integral(_ln_density(_GRID, _THRESHOLD) + silent + fires)
 
 
 def ln_redrawn(questions: int, below: float, above: float) -> float:
-    """The same with a new threshold for every question."""
+    """Return the same with a new threshold for every question."""
     density = _ln_density(_GRID, _THRESHOLD)
     silent = _ln_integral(density + _ln_cdf(_GRID - below, _COMPARISON))
     fires = _ln_integral(density + _ln_cdf(above - _GRID, _COMPARISON))
@@ -78,15 +79,16 @@ def ln_redrawn(questions: int, below: float, above: float) -> float:
 
 
 def ln_no_threshold_noise(questions: int, below: float, above: float) -> float:
-    """The same with the threshold itself."""
+    """Return the same with the threshold itself."""
     silent = float(_ln_cdf(np.array([-below]), _COMPARISON)[0])
     return questions * silent + float(_ln_cdf(np.array([above]), _COMPARISON)[0])
 
 
 def ln_noise_reused(questions: int, below: float, above: float, released: float) -> float:
-    """ln density of the same history with the released value `released`, where the answer carries
-    the comparison's own noise: a value above T bounds the threshold, so that it must have been
-    below the value all the time."""
+    """Return ln density of the same history with the released value `released`, where the answer
+    carries the comparison's own noise: a value above T bounds the threshold, so that it must have
+    been below the value all the time.
+    """
     silent = questions * _ln_cdf(_GRID - below, _COMPARISON)
     possible = np.where(released >= _GRID, 0.0, -np.inf)
     noise = float(_ln_density(np.array([released - above]), _COMPARISON)[0])
@@ -97,8 +99,9 @@ LnChance = Callable[[int, float, float], float]
 
 
 def worst_ratio(ln_chance: LnChance, questions: int) -> float:
-    """Over distances of the silent questions and of the last: the row moves all of them by one,
-    the last one the other way."""
+    """Return Over distances of the silent questions and of the last: the row moves all of them by
+    one, the last one the other way.
+    """
     return max(
         abs(ln_chance(questions, below, above + 1) - ln_chance(questions, below + 1, above))
         for below in DISTANCES
@@ -111,7 +114,9 @@ def _reused_at(released: float) -> LnChance:
 
 
 def worst_ratio_reused(questions: int) -> float:
-    """Over released values too, with questions on the threshold; the last moves either way."""
+    """Return the worst ratio over released values too, with questions on the threshold; the last
+    moves either way.
+    """
     return max(
         abs(ln_chance(questions, 0.0, before) - ln_chance(questions, 1.0, 1 - before))
         for ln_chance in map(_reused_at, np.arange(-400.0, 1.0, 40.0).tolist())
@@ -120,7 +125,7 @@ def worst_ratio_reused(questions: int) -> float:
 
 
 def ratio_without_budget(firings: int) -> float:
-    """Every firing costs its round and its answer; without a budget nothing stops them."""
+    """Return the ratio where each firing costs its round and answer, and no budget stops them."""
     return firings * (BOUND + 1 / _ANSWER)
 
 
@@ -137,8 +142,9 @@ KNOWN_REDRAWN: Final = {10: 0.27, 100: 2.5, 1000: 24.9}
 
 
 def product_frequency(runs: int, generator: np.random.Generator) -> tuple[int, float]:
-    """How often our Thresholdout stays silent PRODUCT_QUESTIONS times and then fires, and the
-    chance that the integral gives; questions lie at T."""
+    """Return how often our Thresholdout stays silent PRODUCT_QUESTIONS times and then fires, and
+    the chance that the integral gives; questions lie at T.
+    """
     rows = 10_000
     raw = {"threshold": "1/50", "noise_scale": "1/1000", "budget": 1, "team_share": 1}
     off = Mean(rows // 2 + rows // 50, rows, 1), Mean(rows // 2, rows, 1)
@@ -152,7 +158,7 @@ def product_frequency(runs: int, generator: np.random.Generator) -> tuple[int, f
 
 
 def run(runs: int, seed: int, questions: tuple[int, ...] = QUESTIONS) -> Result:
-    """Curves over the number of questions; `runs` only for the mechanism's own frequency."""
+    """Draw curves over the number of questions; `runs` only for the mechanism's own frequency."""
     curves = {name: [ratio(m) for m in questions] for name, ratio in VARIANTS.items()}
     hits, chance = product_frequency(runs, np.random.default_rng(seed))
     return Result(
@@ -170,7 +176,7 @@ def run(runs: int, seed: int, questions: tuple[int, ...] = QUESTIONS) -> Result:
 
 
 def _known(questions: tuple[int, ...], curves: dict[str, list[float]]) -> list[Comparison]:
-    """Integrals have no standard error: these have no z."""
+    """List integrals, which have no standard error: these have no z."""
     lines = []
     for place, m in enumerate(questions):
         if m not in KNOWN_SOUND:

@@ -47,7 +47,7 @@ class Hunt:
     probes: int
 
     def chance(self) -> float:
-        """Of the last question passing with its error, by numerical integration."""
+        """Integrate the chance of the last question passing with its error."""
         density = np.exp(-np.abs(_GRID) / THRESHOLD_SCALE) / (2 * THRESHOLD_SCALE)
         step = _GRID[1] - _GRID[0]
         passes = _passes(_GRID, self.t + 1)
@@ -57,17 +57,17 @@ class Hunt:
 
 
 def best_hunt(budget: int, t: float) -> Hunt:
-    """The number of probes that succeeds most often."""
+    """Return the number of probes that succeeds most often."""
     return max((Hunt(budget, t, probes) for probes in PROBES), key=Hunt.chance)
 
 
 def printed_bound(t: float) -> float:
-    """The second term of theorem 11; the first, 6 exp(-tau^2 n), is 0 here."""
+    """Return the second term of theorem 11; the first, 6 exp(-tau^2 n), is 0 here."""
     return math.exp(-t / 8)
 
 
 def corrected_bound(budget: int, t: float) -> float:
-    """The corrected tail at its best split u, without the sampling term; at most 1."""
+    """Return the corrected tail at its best split u, without the sampling term; at most 1."""
     splits = np.linspace(0, t, 101)[1:-1].tolist()
     return min(1.0, *(_corrected(budget, t, u) for u in splits))
 
@@ -78,13 +78,13 @@ def _corrected(budget: int, t: float, u: float) -> float:
 
 
 def _passes(threshold: Samples, distance: float) -> Samples:
-    """The chance that a question so far above T does not fire, given the threshold's noise."""
+    """Return the chance that a question so far above T stays silent, given the threshold noise."""
     excess = (threshold - distance) / COMPARISON_SCALE
     return np.where(excess < 0, np.exp(np.minimum(excess, 0)) / 2, 1 - np.exp(-np.abs(excess)) / 2)
 
 
 def simulate(hunt: Hunt, runs: int, generator: np.random.Generator) -> int:
-    """In how many runs the last question passed, all runs at once, threshold by threshold."""
+    """Count in how many runs the last question passed, all runs at once, threshold by threshold."""
     wins, searching = 0, runs
     for _ in range(hunt.budget):
         threshold = generator.laplace(0, THRESHOLD_SCALE, searching)
@@ -108,7 +108,7 @@ class ProductHunt:
 
 
 def product_hunt(hunt: Hunt, generator: np.random.Generator) -> ProductHunt:
-    """The same hunt through the mechanism itself: tau = 1/200, T = 1/5, a million rows."""
+    """Hunt through the mechanism itself: tau = 1/200, T = 1/5, a million rows."""
     tau, threshold, rows = Fraction(1, 200), Fraction(1, 5), 10**6
     raw = {
         "threshold": threshold,
@@ -137,7 +137,7 @@ def run(
     cases: tuple[tuple[int, int], ...] = CASES,
     product_case: tuple[int, int] = PRODUCT_CASE,
 ) -> Result:
-    """Simulated, integrated and printed chances; our mechanism under the same hunter."""
+    """Compare simulated, integrated and printed chances; our mechanism under the same hunter."""
     generator = np.random.default_rng(seed)
     hunts = [best_hunt(budget, t) for budget, t in cases]
     wins = [simulate(hunt, runs, generator) for hunt in hunts]

@@ -4,7 +4,7 @@ import math
 
 
 def ln_binomial(total: int, chosen: int) -> float:
-    """ln C(total, chosen); minus infinity where it is 0."""
+    """Return ln C(total, chosen); minus infinity where it is 0."""
     if not 0 <= chosen <= total:
         return -math.inf
     return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)

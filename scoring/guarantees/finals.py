@@ -16,7 +16,7 @@ from scoring.guarantees.intervals import kl_cell_interval, kl_interval
 
 
 def untouched_interval(mean: float, rows: int, finalists: int, beta: float) -> tuple[float, float]:
-    """The true loss, for all `finalists` at once with probability 1 - beta.
+    """Return where the true loss lies, for all `finalists` at once with probability 1 - beta.
 
     mean: the exact mean loss of one of them on `rows` rows that had no part in any answer.
     Never wider than mean +- `bonferroni_width`.
@@ -26,7 +26,8 @@ def untouched_interval(mean: float, rows: int, finalists: int, beta: float) -> t
 
 
 def counted_interval(mean: float, rows: int, width: float) -> tuple[float, float]:
-    """The true loss, for all questions of a ledger at once with its own confidence.
+    """Return where the true loss lies, for all questions of a ledger at once with its own
+    confidence.
 
     mean: the exact mean loss on the ledger's rows. width: w that was published with the answer to
     this question (`ledger_width`). Never wider than mean +- width.

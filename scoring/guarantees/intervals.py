@@ -15,14 +15,14 @@ _HALVINGS = 100  # more than the bits of a double
 
 
 def bonferroni_width(rows: int, finalists: int, beta: float) -> float:
-    """sqrt(ln(2 F / beta) / (2 n)) for F submissions fixed before the rows (theory.md 5.14)."""
+    """Return sqrt(ln(2 F / beta) / (2 n)) for F files fixed before the rows (theory.md 5.14)."""
     require_positive(rows=rows, finalists=finalists)
     require_probability(beta=beta)
     return math.sqrt(math.log(2 * finalists / beta) / (2 * rows))
 
 
 def wilson_interval(mean: float, rows: int, beta: float) -> tuple[float, float]:
-    """Wilson's score interval (1927) for one proportion: the plain sampling error, approximately.
+    """Return Wilson's score interval (1927) for one proportion: the plain sampling error, roughly.
 
     It does not account for anything that was learned from the rows. For losses between 0 and 1 that
     are not 0 or 1 it is wider than needed.
@@ -37,12 +37,12 @@ def wilson_interval(mean: float, rows: int, beta: float) -> tuple[float, float]:
 
 
 def kl_divergence(observed: float, truth: float) -> float:
-    """kl(p || q) of two coins in nats; infinite where q excludes what p has."""
+    """Return kl(p || q) of two coins in nats; infinite where q excludes what p has."""
     return _relative(observed, truth) + _relative(1 - observed, 1 - truth)
 
 
 def kl_lower(rows: int, mean: float, ln_budget: float) -> float:
-    """The smallest q with n kl(mean || q) <= ln_budget, from below (Chernoff).
+    """Return the smallest q with n kl(mean || q) <= ln_budget, from below (Chernoff).
 
     `ln_budget` is ln(number of functions * sides / beta).
     """
@@ -51,13 +51,13 @@ def kl_lower(rows: int, mean: float, ln_budget: float) -> float:
 
 
 def kl_upper(rows: int, mean: float, ln_budget: float) -> float:
-    """The largest q with n kl(mean || q) <= ln_budget, from above (Chernoff)."""
+    """Return the largest q with n kl(mean || q) <= ln_budget, from above (Chernoff)."""
     _require_kl(rows, mean, ln_budget)
     return _search(lambda q: rows * kl_divergence(mean, q) > ln_budget, outside=1.0, inside=mean)
 
 
 def kl_interval(rows: int, mean: float, ln_count: float, beta: float) -> tuple[float, float]:
-    """{q: n kl(mean || q) <= ln 2 + ln_count + ln(1 / beta)} for ln_count = ln|F| (theory.md 4.5).
+    """Return the ends of {q: n kl(mean || q) <= ln 2 + ln|F| + ln(1 / beta)} (theory.md 4.5).
 
     Its ends at the raw mean would reveal the raw mean: evaluate it at released values only, with
     `kl_cell_interval`.
@@ -68,7 +68,7 @@ def kl_interval(rows: int, mean: float, ln_count: float, beta: float) -> tuple[f
 
 
 def kl_cell_interval(rows: int, low: float, high: float, ln_budget: float) -> tuple[float, float]:
-    """Covers the truth for any mean in a grid cell [low, high], clipped to [0, 1] (theory.md 2.1).
+    """Cover the truth for any mean in a grid cell [low, high], clipped to [0, 1] (theory.md 2.1).
 
     A released value v on a grid of step 2 h has the cell [v - h, v + h]. For a board that did not
     move, the mean is at least R - eta: take [R - eta, 1].
@@ -86,7 +86,7 @@ def _relative(part: float, whole: float) -> float:
 
 
 def _search(fails: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Bisects between a point that may fail and one that does not; ends on the side that fails."""
+    """Bisect between a point that may fail and one that does not; end on the side that fails."""
     if not fails(outside):
         return outside
     for _ in range(_HALVINGS):

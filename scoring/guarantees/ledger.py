@@ -22,13 +22,16 @@ NO_CERTIFICATE: Final = 0.5  # so wide that it certifies nothing: losses lie in 
 
 
 def ln_anytime_share(index: int) -> float:
-    """ln of 6 / (pi^2 index^2): shares of a probability for index = 1, 2, ... that add up to it."""
+    """Return ln of 6 / (pi^2 index^2): shares of a probability for index = 1, 2, ... that add up to
+    it.
+    """
     require(index >= 1, "Shares are counted from 1.")
     return LN_BASEL - 2 * math.log(index)
 
 
 def ln_beta_of_question(asked: int, answered: int, log_alphabets: float, ln_beta: float) -> float:
-    """ln beta_i for question i = `asked` (itself counted) after `answered` = f earlier answers.
+    """Return ln beta_i for question i = `asked` (itself counted) after `answered` = f earlier
+    answers.
 
     `log_alphabets` is ln(G_1 * ... * G_f). Raises ConditionError unless 0 <= f <= i - 1.
     """
@@ -39,7 +42,9 @@ def ln_beta_of_question(asked: int, answered: int, log_alphabets: float, ln_beta
 
 
 def answers_of_most_histories(asked: int, alphabet: int) -> int:
-    """The f from 0 to i - 1 at which question i = `asked` has the smallest beta_i, so the widest w,
+    """Return the f from 0 to i - 1 at which question i = `asked` has the smallest beta_i.
+
+    So the widest w, if every answer had `alphabet` possible values.
     if every answer had `alphabet` possible values.
 
     From f to f + 1, 1 / beta_i grows by (i - 1 - f) / (f + 1) * G * ((f + 2) / (f + 1))^2, which
@@ -59,7 +64,7 @@ def answers_of_most_histories(asked: int, alphabet: int) -> int:
 def ledger_width(
     rows: int, asked: int, answered: int, log_alphabets: float, ln_beta: float
 ) -> float:
-    """w = sqrt((ln 2 - ln beta_i) / (2 rows)) for a mean of [0, 1] losses over `rows` rows.
+    """Return w = sqrt((ln 2 - ln beta_i) / (2 rows)) for a mean of [0, 1] losses over `rows` rows.
 
     With probability 1 - beta it holds for all questions at once (Hoeffding for each).
     """

@@ -8,14 +8,16 @@ _SLACK = 1e-9  # more than the rounding of the logarithms below, so that quantil
 
 
 def ln_discrete_laplace_upper_tail(scale: float, z: int) -> float:
-    """ln P(Z >= z) = -z/t - ln(1 + e^(-1/t)), z >= 1, for P(Z) proportional to exp(-|Z| / t)."""
+    """Return ln P(Z >= z) = -z/t - ln(1 + e^(-1/t)), z >= 1, for P(Z) proportional to exp(-|Z| /
+    t).
+    """
     require_positive(scale=scale)
     require(z >= 1, "The one-sided tail is for z of at least 1.")
     return -z / scale - math.log1p(math.exp(-1 / scale))
 
 
 def discrete_laplace_upper_quantile(scale: float, ln_beta: float) -> int:
-    """The smallest z >= 0, up to rounding, with P(Z > z) <= beta; never too small."""
+    """Return the smallest z >= 0, up to rounding, with P(Z > z) <= beta; never too small."""
     require_positive(scale=scale)
     target = ln_beta - _SLACK
     excess = -target - math.log1p(math.exp(-1 / scale))
@@ -26,5 +28,5 @@ def discrete_laplace_upper_quantile(scale: float, ln_beta: float) -> int:
 
 
 def discrete_laplace_quantile(scale: float, ln_beta: float) -> int:
-    """The smallest z >= 0, up to rounding, with P(|Z| > z) <= beta; never too small."""
+    """Return the smallest z >= 0, up to rounding, with P(|Z| > z) <= beta; never too small."""
     return discrete_laplace_upper_quantile(scale, ln_beta - math.log(2))

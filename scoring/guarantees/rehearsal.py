@@ -71,7 +71,7 @@ class _Board(Protocol):
 
 
 def normal(need: Need, proposal: Proposal, seed: int) -> Normal:
-    """Rehearses the proposal with normal teams, in turns."""
+    """Rehearse the proposal with normal teams, in turns."""
     mechanism = MECHANISMS[proposal.mechanism]
     params = mechanism.parse(proposal.parameters)
     submissions = min(need.submissions, MOST_QUESTIONS)
@@ -80,23 +80,28 @@ def normal(need: Need, proposal: Proposal, seed: int) -> Normal:
     season = _Season(need, generator, teams, submissions)
     states, answers = _play(mechanism, params, season, SeededNoise(generator))
     loud = sum(mechanism.kind(answer.kind).says_more for answer in answers)
+    distances = [
+        abs(state.best / params.steps - float(season.truth[team].min()))
+        for team, state in enumerate(states)
+        if state.best is not None
+    ]
     return Normal(
         teams=teams,
         questions=need.questions,
         answers=round(loud * need.questions / (teams * submissions)),
         exhausted=round(sum(state.share_left == 0 for state in states) * need.teams / teams),
-        off=_off(states, answers[0].steps, season) if mechanism.shows_scores else None,
+        off=float(np.mean(distances)) if distances and mechanism.shows_scores else None,
     )
 
 
 def attack(need: Need, proposal: Proposal, seed: int) -> Attack:
-    """Rehearses the proposal with one team that boosts its guesses."""
+    """Rehearse the proposal with one team that boosts its guesses."""
     generator = np.random.default_rng(seed)
     return _boost(need, _Released(need, proposal, SeededNoise(generator)), generator)
 
 
 def attack_on_plain_board(need: Need, seed: int) -> Attack:
-    """The same on a board that shows every score as it is."""
+    """Rehearse the same attack on a board that shows every score as it is."""
     return _boost(need, _Plain(), np.random.default_rng(seed))
 
 
@@ -152,16 +157,6 @@ def _play(
             holdout, teams[turn] = after.holdout, after.team
             answers.append(answer)
     return teams, answers
-
-
-def _off(states: list[TeamState], steps: int, season: _Season) -> float | None:
-    """Average the distances of each team's best shown loss from the true loss of its best file."""
-    distances = [
-        abs(state.best / steps - float(season.truth[team].min()))
-        for team, state in enumerate(states)
-        if state.best is not None
-    ]
-    return float(np.mean(distances)) if distances else None
 
 
 class _Released:

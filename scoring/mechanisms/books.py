@@ -35,7 +35,7 @@ VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie
 
 
 def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> HoldoutState:
-    """The ledger after one more question; a yes adds one of `alphabet` possible values to it.
+    """Count one more question; a yes adds one of `alphabet` possible values to the ledger.
 
     The alphabet must follow from the history before the answer.
     """
@@ -51,7 +51,7 @@ def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> Ho
 
 
 def take_share(holdout: HoldoutState, share: int) -> tuple[HoldoutState, TeamState]:
-    """Moves a whole share from the holdout's budget to a new team, or nothing if less is left."""
+    """Move a whole share from the holdout's budget to a new team, or nothing if less is left."""
     if holdout.budget_left is None:
         raise StateError("A holdout without a budget has no shares to give.")
     if holdout.budget_left < share:
@@ -60,20 +60,22 @@ def take_share(holdout: HoldoutState, share: int) -> tuple[HoldoutState, TeamSta
 
 
 def spend(team: TeamState) -> TeamState:
-    """The team after one more yes. Raises StateError if its share is used up."""
+    """Take one answer from a team's share. Raises StateError if it is used up."""
     if not team.share_left:
         raise StateError("An exhausted team gets no more answers.")
     return replace(team, share_left=team.share_left - 1)
 
 
 def show_level(team: TeamState, level: int) -> TeamState:
-    """The team after a released level."""
+    """Return the team after a released level."""
     best = level if team.best is None else min(team.best, level)
     return replace(team, best=best, last=level)
 
 
 def question_width(holdout: HoldoutState, mean: Mean, beta: Fraction) -> float:
-    """w of the next question, from the ledger before it; 1 for a set function (no such bound)."""
+    """Return w of the next question, from the ledger before it; 1 for a set function (no such
+    bound).
+    """
     if not mean.additive:
         return VACUOUS
     return ledger_width(
@@ -86,14 +88,14 @@ def question_width(holdout: HoldoutState, mean: Mean, beta: Fraction) -> float:
 
 
 def grid_level(mean: Mean | None, steps: int) -> int | None:
-    """The mean on the grid, None where there is none."""
+    """Return the mean on the grid, None where there is none."""
     return None if mean is None else mean.level(steps)
 
 
 def exhausted_answer(
     state: State, measurement: Measurement, steps: int, width: float
 ) -> tuple[State, Answer]:
-    """Counts the question and says nothing of the holdout: the last level and the reference's."""
+    """Count the question and say nothing of the holdout: the last level and the reference's."""
     holdout = count_question(state.holdout, yes=False)
     answer = Answer(
         kind=EXHAUSTED.code,
@@ -108,7 +110,7 @@ def exhausted_answer(
 
 
 def carry_on(holdout: HoldoutState) -> HoldoutState:
-    """The ledger's head on a corrected solution, from its head on the one before.
+    """Carry the ledger's head on to a corrected solution.
 
     Rows are shared and what teams learned from the old labels counts, so nothing is forgotten. The
     correction itself is counted as a question whose answer was a yes of one value: the noises of
@@ -118,12 +120,14 @@ def carry_on(holdout: HoldoutState) -> HoldoutState:
 
 
 def carry_team(team: TeamState) -> TeamState:
-    """A team on a corrected solution: its share stays spent, its levels were of other labels."""
+    """Carry a team on to a corrected solution: its share stays spent, its levels were of other
+    labels.
+    """
     return TeamState(share_left=team.share_left)
 
 
 def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
-    """The head after `lost` answers that nobody can read any more, of at most `alphabet` values.
+    """Write off `lost` answers that nobody can read any more, each of at most `alphabet` values.
 
     Each lost answer was a "no", a repeat, or a yes of one of `alphabet` values, so `alphabet` + 1
     values tell which: counted as a yes of so many, the lost part of a history has at least as many
@@ -142,7 +146,7 @@ def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
 
 
 def write_off_team(team: TeamState, lost: int) -> TeamState:
-    """A team after `lost` answers that nobody can read any more: all may have been its own."""
+    """Take answers that nobody can read any more from a team's share: all may have been its own."""
     return replace(team, share_left=_less(team.share_left, lost))
 
 
@@ -151,6 +155,6 @@ def _less(left: int | None, lost: int) -> int | None:
 
 
 def check_level(team: TeamState, steps: int) -> None:
-    """Raises StateError if the team's levels do not lie on the grid."""
+    """Raise StateError if the team's levels do not lie on the grid."""
     if team.last is not None and team.last > steps:
         raise StateError("The team's level does not lie on the mechanism's grid.")

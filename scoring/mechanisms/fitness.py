@@ -26,13 +26,13 @@ CONFIDENCE = Parameter(
 
 
 def check_has_rows(counts: RowCounts) -> None:
-    """Refuses a solution without private rows."""
+    """Refuse a solution without private rows."""
     if counts.private < 1:
         raise ParameterError("solution", "The solution has no private rows to score on.")
 
 
 def check_grid(steps: int, rows: int) -> None:
-    """Refuses steps smaller than half the sampling error of a mean of `rows` losses, 1/(2 sqrt n).
+    """Refuse steps smaller than half the sampling error of a mean of `rows` losses, 1/(2 sqrt n).
 
     Finer digits are mostly chance, and each of them widens every certificate.
     """
@@ -46,7 +46,7 @@ def check_grid(steps: int, rows: int) -> None:
 
 
 def check_share(budget: int, share: int) -> None:
-    """Refuses a share that is larger than the whole budget."""
+    """Refuse a share that is larger than the whole budget."""
     if share > budget:
         raise ParameterError(
             "team_share", f"One team's share cannot be larger than the whole budget of {budget}."

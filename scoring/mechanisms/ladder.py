@@ -135,7 +135,7 @@ class Ladder(Mechanism[LadderParams]):
         return LadderParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
 
     def check(self, params: LadderParams, metric: MetricFacts, counts: RowCounts) -> None:
-        """Any metric will do; a set function gets no certificates."""
+        """Take any metric; a set function gets no certificates."""
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
 

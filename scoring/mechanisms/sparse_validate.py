@@ -234,7 +234,7 @@ class SparseValidate(Mechanism[SparseValidateParams]):
         return after, answer
 
     def says_yes(self, params: SparseValidateParams, measurement: Measurement) -> bool:
-        """Ask the question: is the loss at most the mark?"""
+        """Tell whether the loss is at most the mark."""
         mean = measurement.holdout
         return Fraction(mean.units, mean.whole) <= params.mark
 

@@ -279,8 +279,23 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     def parse(self, raw: Mapping[str, object]) -> ThresholdoutParams:
         params = ThresholdoutParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
         check_share(params.budget, params.team_share)
-        _check_noise_below_threshold(params)
-        _check_grid_below_threshold(params)
+        # theory.md 5.15: one large threshold draw would otherwise stop corrections for long.
+        highest = params.threshold / (NOISE_TO_THRESHOLD * params.scales.threshold)
+        if params.noise_scale > highest:
+            raise ParameterError(
+                "noise_scale",
+                f"Give at most {show(highest)}, so that the threshold's own noise stays below a "
+                "tenth of the threshold: a single large draw can otherwise keep the board from "
+                "correcting anything for long.",
+            )
+        # The reference is rounded before it is compared: that alone must not cross the threshold.
+        coarsest = math.ceil(1 / params.threshold)
+        if params.steps < coarsest:
+            raise ParameterError(
+                "steps",
+                f"Give at least {coarsest}: with steps above the threshold, rounding alone would "
+                "make the board correct honest scores.",
+            )
         return params
 
     def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
@@ -293,10 +308,21 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             )
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
-        if params.reference == PUBLIC:
-            _check_public_rows(counts)
+        if params.reference == PUBLIC and counts.public < MINIMUM_PUBLIC_ROWS:
+            raise ParameterError(
+                "solution",
+                f"Thresholdout shows the score on the public rows, and the solution has "
+                f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let "
+                "teams claim their scores, or use the Ladder.",
+            )
         _check_threshold_above_chance(params, counts)
-        _check_noise_above_a_row(params, counts)
+        if params.scales.smallest * params.noise_scale * counts.private < 1:
+            raise ParameterError(
+                "noise_scale",
+                f"With {counts.private} private rows, noise below 1/{counts.private} is less than "
+                "one row and hides none. Give more noise (and a higher threshold, if it asks for "
+                "one), or use the Ladder.",
+            )
 
     def reference(self, params: ThresholdoutParams) -> Reference:
         return "claim" if params.reference == CLAIM else "public"
@@ -352,13 +378,34 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         self, params: ThresholdoutParams, state: State, measurement: Measurement, noise: Noise
     ) -> tuple[State, Answer]:
         reference = _checked(params, state, measurement)
-        width = question_width(state.holdout, measurement.holdout, params.beta_half)
+        mean, index = measurement.holdout, state.holdout.firings
+        width = question_width(state.holdout, mean, params.beta_half)
         if _exhausted(state.team):
             return exhausted_answer(state, measurement, params.steps, width)
-        shown = reference.level(params.steps)
-        if not _fires(params, state.holdout.firings, measurement.holdout, shown, noise):
-            return _confirm(params, state, measurement.holdout, shown, width)
-        return _correct(params, state, measurement.holdout, shown, width, noise)
+        shown = level = reference.level(params.steps)
+        scales, sigma = params.scales, params.noise_scale * mean.whole
+        limit = (
+            mean.whole * params.threshold
+            + noise.laplace(scales.threshold * sigma, THRESHOLD, index)
+            + noise.laplace(scales.comparison * sigma, COMPARISON, index)
+        )
+        fires = abs(mean.units - Fraction(mean.whole * shown, params.steps)) > limit
+        if fires:
+            noisy = mean.units + noise.laplace(scales.answer * sigma, ANSWER, index)
+            level = replace(mean, units=min(max(noisy, 0), mean.whole)).level(params.steps)
+        certified = _corrected_tolerance if fires else _confirmed_tolerance
+        holdout = count_question(state.holdout, yes=fires, alphabet=params.alphabet)
+        answer = Answer(
+            kind=(CORRECTED if fires else CONFIRMED).code,
+            level=level,
+            reference_level=shown,
+            steps=params.steps,
+            width=width,
+            tolerance=certified(params, state.holdout, mean),
+            asked=holdout.asked,
+        )
+        team = show_level(spend(state.team) if fires else state.team, level)
+        return State(holdout, team), answer
 
     def account_for(
         self, params: ThresholdoutParams, kind: str, loss: Fraction | None, whole: int
@@ -398,64 +445,12 @@ def _given(reference: Mean | None) -> Mean:
     return reference
 
 
-def _fires(params: ThresholdoutParams, firings: int, mean: Mean, shown: int, noise: Noise) -> bool:
-    sigma = params.noise_scale * mean.whole
-    threshold_noise = noise.laplace(params.scales.threshold * sigma, THRESHOLD, firings)
-    comparison_noise = noise.laplace(params.scales.comparison * sigma, COMPARISON, firings)
-    distance = abs(mean.units - Fraction(mean.whole * shown, params.steps))
-    return distance > mean.whole * params.threshold + threshold_noise + comparison_noise
-
-
-def _confirm(
-    params: ThresholdoutParams, state: State, mean: Mean, shown: int, width: float
-) -> tuple[State, Answer]:
-    holdout = count_question(state.holdout, yes=False)
-    team = show_level(state.team, shown)
-    answer = Answer(
-        kind=CONFIRMED.code,
-        level=shown,
-        reference_level=shown,
-        steps=params.steps,
-        width=width,
-        tolerance=_confirmed_tolerance(params, state.holdout, mean),
-        asked=holdout.asked,
-    )
-    return State(holdout, team), answer
-
-
-def _correct(
-    params: ThresholdoutParams,
-    state: State,
-    mean: Mean,
-    shown: int,
-    width: float,
-    noise: Noise,
-) -> tuple[State, Answer]:
-    level = _noisy_level(params, state.holdout.firings, mean, noise)
-    holdout = count_question(state.holdout, yes=True, alphabet=params.alphabet)
-    team = show_level(spend(state.team), level)
-    answer = Answer(
-        kind=CORRECTED.code,
-        level=level,
-        reference_level=shown,
-        steps=params.steps,
-        width=width,
-        tolerance=_corrected_tolerance(params, state.holdout, mean),
-        asked=holdout.asked,
-    )
-    return State(holdout, team), answer
-
-
-def _noisy_level(params: ThresholdoutParams, firings: int, mean: Mean, noise: Noise) -> int:
-    sigma = params.noise_scale * mean.whole
-    noisy = mean.units + noise.laplace(params.scales.answer * sigma, ANSWER, firings)
-    clamped = min(max(noisy, 0), mean.whole)
-    return replace(mean, units=clamped).level(params.steps)
-
-
 def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean: Mean) -> float:
-    """T plus what the two noises can have added to it: simultaneous over all thresholds and all
-    comparisons, so each has its anytime share of beta / 6."""
+    """Return T plus what the two noises can have added to it.
+
+    Simultaneous over all thresholds and all comparisons, so each has its anytime share of beta / 6.
+    comparisons, so each has its anytime share of beta / 6.
+    """
     sigma = float(params.noise_scale * mean.whole)
     threshold = discrete_laplace_upper_quantile(
         params.scales.threshold * sigma, _ln_noise_beta(params, holdout.firings + 1)
@@ -467,7 +462,7 @@ def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean
 
 
 def _corrected_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean: Mean) -> float:
-    """What the answer's noise can have added, and half a step of the grid."""
+    """Return what the answer's noise can have added, and half a step of the grid."""
     sigma = float(params.noise_scale * mean.whole)
     added = discrete_laplace_quantile(
         params.scales.answer * sigma, _ln_noise_beta(params, holdout.firings + 1)
@@ -479,42 +474,11 @@ def _ln_noise_beta(params: ThresholdoutParams, index: int) -> float:
     return math.log(params.beta_half / NOISE_PARTS) + ln_anytime_share(index)
 
 
-def _check_noise_below_threshold(params: ThresholdoutParams) -> None:
-    """theory.md 5.15: one large threshold draw would otherwise stop corrections for long."""
-    highest = params.threshold / (NOISE_TO_THRESHOLD * params.scales.threshold)
-    if params.noise_scale > highest:
-        raise ParameterError(
-            "noise_scale",
-            f"Give at most {show(highest)}, so that the threshold's own noise stays below a tenth "
-            "of the threshold: a single large draw can otherwise keep the board from correcting "
-            "anything for long.",
-        )
-
-
-def _check_grid_below_threshold(params: ThresholdoutParams) -> None:
-    """The reference is rounded before it is compared: that alone must not cross the threshold."""
-    coarsest = math.ceil(1 / params.threshold)
-    if params.steps < coarsest:
-        raise ParameterError(
-            "steps",
-            f"Give at least {coarsest}: with steps above the threshold, rounding alone would make "
-            "the board correct honest scores.",
-        )
-
-
-def _check_public_rows(counts: RowCounts) -> None:
-    if counts.public < MINIMUM_PUBLIC_ROWS:
-        raise ParameterError(
-            "solution",
-            f"Thresholdout shows the score on the public rows, and the solution has "
-            f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let "
-            "teams claim their scores, or use the Ladder.",
-        )
-
-
 def _check_threshold_above_chance(params: ThresholdoutParams, counts: RowCounts) -> None:
-    """The threshold is at least one standard error of the difference for losses of variance 1/4;
-    a claim may be exact."""
+    """Refuse thresholds below one standard error of the difference for losses of variance 1/4.
+
+    A claim may be exact.
+    """
     variance = Fraction(1, counts.private) / 4
     rows = f"{counts.private} private rows"
     if params.reference == PUBLIC:
@@ -527,14 +491,4 @@ def _check_threshold_above_chance(params: ThresholdoutParams, counts: RowCounts)
             f"With {rows} the two losses can lie {by_chance:g} apart by chance alone, so honest "
             f"submissions would use up the corrections. Give at least {by_chance:g}, or use more "
             "rows.",
-        )
-
-
-def _check_noise_above_a_row(params: ThresholdoutParams, counts: RowCounts) -> None:
-    if params.scales.smallest * params.noise_scale * counts.private < 1:
-        raise ParameterError(
-            "noise_scale",
-            f"With {counts.private} private rows, noise below 1/{counts.private} is less than one "
-            "row and hides none. Give more noise (and a higher threshold, if it asks for one), or "
-            "use the Ladder.",
         )

@@ -56,6 +56,6 @@ class Report:
 
 
 def shown(value: Any) -> str:
-    """A value as a sentence has it, of one line and not too long."""
+    """Write a value as a sentence has it, of one line and not too long."""
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

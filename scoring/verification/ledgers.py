@@ -26,6 +26,9 @@ _KEPT: Final = (
     *("schema", "row_ids_digest"),
 )
 
+# What a header says whenever it is published; entries are added.
+_FIXED: Final = ("competition", "version", "parameters_hash", "first", "previous_hash")
+
 
 @dataclass(frozen=True)
 class Header:
@@ -47,12 +50,12 @@ class Header:
     head_hash: str
 
     def line(self) -> bytes:
-        """The header as it is published."""
+        """Return the header as it is published."""
         return _line({"format": FORMAT, **asdict(self)})
 
     @classmethod
     def of(cls, document: Document) -> "Header":
-        """The header of a parsed line. Raises Differs."""
+        """Read the header of a parsed line. Raises Differs."""
         names = {field.name for field in fields(cls)}
         if document.get("format") != FORMAT:
             raise Differs(None, "format", f"This ledger is not in the format {FORMAT!r}.")
@@ -66,7 +69,7 @@ class Header:
 
 
 def _whole(text: str) -> int:
-    """An integer that is no larger than any that is published."""
+    """Parse an integer that is no larger than any that is published."""
     if len(text) > _MOST_DIGITS:
         raise ValueError("too large")
     return int(text)
@@ -97,19 +100,24 @@ _KINDS: Final[Mapping[str, type]] = {
 
 
 def entry_line(entry: Document, digest: str) -> bytes:
-    """An entry as it is published; `digest` is its hash."""
+    """Return an entry as it is published; `digest` is its hash."""
     return _line({**entry, "hash": digest})
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
-    """Headers and entries, in order; nothing but their form is checked. Raises Differs."""
+    """Yield headers and entries, in order; nothing but their form is checked. Raises Differs."""
     for place, line in enumerate(lines, start=1):
-        document = _parsed(line, place)
+        try:
+            document = json.loads(line, **_STRICT) if len(line) <= _LONGEST_LINE else None
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            raise Differs(None, f"line {place}", "It is not a JSON object of one line.")
         yield Header.of(document) if "format" in document or place == 1 else document
 
 
 def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
-    """The same, each entry chained to the one before it, each segment as long as it says.
+    """Yield the same, each entry chained to the one before it, each segment as long as it says.
 
     Raises Differs at the first that is not.
     """
@@ -137,7 +145,7 @@ def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
 
 
 def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
-    """Whether an earlier copy is the beginning of the ledger as it is now; how many entries it has.
+    """Check that an earlier copy is the beginning of the ledger as it is now; count its entries.
 
     Both are checked as chains. Raises Differs at the first entry that was changed or left out.
     """
@@ -146,7 +154,10 @@ def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
     for kept in check_chain(earlier):
         found = next(today, None)
         if isinstance(kept, Header):
-            _same_facts(kept, found)
+            if not isinstance(found, Header) or any(
+                getattr(kept, name) != getattr(found, name) for name in _FIXED
+            ):
+                raise Differs(kept.first, "header", "The earlier copy has another header here.")
             continue
         entries += 1
         if found is None or isinstance(found, Header):
@@ -176,7 +187,7 @@ ENTRY_FIELDS: Final = frozenset(
 
 
 def _check_link(entry: dict[str, Any], before: int, head: str) -> int:
-    """Checks an entry against the number and hash of the one before it; its own number."""
+    """Check an entry against the number and hash of the one before it; return its own number."""
     known = notes.FIELDS[entry["kind"]] if notes.is_note(entry) else ENTRY_FIELDS
     if entry.keys() != known:
         wrong = sorted(entry.keys() ^ known)
@@ -203,11 +214,8 @@ def _check_header(header: Header, before: Header | None, number: int, head: str)
         raise Differs(
             number + 1, "header", "The segment does not go on from where the one before it ends."
         )
-    if before is not None:
-        _check_same_board(header, before)
-
-
-def _check_same_board(header: Header, before: Header) -> None:
+    if before is None:
+        return
     if header.competition != before.competition:
         raise Differs(None, "competition", "The segments are of two competitions.")
     if header.version <= before.version:
@@ -227,28 +235,12 @@ def _check_end(header: Header | None, number: int, head: str) -> None:
         raise Differs(None, "head_hash", "The last entry is not the head that the header names.")
 
 
-def _same_facts(kept: Header, found: Header | dict[str, Any] | None) -> None:
-    names = ("competition", "version", "parameters_hash", "first", "previous_hash")
-    if not isinstance(found, Header) or any(
-        getattr(kept, name) != getattr(found, name) for name in names
-    ):
-        raise Differs(kept.first, "header", "The earlier copy has another header here.")
-
-
 def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file from whomever: of one that is too long no more than shows that it is."""
+    """Yield the lines of a file from anybody; of one that is too long, only enough to show that it
+    is.
+    """
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
-
-
-def _parsed(line: bytes, place: int) -> dict[str, Any]:
-    try:
-        document = json.loads(line, **_STRICT) if len(line) <= _LONGEST_LINE else None
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
-        raise Differs(None, f"line {place}", "It is not a JSON object of one line.")
-    return document
 
 
 def _line(document: Document) -> bytes:

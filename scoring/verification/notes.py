@@ -37,13 +37,14 @@ States = tuple[HoldoutState, dict[str, TeamState]]
 
 
 def is_note(entry: Entry) -> bool:
-    """Whether an entry is no answer."""
+    """Tell whether an entry is no answer."""
     kind = entry.get("kind")
     return isinstance(kind, str) and kind in FIELDS
 
 
 def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
-    """The number and the hash before it that an entry has after `number` with the hash `head`.
+    """Return the number and the previous hash of an entry that follows `number` with the hash
+    `head`.
 
     Raises Differs where a write-off does not say of these what it leaves out.
     """
@@ -62,7 +63,7 @@ def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
 
 
 def after(entry: Entry, head: HoldoutState, teams: dict[str, TeamState], alphabet: int) -> States:
-    """The states after a note, from those before it."""
+    """Return the states after a note, from those before it."""
     if entry["kind"] == CORRECTION:
         return books.carry_on(head), {key: books.carry_team(team) for key, team in teams.items()}
     lost = entry["lost"]

@@ -62,7 +62,7 @@ class Opened:
     measurement: Measurement
 
     def line(self) -> bytes:
-        """As it stands in the opening."""
+        """Return it as it stands in the opening."""
         reference = self.measurement.reference
         document = {
             "number": self.number,
@@ -81,7 +81,7 @@ class Lost:
     reason: str
 
     def line(self) -> bytes:
-        """As it stands in the opening."""
+        """Return it as it stands in the opening."""
         return canonical({"number": self.number, "lost": self.reason}) + b"\n"
 
 
@@ -106,7 +106,7 @@ def write_opening(
     secret: Salted,
     releases: Iterable[bytes],
 ) -> None:
-    """Writes the archive to a seekable file; `releases` are lines of `Opened`, used as they come.
+    """Write the archive to a seekable file; `releases` are lines of `Opened`, used as they come.
 
     The same content gives the same bytes.
     """
@@ -153,7 +153,7 @@ class OpenedHoldout:
         self._lines = self._releases()
 
     def opened(self, entry: Mapping[str, Any]) -> Opened | Lost:
-        """What this entry was drawn from. Raises Differs."""
+        """Return what this entry was drawn from. Raises Differs."""
         number = entry["number"]
         try:
             found = next(self._lines, None)
@@ -166,7 +166,7 @@ class OpenedHoldout:
         return found
 
     def check_end(self) -> None:
-        """Raises Differs if the opening has more entries than the ledger."""
+        """Raise Differs if the opening has more entries than the ledger."""
         try:
             more = next(self._lines, None)
         except _UNREADABLE:
@@ -183,7 +183,7 @@ class OpenedHoldout:
         return facts
 
     def _stored(self, name: str) -> bytes:
-        """A member that is not compressed: it is no larger than the archive."""
+        """Read a member that is not compressed: it is no larger than the archive."""
         if self._archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
             raise ValueError("not written here")
         return self._archive.read(name)
@@ -225,7 +225,7 @@ def _check_commitment(salted: Salted, header: Header, name: str) -> None:
 
 
 def _solution(content: bytes, header: Header) -> Solution:
-    """The labels, which must be those that the published facts speak of."""
+    """Read the labels, which must be those that the published facts speak of."""
     try:
         solution = Solution.from_bytes(content)
     except HoldfastError:
@@ -270,7 +270,7 @@ def _mean_document(mean: Mean) -> dict[str, Any]:
 
 
 def _release(document: dict[str, Any]) -> Opened | Lost:
-    """Raises one of `_UNREADABLE`."""
+    """Read a line. Raises one of `_UNREADABLE`."""
     if "lost" in document:
         return Lost(int(document["number"]), str(document["lost"]))
     number, digest = document["number"], document["predictions_digest"]

@@ -48,7 +48,7 @@ class Rules:
 
     @classmethod
     def of(cls, header: Header) -> "Rules":
-        """Raises Differs where the facts can't be a competition's."""
+        """Read the rules from a header. Raises Differs where the facts can't be a competition's."""
         facts = header.scoring
         try:
             mechanism = mechanisms.get(facts["mechanism"])
@@ -91,11 +91,11 @@ class Witness(Protocol):
     def solution(self) -> Solution | None: ...
 
     def opened(self, entry: Entry) -> Opened | Lost:
-        """What an entry was drawn from; asked in the ledger's order. Raises Differs."""
+        """Return what an entry was drawn from; asked in the ledger's order. Raises Differs."""
         ...
 
     def check_end(self) -> None:
-        """Raises Differs if there is more than the ledger has."""
+        """Raise Differs if there is more than the ledger has."""
         ...
 
 
@@ -110,7 +110,7 @@ class Replay:
         recall: Recall | None = None,
         before: "Replay | None" = None,
     ) -> None:
-        """`before` is the segment of the version that this one corrects."""
+        """Start a segment; `before` is that of the version that this one corrects."""
         self.rules = Rules.of(header)
         self._version = header.version
         self.opening = opening
@@ -126,27 +126,24 @@ class Replay:
         self._resolutions = self.rules.resolutions
 
     def take(self, entry: Entry) -> None:
-        """Computes the entry again. Raises Differs at the first field that is another."""
+        """Compute the entry again. Raises Differs at the first field that is another."""
         if self._corrects != (entry["kind"] == notes.CORRECTION):
             raise _differs(entry, "kind", "Each later version begins with a correction, once.")
         self._corrects = False
         try:
             if notes.is_note(entry):
                 self._take_note(entry)
-            else:
-                self._take_answer(entry)
+                return
+            _check_types(entry)
+            submission = (entry["team"], entry["submission"])
+            if submission in self._entered:
+                raise _differs(entry, "submission", "This submission has an entry already.")
+            self._entered.add(submission)
+            self._compare(entry)
         except Differs:
             raise
         except HoldfastError as error:
             raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
-
-    def _take_answer(self, entry: Entry) -> None:
-        _check_types(entry)
-        submission = (entry["team"], entry["submission"])
-        if submission in self._entered:
-            raise _differs(entry, "submission", "This submission has an entry already.")
-        self._entered.add(submission)
-        self._compare(entry)
 
     def _take_note(self, entry: Entry) -> None:
         if entry["kind"] == notes.CORRECTION:
@@ -158,7 +155,11 @@ class Replay:
         self.head = replace(self.head, log_alphabets=float(entry["log_alphabets"]))
 
     def _compare(self, entry: Entry) -> None:
-        state = self._state_of(entry["team"])
+        team = self.teams.get(entry["team"])
+        if team is None:
+            state = State(*self.rules.mechanism.initial_team(self.rules.parameters, self.head))
+        else:
+            state = State(self.head, team)
         if self.opening is None:
             self._check_as_said(entry, state)
             return
@@ -177,14 +178,8 @@ class Replay:
         self._check(entry, state, opened.measurement, noise)
         self.recomputed += 1
 
-    def _state_of(self, team: str) -> State:
-        known = self.teams.get(team)
-        if known is not None:
-            return State(self.head, known)
-        return State(*self.rules.mechanism.initial_team(self.rules.parameters, self.head))
-
     def _check_as_said(self, entry: Entry, state: State) -> None:
-        """In whichever resolution fits; the first entry that tells them apart settles it."""
+        """Check in whichever resolution fits; the first entry that tells them apart settles it."""
         wrong: HoldfastError | None = None
         for resolution in self._resolutions:
             try:
@@ -202,7 +197,7 @@ class Replay:
         return self.rules.mechanism.question(self.rules.parameters, state, measurement.reference)
 
     def _check(self, entry: Entry, state: State, measurement: Measurement, noise: Noise) -> None:
-        """Compares the entry with what the mechanism says, and goes on from the state after it."""
+        """Compare the entry with what the mechanism says, and go on from the state after it."""
         _same(entry, "question", self._question(entry, state, measurement))
         key = _key(entry)
         stored = self._answered.get(key)
@@ -227,7 +222,7 @@ class Replay:
         self._answered.setdefault(key, tuple(entry[name] for name in ANSWER_FIELDS))
 
     def _check_rows(self, entry: Entry, measurement: Measurement) -> None:
-        """The opened means are of the published number of rows, in a unit that the metric has."""
+        """Check that the opened means are of as many rows as published, in a unit of the metric."""
         for mean, rows in (
             (measurement.holdout, self.rules.rows),
             (measurement.reference, self.rules.reference_rows),
@@ -242,7 +237,7 @@ class Replay:
             raise _differs(entry, "measurement", "It has no reference, or one of no rows.")
 
     def _check_measurement(self, entry: Entry, opened: Opened) -> None:
-        """Measures predictions that are at hand again, against the opened solution."""
+        """Measure predictions that are at hand again, against the opened solution."""
         known = self.recall(entry, opened.digest) if self.recall else None
         metric, solution = self.rules.metric, self.opening.solution if self.opening else None
         if known is None or metric is None or solution is None:
@@ -293,7 +288,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def _check_types(entry: Entry) -> None:
-    """Numbers are also not negative, finite, and levels on their grid."""
+    """Check the types, and that numbers are finite and not negative, and levels on their grid."""
     for name, kinds in _TYPES.items():
         value = entry[name]
         if type(value) not in kinds:

@@ -14,11 +14,11 @@ class Observer(Protocol):
     """Who compares the ledger with something else on the way. Either method may raise Differs."""
 
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
-        """After each entry, with the states behind it."""
+        """Look at an entry, with the states behind it."""
         ...
 
     def ended(self, header: Header, replay: Replay) -> None:
-        """After each segment."""
+        """Look at a segment that has ended."""
         ...
 
 
@@ -31,7 +31,7 @@ def verify(
     openings: Mapping[int, IO[bytes]] | None = None,
     recall: Recall | None = None,
 ) -> Report:
-    """Checks the lines of a ledger, of all versions of the holdout that it has.
+    """Check the lines of a ledger, of all versions of the holdout that it has.
 
     openings: by the holdout's version, files to be read from. recall: finds predictions that are
     at hand, which are then measured again against the opened solution. The report names the first
@@ -52,7 +52,7 @@ def verify_with(
     recall: Recall | None = None,
     observer: Observer | None = None,
 ) -> Report:
-    """The same, with any witness, and an observer on the way."""
+    """Check the same with any witness, and an observer on the way."""
     run = _Run(call, recall, observer)
     try:
         for item in check_chain(lines):
@@ -76,7 +76,7 @@ class _Run:
         self._replay: Replay | None = None
 
     def begin(self, header: Header) -> None:
-        """A segment: another version of the holdout, whose ledger carries on."""
+        """Begin a segment: another version of the holdout, whose ledger carries on."""
         self.end()
         before, self._replay = self._replay, None
         self._before = self.report = replace(
@@ -108,7 +108,7 @@ class _Run:
         )
 
     def end(self) -> None:
-        """Nothing is left of the segment's opening."""
+        """End a segment: nothing of its opening may be left."""
         if self._replay is not None and self._replay.opening is not None:
             self._replay.opening.check_end()
         if self._observer and self._replay and self._header:
