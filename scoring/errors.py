@@ -23,7 +23,7 @@ class HoldfastError(Exception):
 
 @dataclass(init=False, frozen=True)
 class Problem:
-    """One thing to fix in a file: a stable code and the facts, in no language.
+    """One thing to fix in a file.
 
     fields: plain JSON values. `line` counts from 1 and includes the header, `column` is a column's
         name, `value` what stands there; the others are those that `scoring.wording` has for the

@@ -1,6 +1,6 @@
 """What holds when rows are not independent: as many rows as there are effective ones.
 
-Zhao's theorems do not mend correlated rows (theory.md E15); these do. Each function gives a number
+Zhao's theorems do not repair correlated rows (theory.md E15); these do. Each gives a number
 of rows that takes the place of n in any of the widths of this package, `ledger_width` too, because
 each comes from a tail 2 exp(-2 n' t^2) for every fixed submission. Theory.md 4.8.
 """

@@ -2,7 +2,7 @@
 
 Its tail exp(-t/8) treats the threshold's noise as fresh, but the noise stays until something fires.
 The hunter asks the same question, off by T + (t + 1) tau, until the board has let it pass often
-enough that the threshold in force must be large, goes on with harmless questions, and then asks
+enough that the active threshold must be large, goes on with harmless questions, and then asks
 one question with an error of T + (t + 1) tau. Rows are many enough for sampling error to vanish.
 """
 

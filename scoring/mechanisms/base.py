@@ -52,7 +52,7 @@ class HoldoutState:
 
     `asked`: submissions scored, i. `answered`: answers that said more than "no", f.
     `log_alphabets`: sum of ln(number of values each of those could have had). `firings`: index of
-    the noisy threshold in force. `budget_left`: answers not yet given to any team's share, None
+    the active noisy threshold. `budget_left`: answers not yet given to any team's share, None
     where the mechanism has no budget.
     """
 

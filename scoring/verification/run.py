@@ -89,8 +89,8 @@ class _Run:
         self._replay = Replay(header, opening=opening, recall=self._recall, before=before)
         if opening and self._recall and self._replay.rules.metric is None:
             self._note(
-                f"The metric {header.scoring['metric']!r} is this server's own: what it measured "
-                "can't be measured again here."
+                f"The metric {header.scoring['metric']!r} is a custom metric of this server: what "
+                "it measured can't be measured again here."
             )
 
     def take(self, entry: dict[str, object]) -> None:
