@@ -2,15 +2,14 @@
 
 import os
 import shutil
-import socket
-import struct
 import tempfile
 from pathlib import Path
 from typing import Any
 
 wsgi_app = "leaderboard.wsgi"
-# Threads, because a request waits for the database or for a slow upload rather than computes.
-worker_class = "gthread"
+# Waits for clients, however slow, and gives whole requests to threads; gunicorn's own worker keeps
+# a thread waiting for each.
+worker_class = "leaderboard.platform.web_server.BufferingWorker"
 threads = 4
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 preload_app = True
@@ -37,22 +36,7 @@ def _count_together() -> None:
 
 _count_together()
 
-# Nothing else ends the wait for a client that sends half a request and falls silent, or reads no
-# more of its answer: a few of those would keep every thread. Accepted sockets inherit what is set
-# on the listener.
-SILENCE_SECONDS = 15
-# Python's `socket.sendfile` waits for ever, whatever the socket's limits are.
-sendfile = False
-
-
-def when_ready(server: Any) -> None:
-    """Sets how long a client may be silent in the middle of a request or of its answer."""
-    wait = struct.pack("ll", SILENCE_SECONDS, 0)
-    for listener in server.LISTENERS:
-        for limit in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            listener.sock.setsockopt(socket.SOL_SOCKET, limit, wait)
-
 
 def on_exit(server: Any) -> None:
-    """Counts are for as long as this gunicorn runs."""
+    """Remove the counts, which are for as long as this gunicorn runs."""
     shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

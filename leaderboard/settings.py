@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from environs import Env, validate
+from environs import Env, ValidationError, validate
 from whitenoise.compress import Compressor
 
 env = Env()
@@ -23,6 +23,14 @@ def _generated(name: str) -> str:
     """What an embedded start wrote below VAR_DIR, or nothing."""
     path = VAR_DIR / name
     return path.read_text().strip() if path.is_file() else ""
+
+
+def _is_redis(url: str) -> None:
+    """Refuse what is no address of a Redis server; nothing means the default."""
+    parts = urlsplit(url)
+    # `port` raises ValueError where it is none.
+    if url and not (parts.scheme in {"redis", "rediss"} and parts.hostname and parts.port != 0):
+        raise ValidationError("not an address like redis://user:password@host:6379/0")
 
 
 DEBUG: bool = env.bool("DEBUG", False)
@@ -113,16 +121,19 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: Celery's broker and the throttles' counters. Nothing is lost when it is. --------------
-REDIS_URL: str = env.str("REDIS_URL", "") or _generated("redis/url") or "redis://localhost:6379/0"
+# It is not trusted (docs/threat-model.md): each process has a user of its own, with few rights. The
+# cache is the web processes' alone, under another user than the one that fills the queue.
+REDIS_URL: str = (
+    env.str("REDIS_URL", "", validate=_is_redis)
+    or _generated("redis/worker.url")
+    or "redis://localhost:6379/0"
+)
+REDIS_CACHE_URL: str = env.str("REDIS_CACHE_URL", "", validate=_is_redis) or REDIS_URL
 CACHES = {
     "default": {
         "BACKEND": "leaderboard.platform.cache.RedisOrLocalCache",
-        "LOCATION": REDIS_URL,
+        "LOCATION": REDIS_CACHE_URL,
         "KEY_PREFIX": "holdfast",
-        "OPTIONS": {
-            "SOCKET_CONNECT_TIMEOUT": 1,
-            "SOCKET_TIMEOUT": 1,
-        },
     }
 }
 SWEEP_SECONDS: float = env.float("SWEEP_SECONDS", 10, validate=validate.Range(min=0.1))
@@ -266,6 +277,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- Celery: messages carry ids only, nothing is returned -----------------------------------------
 CELERY_BROKER_URL = REDIS_URL
+CELERY_ACCEPT_CONTENT = CELERY_RESULT_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -282,6 +295,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1,
     # A broker that hangs must not hold an upload. Workers wait for messages a second at a time.
     "socket_timeout": 3,
+    "priority_steps": [0],  # one queue, so one key
 }
 # One sweep does what several would: those that no worker took in time are dropped, not piled up.
 CELERY_BEAT_SCHEDULE = {
@@ -291,7 +305,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60 + SWEEP_SECONDS},
     }
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
+# Without the file of pickles in which beat keeps its place: the sweep is due at once after a start.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
 
 # --- Web security ---------------------------------------------------------------------------------
@@ -355,6 +370,9 @@ LOGGING = {
         },
         # gunicorn sets up its own before it loads the site.
         "gunicorn.error": {"handlers": ["stderr"], "propagate": False},
+        # What waits for a thread waits; that clients go away is their business.
+        "waitress": {"level": "WARNING"},
+        "waitress.queue": {"level": "ERROR"},
         # The sweeper runs every few seconds; what becomes of a submission is said by the tasks.
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},

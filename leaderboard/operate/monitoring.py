@@ -8,7 +8,7 @@ themselves, in files that they share; see `leaderboard/platform/request_monitori
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
 from django.core.cache import cache
@@ -120,15 +120,19 @@ def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
 
 
 def _totals() -> _Totals:
-    """From the cache that all processes share, so that none is behind another."""
-    kept: _Totals | None = cache.get(KEPT)
-    if kept is not None:
-        return kept
-    started = time.monotonic()
-    found = _Totals(operation.outcomes(), operation.times())
-    took = time.monotonic() - started
-    cache.set(KEPT, found, timeout=max(KEPT_SECONDS, KEPT_SHARE * took))
-    return found
+    """Read them from the cache that all processes share, so that none is behind another."""
+    kept = cache.get(KEPT)
+    if kept is None:
+        started = time.monotonic()
+        outcomes = [[*key, count] for key, count in operation.outcomes().items()]
+        kept = outcomes, {part: astuple(times) for part, times in operation.times().items()}
+        took = time.monotonic() - started
+        cache.set(KEPT, kept, timeout=max(KEPT_SECONDS, KEPT_SHARE * took))
+    outcomes, times = kept
+    return _Totals(
+        {(slug, status): count for slug, status, count in outcomes},
+        {part: Histogram(*columns) for part, columns in times.items()},
+    )
 
 
 def _finished(totals: _Totals) -> Iterator[Metric]:

@@ -1,24 +1,25 @@
 """Whether this process can serve: for load balancers, containers and whoever is on call."""
 
+import math
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from django.conf import settings
-from django.core.cache import cache
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 State = Literal["ok", "away", "old"]
 
-WORKERS = "holdfast-workers"
+WORKERS = "holdfast-health:workers"
 WORKER_SECONDS = 10.0
-SWEEP_SENT = "sweep-sent"
-SWEEP_RUN = "sweep-run"
-SWEEPS = "sweeps"
+SWEEP_SENT = "holdfast-health:sweep-sent"
+SWEEP_RUN = "holdfast-health:sweep-run"
+SWEEPS = "holdfast-health:sweeps"
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class Sweeps:
 
 
 def readiness() -> dict[str, State]:
-    """The state of each part. "old" is a database that awaits migrations."""
-    return {"database": database(), "redis": redis()}
+    """Return the state of each part. "old" is a database that awaits migrations."""
+    return {"database": database(), **_redis_and_workers()}
 
 
 def is_ready(states: dict[str, State]) -> bool:
-    """Pages work without Redis, and uploads wait for it: only the database is needed."""
+    """Whether pages work: without Redis or workers they do, and uploads wait."""
     return states["database"] == "ok"
 
 
@@ -51,43 +52,72 @@ def database() -> State:
 
 
 def note_worker(name: str) -> None:
-    """A worker runs; it says so every WORKER_SECONDS. Nothing happens while Redis is away."""
+    """Note that a worker runs, which it does every WORKER_SECONDS."""
     now = time.time()
-    with suppress(RedisError, OSError), redis_client() as client:
+
+    def note(client: Redis) -> None:
         client.zadd(WORKERS, {name: now})
         client.zremrangebyscore(WORKERS, 0, now - 6 * WORKER_SECONDS)
 
+    _write(note)
+
 
 def note_worker_gone(name: str) -> None:
-    """A worker ends."""
-    with suppress(RedisError, OSError), redis_client() as client:
-        client.zrem(WORKERS, name)
-
-
-def workers_seen(client: Redis) -> int:
-    """How many workers said that they run, not long ago."""
-    return int(client.zcount(WORKERS, time.time() - 3 * WORKER_SECONDS, "+inf"))
+    """Note that a worker ends."""
+    _write(lambda client: client.zrem(WORKERS, name))
 
 
 def note_sweep_sent() -> None:
-    """Beat asked for a sweep."""
-    cache.set(SWEEP_SENT, time.time(), timeout=None)
+    """Note that beat asked for a sweep."""
+    _write(lambda client: client.set(SWEEP_SENT, time.time()))
 
 
 def note_sweep_run() -> None:
-    """A worker began a sweep."""
-    cache.set(SWEEP_RUN, time.time(), timeout=None)
-    cache.add(SWEEPS, 0, timeout=None)
-    cache.incr(SWEEPS)
+    """Note that a worker began a sweep."""
+
+    def note(client: Redis) -> None:
+        client.set(SWEEP_RUN, time.time())
+        client.incr(SWEEPS)
+
+    _write(note)
+
+
+def _write(note: Callable[[Redis], object]) -> None:
+    """Write what monitoring shows; nothing happens while Redis is away.
+
+    Workers and beat read none of it back. A key of another type, which somebody else put there, is
+    removed, so that the next note finds its place.
+    """
+    with suppress(RedisError, OSError), redis_client() as client:
+        try:
+            note(client)
+        except ResponseError:
+            client.delete(WORKERS, SWEEP_SENT, SWEEP_RUN, SWEEPS)
+            raise
+
+
+def workers_seen(client: Redis) -> int:
+    """Return how many workers said that they run, not long ago."""
+    return int(client.zcount(WORKERS, time.time() - 3 * WORKER_SECONDS, "+inf"))
 
 
 def sweeps() -> Sweeps:
-    """What was noted."""
-    return Sweeps(cache.get(SWEEP_SENT), cache.get(SWEEP_RUN), cache.get(SWEEPS) or 0)
+    """Return what was noted, as far as it is a number. Raises RedisError."""
+    with redis_client() as client:
+        sent, run, count = (_number(client, key) for key in (SWEEP_SENT, SWEEP_RUN, SWEEPS))
+    return Sweeps(sent, run, int(count or 0))
+
+
+def _number(client: Redis, key: str) -> float | None:
+    try:
+        number = float(client.get(key) or "nan")
+    except (ValueError, ResponseError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def redis_client(seconds: float = 1) -> Redis:
-    """A connection that waits so long and no longer."""
+    """Return a connection that waits so long and no longer."""
     return Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=seconds, socket_timeout=seconds
     )
@@ -95,9 +125,15 @@ def redis_client(seconds: float = 1) -> Redis:
 
 def redis() -> State:
     """Whether Redis answers."""
+    return _redis_and_workers()["redis"]
+
+
+def _redis_and_workers() -> dict[str, State]:
     try:
         with redis_client() as client:
             client.ping()
+            return {"redis": "ok", "workers": "ok" if workers_seen(client) else "away"}
+    except ResponseError:
+        return {"redis": "ok", "workers": "away"}
     except (RedisError, OSError):
-        return "away"
-    return "ok"
+        return {"redis": "away", "workers": "away"}

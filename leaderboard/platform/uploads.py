@@ -1,5 +1,6 @@
-"""Refuses a request whose body is too large before any of it is read."""
+"""Refuse a request whose body is too large, whatever else it is."""
 
+import re
 from collections.abc import Callable
 
 from django.conf import settings
@@ -9,18 +10,28 @@ from django.shortcuts import render
 from leaderboard.errors import Refused
 
 FORM_OVERHEAD_BYTES = 64 * 1024
+PREDICTIONS = re.compile(r"/c/[^/]+/submit/|/api/v1/competitions/[^/]+/submissions/")
+
+
+def body_limit() -> int:
+    """Return the size of the largest body that is taken."""
+    return settings.MAX_UPLOAD_BYTES + FORM_OVERHEAD_BYTES
+
+
+def is_upload(path: str) -> bool:
+    """Whether predictions are sent there, which may wait on the disk, as a solution may not."""
+    return PREDICTIONS.fullmatch(path) is not None
 
 
 class UploadLimitMiddleware:
-    """Answers 413 by the announced length; WSGI never reads more of a body than was announced."""
+    """Answer 413 by the announced length; WSGI never reads more of a body than was announced."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         announced = request.META.get("CONTENT_LENGTH") or "0"
-        limit = settings.MAX_UPLOAD_BYTES + FORM_OVERHEAD_BYTES
-        if not announced.isdigit() or int(announced) <= limit:
+        if not announced.isdigit() or int(announced) <= body_limit():
             return self.get_response(request)
         refused = Refused.file_too_large(settings.MAX_UPLOAD_BYTES)
         if request.path.startswith("/api/"):

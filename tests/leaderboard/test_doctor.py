@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from django.conf import settings as site
@@ -438,7 +439,14 @@ def _before(age: int | None) -> float | None:
 
 
 @pytest.mark.usefixtures("redis_answers")
-def test_a_sweep_is_noted_when_it_runs(db: None) -> None:
+def test_a_sweep_is_noted_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: dict[str, float] = {}
+    client = MagicMock()
+    client.__enter__.return_value = client
+    client.set.side_effect = notes.__setitem__
+    client.incr.side_effect = lambda key: notes.update({key: notes.get(key, 0) + 1})
+    client.get.side_effect = notes.get
+    monkeypatch.setattr(health, "redis_client", lambda: client)
     health.note_sweep_sent()
     health.note_sweep_run()
     assert problems(workers.sweeper) == []

@@ -296,6 +296,7 @@ class FakeRedis:
     """A Redis with seven messages, and the workers that made themselves known."""
 
     workers: ClassVar[dict[str, float]] = {}
+    notes: ClassVar[dict[str, float]] = {}
 
     def __enter__(self) -> "FakeRedis":
         return self
@@ -315,6 +316,15 @@ class FakeRedis:
 
     def zcount(self, key: str, low: float, high: str) -> int:
         return sum(at >= low for at in self.workers.values())
+
+    def set(self, key: str, value: float) -> None:
+        self.notes[key] = value
+
+    def incr(self, key: str) -> None:
+        self.notes[key] = self.notes.get(key, 0) + 1
+
+    def get(self, key: str) -> bytes | None:
+        return str(self.notes[key]).encode() if key in self.notes else None
 
     def llen(self, key: str) -> int:
         assert key == "celery"

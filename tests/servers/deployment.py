@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -30,12 +31,14 @@ class Deployment:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._stage: subprocess.Popen[str] | None = None
         self._redis = redis.configure(directory / "redis")
+        self.redis_urls = self._redis.urls | _add_tester(directory, self._redis)
         self.orders = Orders(directory)
         self.environment = {
             **without_our_own(os.environ),
             "VAR_DIR": str(directory),
             "DATABASE_URL": database_url,
-            "REDIS_URL": self._redis.url,
+            **self.redis("web"),
+            "TESTER_REDIS_URL": self.redis_urls["tester"],
             "SECRET_KEY": "for-tests-only-" + "0123456789" * 5,
             "SITE_URL": "http://localhost:8000",
             "WORKER_CONCURRENCY": "1",
@@ -44,6 +47,10 @@ class Deployment:
             "LEASE_SECONDS": "5",
             **settings,
         }
+
+    def redis(self, role: str) -> dict[str, str]:
+        """Redis as a kind of process knows it."""
+        return processes.as_role(role, self.redis_urls)
 
     def prepare(self) -> None:
         """Keys and tables."""
@@ -58,7 +65,12 @@ class Deployment:
         """Runs a management command and returns what it printed."""
         command = [sys.executable, "manage.py", *arguments]
         done = subprocess.run(
-            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+            command,
+            cwd=ROOT,
+            env=self.environment | self.redis("worker"),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -77,10 +89,11 @@ class Deployment:
 
     @property
     def _vault(self) -> dict[str, str]:
-        return {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
+        key = {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
+        return self.redis("worker") | {"REDIS_CACHE_URL": ""} | key
 
     def start_beat(self) -> None:
-        self.start("beat", processes.beat())
+        self.start("beat", processes.beat(), self.redis("beat") | {"REDIS_CACHE_URL": ""})
 
     def start_web(self, port: int) -> None:
         self.start("web", processes.web("127.0.0.1", port))
@@ -210,6 +223,14 @@ class Deployment:
                 stderr=log,
                 text=True,
             )
+
+
+def _add_tester(directory: Path, server: redis.RedisServer) -> dict[str, str]:
+    """Add a user of Redis who may do anything. Return its address, and that of nobody special."""
+    with (directory / "redis" / "redis.conf").open("a") as configuration:
+        configuration.write("user tester reset on >all-is-allowed ~* &* +@all\n")
+    place = f"127.0.0.1:{urlsplit(server.urls['web']).port}/0"
+    return {"tester": f"redis://tester:all-is-allowed@{place}", "default": f"redis://{place}"}
 
 
 def _limit_files(parent: psutil.Process, soft: int, hard: int) -> None:

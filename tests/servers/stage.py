@@ -290,12 +290,12 @@ def deliver(submission: int, times: int) -> None:
 
 def flush_redis() -> None:
     """Empties Redis."""
-    redis.Redis.from_url(settings.REDIS_URL).flushall()
+    redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).flushall()
 
 
 def push(queue: str, message: str) -> None:
     """Puts any bytes on a queue."""
-    redis.Redis.from_url(settings.REDIS_URL).lpush(queue, message)
+    redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).lpush(queue, message)
 
 
 def ledger(competition: str) -> str:

@@ -19,6 +19,8 @@ import pytest
 from tests.servers.deployment import PATIENCE_SECONDS
 from tests.servers.embedded import Embedded, free_port, processes_of, start
 
+READY = {"database": "ok", "redis": "ok", "workers": "ok"}
+
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
@@ -46,7 +48,7 @@ def password_of(name: str, home: Path) -> str:
 def test_it_answers_that_it_lives_and_is_ready(site: Embedded) -> None:
     with site.client() as client:
         assert client.get("/healthz").text == "ok\n"
-        assert client.get("/readyz").json() == {"database": "ok", "redis": "ok"}
+        wait_until(lambda: is_ready(client))
 
 
 def test_it_prints_the_address_and_the_demo_accounts(site: Embedded, home: Path) -> None:
@@ -159,7 +161,7 @@ def test_a_reader_that_goes_away_does_not_leave_a_headless_site(elsewhere: Path)
 
 def is_ready(client: httpx.Client) -> bool:
     try:
-        return bool(client.get("/readyz").json() == {"database": "ok", "redis": "ok"})
+        return bool(client.get("/readyz").json() == READY)
     except httpx.TransportError:
         return False
 

@@ -85,13 +85,13 @@ def site(deploy: Deploy) -> Deployment:
 
 def test_a_raw_score_is_in_no_message_key_file_or_log(site: Deployment) -> None:
     heard: list[bytes] = []
-    with listening(site.environment["REDIS_URL"], heard):
+    with listening(site.redis_urls["tester"], heard):
         site.start_worker()
         for off in OFFS[:2]:
             site.wait_for(site.ask("submit", content=guesses(off).decode()), "released")
         site.ask("spoil_the_team")
         site.wait_for(site.ask("submit", content=guesses(OFFS[2]).decode()), "failed")
-    keys = _all_keys(site.environment["REDIS_URL"])
+    keys = _all_keys(site.redis_urls["tester"])
     site.stop("worker")
     site.stop("redis")
     looked_for = raw_scores()

@@ -3,16 +3,23 @@
 There is no container here: the processes get the environment that their services are given there.
 """
 
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 import yaml
+from redis import Redis
+from redis.exceptions import RedisError
 
+from leaderboard.operate.embedded import redis
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import ROOT, Deployment
@@ -25,7 +32,10 @@ CHOSEN = {
     "BEHIND_PROXY": "true",
     "SECRET_KEY": "for-tests-only-" + "0123456789" * 5,
     "POSTGRES_PASSWORD": "not-used-here",
-    "REDIS_PASSWORD": "not-used-here",
+    "REDIS_WEB_PASSWORD": "not-used-here",
+    "REDIS_CACHE_PASSWORD": "nor-this",
+    "REDIS_WORKER_PASSWORD": "nor-that",
+    "REDIS_BEAT_PASSWORD": "nor-any",
 }
 PROXY = {"Host": "holdfast.example", "X-Forwarded-Proto": "https"}
 
@@ -44,7 +54,10 @@ def environment_of(name: str, site: Deployment) -> dict[str, str]:
         key: variable.sub(lambda found: CHOSEN.get(found["name"], found["default"] or ""), text)
         for key, text in service(name)["environment"].items()
     }
-    here = {key: site.environment[key] for key in ("DATABASE_URL", "REDIS_URL")}
+    here = {"DATABASE_URL": site.environment["DATABASE_URL"]}
+    for key in ("REDIS_URL", "REDIS_CACHE_URL"):
+        role = urlsplit(given.get(key, "")).username
+        here[key] = site.redis_urls[role] if role else ""
     vault = re.compile("/vault/(public|private)/")
     there = {key: vault.sub(f"{site.directory}/vault/", text) for key, text in given.items()}
     return there | here
@@ -126,7 +139,8 @@ def test_nothing_secret_has_a_default() -> None:
     secrets = {name: value for name, value in defaults.items() if re.search("KEY|PASSWORD", name)}
     assert not any(secrets.values())
     required = set(re.findall(r"\$\{(\w+):\?", text))
-    assert {"SITE_URL", "SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} <= required
+    assert {"SITE_URL", "SECRET_KEY", "POSTGRES_PASSWORD"} <= required
+    assert {f"REDIS_{role.upper()}_PASSWORD" for role in redis.ROLES} <= required
 
 
 def test_the_example_names_every_variable_of_the_composition() -> None:
@@ -134,6 +148,47 @@ def test_the_example_names_every_variable_of_the_composition() -> None:
     example = (ROOT / ".env.example").read_text()
     named = set(re.findall(r"^(\w+)=", example, flags=re.MULTILINE))
     assert used == named
+
+
+def test_each_service_is_another_user_of_redis(site: Deployment) -> None:
+    known = {name: environment_of(name, site) for name in ("web", "worker", "beat")}
+    for name, environment in known.items():
+        assert environment["REDIS_URL"] == site.redis_urls[name]
+    caches = {name: environment["REDIS_CACHE_URL"] for name, environment in known.items()}
+    assert caches == {"web": site.redis_urls["cache"], "worker": "", "beat": ""}
+
+
+def test_the_composition_s_redis_knows_these_users_and_no_other(tmp_path: Path) -> None:
+    told = service("redis")
+    port = free_port()
+    (tmp_path / "redis-server").symlink_to(redis.executable())
+    place = next(each for each in told["volumes"] if "users.acl" in each).split(":")
+    assert (ROOT / place[0]) == redis.USERS
+    script = told["command"][2].replace("$$", "$").replace(place[1], str(redis.USERS))
+    script = (
+        script.replace(" > /tmp", f" > {tmp_path}").replace("file /tmp", f"file {tmp_path}").strip()
+        + f" --port {port} --bind 127.0.0.1"
+    )
+    passwords = {name: CHOSEN[name] for name in told["environment"]}
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(["sh", "-c", script], cwd=tmp_path, env=path | passwords) as server:
+        try:
+            users = {role: CHOSEN[f"REDIS_{role.upper()}_PASSWORD"] for role in redis.ROLES}
+            while not answers(port, "default", ""):
+                assert server.poll() is None
+            assert [role for role in users if not answers(port, role, users[role])] == []
+            assert [role for role in users if answers(port, role, "guessed")] == []
+        finally:
+            server.terminate()
+    assert (tmp_path / "users.acl").stat().st_mode & 0o777 == 0o600
+
+
+def answers(port: int, user: str, password: str) -> bool:
+    with Redis(port=port, username=user, password=password) as client:
+        try:
+            return bool(client.ping())
+        except RedisError:
+            return False
 
 
 def test_an_upload_over_the_web_is_scored_by_a_worker(

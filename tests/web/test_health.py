@@ -11,11 +11,15 @@ def test_healthz_needs_no_database(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_says_how_each_part_is(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("workers", "state"), [(2, "ok"), (0, "away")])
+def test_readyz_says_how_each_part_is(
+    workers: int, state: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("leaderboard.platform.health.Redis.ping", lambda _: True)
+    monkeypatch.setattr("leaderboard.platform.health.Redis.zcount", lambda *_: workers)
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"database": "ok", "redis": "ok"}
+    assert answer.json() == {"database": "ok", "redis": "ok", "workers": state}
 
 
 @pytest.mark.django_db

@@ -76,7 +76,7 @@ def _queueing(redis: Redis) -> Iterator[Finding]:
         yield wrong(
             f"Redis refuses what Celery needs. {told(error)}",
             "Give the account in REDIS_URL all commands on lists, sorted sets, hashes, sets and "
-            "channels (`ACL SETUSER name +@all ~* &*`).",
+            "channels, as the user `worker` in users.acl.",
         )
         return
     if taken is None or heard is None:

@@ -13,36 +13,41 @@ BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
 
 
 def web(host: str, port: int) -> tuple[str, ...]:
-    """The web server."""
+    """Return the command of the web server."""
     return _module(*GUNICORN, "--bind", f"{host}:{port}")
 
 
 def worker() -> tuple[str, ...]:
-    """The worker that reads, measures and releases."""
+    """Return the command of the worker that reads, measures and releases."""
     return _module(*WORKER)
 
 
 def beat() -> tuple[str, ...]:
-    """The clock that starts the sweeper."""
+    """Return the command of the clock that starts the sweeper."""
     return _module(*BEAT)
 
 
-def environment(*, site_url: str, redis_url: str, var_dir: Path) -> dict[str, str]:
-    """What every process gets: the caller's environment and ours, but no private key."""
+def environment(*, site_url: str, var_dir: Path) -> dict[str, str]:
+    """Return what every process gets: the caller's environment and ours, but no private key."""
     return {
         **{name: value for name, value in os.environ.items() if name != "VAULT_PRIVATE_KEY_FILE"},
         "SITE_URL": site_url,
-        "REDIS_URL": redis_url,
         "VAR_DIR": str(var_dir),
         "PYTHONUNBUFFERED": "1",
     }
 
 
+def as_role(role: str, urls: Mapping[str, str]) -> dict[str, str]:
+    """Return the addresses of Redis that a process gets; only the web server has a cache."""
+    cache = {"REDIS_CACHE_URL": urls["cache"]} if role == "web" else {}
+    return {"REDIS_URL": urls[role], **cache}
+
+
 def with_vault(environment: Mapping[str, str], private_key: Path) -> dict[str, str]:
-    """The worker's environment: the only one that can open the vault."""
+    """Return the worker's environment: the only one that can open the vault."""
     return {"VAULT_PRIVATE_KEY_FILE": str(private_key), **environment}
 
 
 def _module(program: str, *arguments: str) -> tuple[str, ...]:
-    """`python -m program`, with the Python that runs this."""
+    """Return `python -m program`, with the Python that runs this."""
     return (sys.executable, "-m", program, *arguments)

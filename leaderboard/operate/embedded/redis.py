@@ -5,6 +5,7 @@ import shutil
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from urllib.parse import urlsplit
 
 from leaderboard.operate.embedded.home import write_private
@@ -12,26 +13,30 @@ from leaderboard.operate.embedded.home import write_private
 CONFIGURATION = """\
 bind 127.0.0.1
 port {port}
-requirepass {password}
 dir "{directory}"
 daemonize no
 loglevel warning
 appendonly yes
 appendfsync everysec
 save ""
+proto-max-bulk-len 1mb
+{users}
 """
+# What each kind of process may do in Redis; Docker Compose uses the same file.
+USERS = Path(__file__).parent / "users.acl"
+ROLES = ("web", "cache", "worker", "beat")
 
 
 @dataclass(frozen=True)
 class RedisServer:
-    """How to start it (in the foreground), and where it then answers. The address is a secret."""
+    """How to start it (in the foreground), and the address of each role. Addresses are secrets."""
 
     command: tuple[str, ...]
-    url: str = field(repr=False)
+    urls: dict[str, str] = field(repr=False)
 
 
 def executable() -> str:
-    """The Redis server's program."""
+    """Return the path of the Redis server's program."""
     found = shutil.which("redis-server")
     if found:
         return found
@@ -41,35 +46,39 @@ def executable() -> str:
 
 
 def configure(directory: Path, *, port: int | None = None) -> RedisServer:
-    """Writes the configuration of a Redis that keeps its data in `directory`.
+    """Write the configuration of a Redis that keeps its data in `directory`.
 
     It listens on this machine only and asks for a password, because other people's programs may
-    run here as well. The address is kept in the file `url`, and with it the port as long as that
-    is free, so that `manage.py` in another terminal finds the same Redis.
+    run here as well. The worker's address is kept in the file `worker.url`, and with it the port as
+    long as that is free, so that `manage.py` in another terminal finds the same Redis.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    port = port or _free_port(_last_port(directory))
-    password = secrets.token_urlsafe(24)
+    kept = directory / "worker.url"
+    try:
+        last = urlsplit(kept.read_text().strip()).port or 0
+    except (OSError, ValueError):
+        last = 0
+    port = port or _free_port(last)
+    passwords = {role: secrets.token_urlsafe(24) for role in ROLES}
+    users = Template(USERS.read_text()).substitute(
+        {f"REDIS_{role.upper()}_PASSWORD": password for role, password in passwords.items()}
+    )
+    lines = [line for line in users.splitlines() if line.startswith("user ")]
     configuration = directory / "redis.conf"
     write_private(
         configuration,
-        CONFIGURATION.format(port=port, password=password, directory=directory.resolve()),
+        CONFIGURATION.format(port=port, directory=directory.resolve(), users="\n".join(lines)),
     )
-    url = f"redis://:{password}@127.0.0.1:{port}/0"
-    write_private(directory / "url", url + "\n")
-    return RedisServer((executable(), str(configuration)), url)
-
-
-def _last_port(directory: Path) -> int:
-    """The port of the start before this one, or 0."""
-    try:
-        return urlsplit((directory / "url").read_text().strip()).port or 0
-    except (OSError, ValueError):
-        return 0
+    urls = {
+        role: f"redis://{role}:{password}@127.0.0.1:{port}/0"
+        for role, password in passwords.items()
+    }
+    write_private(kept, urls["worker"] + "\n")
+    return RedisServer((executable(), str(configuration)), urls)
 
 
 def _free_port(wanted: int) -> int:
-    """`wanted` if nobody listens there, else a port that the system chooses."""
+    """Return `wanted` if nobody listens there, else a port that the system chooses."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

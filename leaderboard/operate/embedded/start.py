@@ -36,35 +36,35 @@ class Start:
 
     @property
     def site_url(self) -> str:
-        """Where people find the site: SITE_URL, else this machine."""
+        """Return where people find the site: SITE_URL, else this machine."""
         name = "localhost" if self.host in LOOPBACK else socket.gethostname()
         return os.environ.get("SITE_URL") or f"http://{name}:{self.port}"
 
     def run(self) -> int:
-        """Supervises until stopped. Returns the exit code."""
+        """Supervise until stopped. Return the exit code."""
         # So that commands in another terminal name the same address.
         home.write_private(self.var_dir / "site_url", self.site_url + "\n")
         own = None if os.environ.get("REDIS_URL") else redis.configure(self.var_dir / "redis")
-        environment = processes.environment(
-            site_url=self.site_url,
-            redis_url=own.url if own else os.environ["REDIS_URL"],
-            var_dir=self.var_dir,
+        everyone = processes.environment(site_url=self.site_url, var_dir=self.var_dir)
+        web, worker, beat = (
+            everyone | (processes.as_role(role, own.urls) if own else {})
+            for role in ("web", "worker", "beat")
         )
-        supervisor = Supervisor(when_started=lambda: self._open(supervisor, environment))
+        supervisor = Supervisor(when_started=lambda: self._open(supervisor, web))
         if own:
-            supervisor.add("redis", own.command, environment, store=True)
+            supervisor.add("redis", own.command, everyone, store=True)
         supervisor.add(
             "worker",
             processes.worker(),
-            processes.with_vault(environment, self.private_key),
+            processes.with_vault(worker, self.private_key),
             before_restart=take_back_alone,
         )
-        supervisor.add("beat", processes.beat(), environment)
-        supervisor.add("web", processes.web(self.host, self.port), environment)
+        supervisor.add("beat", processes.beat(), beat)
+        supervisor.add("web", processes.web(self.host, self.port), web, essential=True)
         return supervisor.run()
 
     def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
-        """Loads the demo and says where the site is, beside the running supervisor."""
+        """Load the demo and print where the site is, beside the running supervisor."""
         loaded = self.var_dir / "demo.loaded"
         # Once is enough: an organizer may delete it, and another start must not bring it back.
         if self.demo and not loaded.exists() and _load_demo(supervisor, environment):
@@ -76,7 +76,7 @@ class Start:
             supervisor.say(self._welcome())
 
     def _wait_until_ready(self) -> str:
-        """Waits until /readyz answers 200. Returns what it said last otherwise."""
+        """Wait until /readyz answers 200. Return what it answered last otherwise."""
         address = f"http://{'127.0.0.1' if self.host == '0.0.0.0' else self.host}:{self.port}"  # noqa: S104
         problem = ""
         give_up = time.monotonic() + READY_SECONDS
@@ -107,7 +107,7 @@ class Start:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raises PortTaken where another program listens already."""
+    """Raise PortTaken where another program listens already."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -117,7 +117,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> bool:
-    """Loads the demo in a process of its own, whose memory is free again afterwards."""
+    """Load the demo in a process of its own, whose memory is free again afterwards."""
     loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
     output, _ = loading.communicate()
     if loading.returncode:

@@ -1,6 +1,7 @@
 """What each process of an embedded start is told."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -8,9 +9,7 @@ from leaderboard.operate.embedded import processes, redis
 
 
 def environment() -> dict[str, str]:
-    return processes.environment(
-        site_url="http://localhost:1", redis_url="redis://localhost:2", var_dir=Path("/var")
-    )
+    return processes.environment(site_url="http://localhost:1", var_dir=Path("/var"))
 
 
 def test_a_private_key_from_outside_reaches_the_worker_only(
@@ -22,19 +21,33 @@ def test_a_private_key_from_outside_reaches_the_worker_only(
     assert worker["VAULT_PRIVATE_KEY_FILE"] == "/elsewhere/key"
 
 
-def test_redis_listens_on_this_machine_only_and_asks_for_a_password(tmp_path: Path) -> None:
+def test_each_process_gets_its_own_user_of_redis_and_only_web_a_cache() -> None:
+    urls = {role: f"redis://{role}:secret@localhost:2/0" for role in redis.ROLES}
+    assert processes.as_role("worker", urls) == {"REDIS_URL": urls["worker"]}
+    assert processes.as_role("beat", urls) == {"REDIS_URL": urls["beat"]}
+    assert processes.as_role("web", urls) == {
+        "REDIS_URL": urls["web"],
+        "REDIS_CACHE_URL": urls["cache"],
+    }
+
+
+def test_redis_listens_on_this_machine_only_and_asks_for_passwords(tmp_path: Path) -> None:
     server = redis.configure(tmp_path)
     configuration = (tmp_path / "redis.conf").read_text()
     assert "bind 127.0.0.1\n" in configuration
-    assert "requirepass " in configuration
     assert "appendonly yes\n" in configuration
-    assert server.url not in repr(server)
+    passwords = {urlsplit(url).password for url in server.urls.values()}
+    assert len(passwords) == len(redis.ROLES)
+    assert all(f">{password} " in configuration for password in passwords)
+    assert "redis://" not in repr(server)
+    for name in ("redis.conf", "worker.url"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
 
 
 def test_redis_keeps_its_port_from_start_to_start(tmp_path: Path) -> None:
-    first, second = redis.configure(tmp_path), redis.configure(tmp_path)
-    assert first.url.rsplit(":", 1)[1] == second.url.rsplit(":", 1)[1]
-    assert first.url != second.url
+    first, second = (redis.configure(tmp_path).urls["web"] for _ in range(2))
+    assert urlsplit(first).port == urlsplit(second).port
+    assert first != second
 
 
 def test_without_a_redis_on_path_the_shipped_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

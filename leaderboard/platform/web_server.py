@@ -1,0 +1,196 @@
+"""How gunicorn's processes talk to clients: waitress's event loop, with deadlines.
+
+Requests are received whole, and answers sent, by one loop that waits for hundreds of clients at
+once; threads only run the site. So a client that is slow keeps no thread, and one that is too slow
+is cut off. gunicorn starts, counts and replaces the processes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from threading import Lock
+from typing import Any
+
+from gunicorn.workers.base import Worker
+from waitress.adjustments import Adjustments
+from waitress.buffers import OverflowableBuffer
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.receiver import FixedStreamReceiver
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+from waitress.utilities import Error
+from waitress.wasyncore import poll2
+
+from leaderboard.platform.uploads import body_limit, is_upload
+
+# Whole headers, and the next request on a connection that is kept, come within so many seconds. Of
+# a body or an answer SLOWEST bytes a second do, in each such time: what the system takes at once
+# for a client that reads nothing buys it no more than one.
+PATIENCE_SECONDS = 15.0
+SLOWEST = 2048
+# With most places taken, whoever is slow has less time.
+HURRY_SECONDS = 3.0
+CONNECTIONS = 800
+LARGEST_HEADERS = 1 << 16
+# What exceeds this is kept in a file, as an upload of predictions is anyway.
+IN_MEMORY = 1 << 19
+# Answers that are made as they are sent wait in a file, up to so many bytes. Files just wait.
+LARGEST_ANSWER = 1 << 26
+POLL_SECONDS = 0.5
+
+
+class LengthRequired(Error):  # type: ignore[misc]  # waitress ships no types
+    code = 411
+    reason = "Length Required"
+
+
+class Busy(Error):  # type: ignore[misc]  # waitress ships no types
+    code = 503
+    reason = "Service Unavailable"
+
+
+class Nowhere(OverflowableBuffer):  # type: ignore[misc]  # waitress ships no types
+    """Forget a body that is refused by its announced length, once its sender has sent it."""
+
+    def append(self, data: bytes) -> None:
+        pass
+
+
+class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress ships no types
+    """A request whose body goes to the disk only if it may: uploads of predictions.
+
+    An organizer's solution must not. So other bodies stay in memory, where all of one process
+    together take no more than one upload of the largest size.
+    """
+
+    reserved = 0
+    _in_memory = 0
+    _lock = Lock()
+
+    def parse_header(self, header_plus: bytes) -> None:
+        super().parse_header(header_plus)
+        if self.chunked:
+            self.error, self.completed = LengthRequired("Announce the length of the body."), True
+        elif self.content_length > body_limit():
+            self.body_rcv = FixedStreamReceiver(self.content_length, Nowhere(IN_MEMORY))
+        elif self.content_length > IN_MEMORY and not is_upload(self.path):
+            self.body_rcv.getbuf().overflow = sys.maxsize
+            if not self._reserve(self.content_length):
+                self.error, self.completed = Busy("Too many large requests at once."), True
+
+    def close(self) -> None:
+        self._reserve(-self.reserved)
+        super().close()
+
+    def _reserve(self, count: int) -> bool:
+        with Request._lock:
+            if count > 0 and Request._in_memory + count > body_limit():
+                return False
+            Request._in_memory += count
+            self.reserved += count
+            return True
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
+    """A connection, which is as slow as it may be or is closed."""
+
+    parser_class = Request
+    sent = 0
+    step = ("", 0)
+    since = 0.0
+    moved = 0
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        count: int = super().send(data, do_close=do_close)
+        self.sent += count
+        return count
+
+    def handle_close(self) -> None:
+        if self.request is not None:
+            self.request.close()
+        super().handle_close()
+
+    def check_pace(self, now: float, patience: float) -> None:
+        """Close the connection if the client moved too little since it was last looked at."""
+        step = self._find_step()
+        moved = self.request.body_bytes_received if step[0] == "sends" else self.sent
+        if step != self.step:
+            self.step, self.since, self.moved = step, now, moved
+        elif step[0] != "waits" and now - self.since >= patience:
+            if moved - self.moved < patience * SLOWEST:
+                self.handle_close()
+            self.since, self.moved = now, moved
+
+    def _find_step(self) -> tuple[str, int]:
+        """What the client does: receives an answer, sends a request, waits for us, or nothing."""
+        # By what was sent before, so that the next request has its own time.
+        if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
+            return ("receives", 0)
+        if self.requests:
+            return ("waits", self.sent)
+        return ("nothing" if self.request is None else "sends", self.sent)
+
+
+class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types
+    """Looks at each connection's pace every second."""
+
+    channel_class = Channel
+
+    def maintenance(self, now: float) -> None:
+        channels = list(self.active_channels.values())
+        crowded = len(channels) > CONNECTIONS / 2
+        for channel in channels:
+            channel.check_pace(now, HURRY_SECONDS if crowded else PATIENCE_SECONDS)
+
+
+class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
+    """A process of gunicorn's in which waitress serves."""
+
+    def run(self) -> None:
+        adjustments = Adjustments(
+            asyncore_use_poll=True,
+            cleanup_interval=1,
+            # The site itself knows how many proxies there are.
+            clear_untrusted_proxy_headers=False,
+            connection_limit=CONNECTIONS,
+            ident=None,
+            inbuf_overflow=IN_MEMORY,
+            max_request_body_size=sys.maxsize,  # `Request` has the limit
+            max_request_header_size=LARGEST_HEADERS,
+            outbuf_high_watermark=LARGEST_ANSWER,
+        )
+        dispatcher = ThreadedTaskDispatcher()
+        dispatcher.set_thread_count(self.cfg.threads)
+        connections: dict[int, Any] = {}
+        servers = []
+        for listener in self.sockets:
+            found = (listener.family, listener.type, listener.proto, listener.getsockname())
+            servers.append(
+                Server(
+                    self.wsgi,
+                    connections,
+                    _sock=listener.sock,
+                    dispatcher=dispatcher,
+                    adj=adjustments,
+                    bind_socket=False,
+                    sockinfo=found,
+                )
+            )
+        while self.alive and os.getppid() == self.ppid:
+            self.notify()
+            poll2(POLL_SECONDS, connections)
+        for server in servers:
+            server.accepting = False
+        give_up = time.monotonic() + self.cfg.graceful_timeout
+        while any(map(_is_busy, connections.values())) and time.monotonic() < give_up:
+            self.notify()
+            poll2(POLL_SECONDS / 5, connections)
+
+
+def _is_busy(connection: Any) -> bool:
+    return isinstance(connection, Channel) and bool(
+        connection.requests or connection.total_outbufs_len
+    )
