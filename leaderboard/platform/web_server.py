@@ -66,6 +66,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress ships no typ
     together take no more than one upload of the largest size.
     """
 
+    error: Any = None
     reserved = 0
     _in_memory = 0
     _lock = Lock()

@@ -116,6 +116,7 @@ def _run(check: Check, found: list[Finding]) -> None:
 def _secrets() -> list[str]:
     given = [
         urlsplit(settings.REDIS_URL).password or "",
+        urlsplit(settings.REDIS_CACHE_URL).password or "",
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         settings.EMAIL_HOST_PASSWORD or "",
     ]
