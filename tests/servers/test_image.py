@@ -52,7 +52,7 @@ def test_web_and_worker_find_all_they_import(image: Path) -> None:
 
 
 def test_the_demo_comes_with_its_texts(image: Path) -> None:
-    assert (image / "leaderboard" / "demo" / "texts" / "digits" / "rules.md").is_file()
+    assert (image / "leaderboard" / "operate" / "demo" / "texts" / "digits" / "rules.md").is_file()
 
 
 def test_the_image_runs_as_nobody_special_from_locked_requirements() -> None:
