@@ -27,9 +27,12 @@ def _generated(name: str) -> str:
 
 def _is_redis(url: str) -> None:
     """Refuse what is no address of a Redis server; nothing means the default."""
-    parts = urlsplit(url)
-    # `port` raises ValueError where it is none.
-    if url and not (parts.scheme in {"redis", "rediss"} and parts.hostname and parts.port != 0):
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"redis", "rediss"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none
+        sound = False
+    if url and not sound:
         raise ValidationError("not an address like redis://user:password@host:6379/0")
 
 

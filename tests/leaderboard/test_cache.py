@@ -1,5 +1,9 @@
 """The cache: with Redis away nobody is locked out, and guesses are still counted."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from django.test import Client, override_settings
 
@@ -23,3 +27,12 @@ def test_guesses_at_a_password_are_counted_while_redis_is_away(world: World) -> 
         assert "Too many" in answers[-1].content.decode()
         right = {"login": "alice", "password": "alice-password"}
         assert Client().post("/account/login/", right).status_code != 302
+
+
+@pytest.mark.parametrize("url", ["http://localhost", "redis://", "redis://localhost:x/0"])
+def test_an_address_that_is_none_of_redis_stops_the_start(url: str) -> None:
+    environment = {**os.environ, "REDIS_CACHE_URL": url}
+    command = [sys.executable, "-c", "import leaderboard.settings"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert '"REDIS_CACHE_URL" invalid' in done.stderr
