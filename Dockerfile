@@ -15,7 +15,7 @@ COPY . .
 RUN python manage.py collectstatic --no-input --verbosity 0 \
     # The volumes take over who owns these directories.
     && useradd --system --uid 10001 --no-create-home holdfast \
-    && install -d -o holdfast -g holdfast -m 0700 /var/lib/holdfast /vault/private /vault/public /guard
+    && install -d -o holdfast -g holdfast -m 0700 /var/lib/holdfast /vault/private /vault/public /watermark
 USER holdfast
 EXPOSE 8000
 CMD ["gunicorn", "--bind", "0.0.0.0:8000"]

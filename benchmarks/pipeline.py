@@ -33,20 +33,19 @@ from datetime import timedelta
 from django.core.files.base import File
 from django.utils import timezone
 from leaderboard import organize
-from leaderboard.models import Competition, User
+from leaderboard.models import User
 organizer = User.objects.get(username="organizer")
 now = timezone.now()
-large = Competition.objects.create(
-    slug="large", title="Large", description="Large.", rules="Play fair.", metric="accuracy",
-    opens_at=now - timedelta(days=1), closes_at=now + timedelta(days=1), mechanism="ladder",
-    max_file_bytes=2**30,
+large = organize.create_competition(
+    slug="large", organizer=organizer, title="Large", description="Large.", rules="Play fair.",
+    opens_at=now - timedelta(days=1), closes_at=now + timedelta(days=1), max_file_bytes=2**30,
+    metric="accuracy", mechanism="ladder",
     schema={"id_column": "id", "columns": [
         {"name": "label", "kind": "label", "classes": [str(each) for each in range(10)]}]},
 )
-large.organizers.add(organizer)
-folder = "%s"
-organize.add_file(large, File(open(folder + "/sample.csv", "rb"), name="sample.csv"), role="sample")
-organize.install_solution(large, File(open(folder + "/solution.csv", "rb")), by=organizer)
+folder, round = "%s", large.current_round
+organize.add_file(round, File(open(folder + "/sample.csv", "rb"), name="sample.csv"), role="sample")
+organize.install_solution(round, File(open(folder + "/solution.csv", "rb")), by=organizer)
 organize.open_competition(large)
 """
 

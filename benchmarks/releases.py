@@ -108,8 +108,7 @@ def _set_up() -> None:
 
     organizer, alice = cast.make_user("organizer"), cast.make_user("alice")
     competition = cast.make_checked("checked", organizer, budget="1000000", team_share="100000")
-    competition.daily_limit = 1_000_000
-    competition.save()
+    cast.set_round(competition, daily_limit=1_000_000)
     membership.join(competition=competition, user=alice, accept_rules=True, team_name="A")
 
 

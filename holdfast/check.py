@@ -92,7 +92,7 @@ def check(
 
 @contextmanager
 def parser(module: str = "scoring.predictions") -> Iterator[None]:
-    """The server's code is there, or a Failure says what to install."""
+    """Check that the server's code is there. Raises Failure with what to install."""
     try:
         import_module(module)
     except ModuleNotFoundError as error:
@@ -104,7 +104,7 @@ def parser(module: str = "scoring.predictions") -> Iterator[None]:
 
 
 def read(file: Path, rules: Rules) -> Predictions:
-    """The predictions of a file; Failure says what is wrong with it."""
+    """Return the predictions of a file. Raises Failure with what is wrong with it."""
     from scoring.errors import PredictionError
     from scoring.predictions import read_predictions
 
@@ -121,7 +121,7 @@ def read(file: Path, rules: Rules) -> Predictions:
 
 
 def _rules_of(slug: str, sample: Path | None, schema: Path | None) -> Rules:
-    """The server's rules; a local sample or schema goes before its own."""
+    """Return the server's rules; a local sample or schema goes before its own."""
     from scoring.predictions import Limits
 
     with connect() as client, tempfile.TemporaryDirectory() as folder:
@@ -150,7 +150,8 @@ def _local_rules(sample: Path, schema: Path | None) -> Rules:
 
 
 def _guessed(sample: Path, proposal: Proposal) -> Schema:
-    """The likeliest columns; a number where all say the same and a number is among the guesses."""
+    """Return the likeliest columns; a number where all say the same and a number is among the
+    guesses."""
     from scoring.predictions import Column, Schema
 
     columns = list[Column]()
@@ -170,7 +171,7 @@ def _guessed(sample: Path, proposal: Proposal) -> Schema:
 
 
 def row_ids(sample: Path, schema: Schema) -> RowIds:
-    """The expected ids: those of the sample submission."""
+    """Return the expected ids: those of the sample submission."""
     from scoring.errors import SolutionError
     from scoring.predictions import read_row_ids
 
@@ -207,7 +208,7 @@ def _schema(data: Json) -> Schema:
 
 
 def download_sample(client: Client, slug: str, folder: Path) -> Path:
-    """The competition's sample submission, saved in the folder."""
+    """Return the competition's sample submission, saved in the folder."""
     entry = next((each for each in files_of(client, slug) if each.get("role") == "sample"), None)
     if entry is None:
         raise Failure(f"{slug} has no sample submission to check against.")

@@ -239,11 +239,11 @@ def _openings(case: _Case, given: list[Path] | None, server: _Server | None) -> 
         return {header.version: path for header, path in zip(case.headers, given, strict=True)}
     if server is None:
         return {}
-    found, path = dict[int, Path](), competition_path(server.slug, "openings")
+    found, path = dict[int, Path](), competition_path(server.slug, "publications")
     for entry in islice(server.client.every(path), len(case.headers)):
         number = int(entry["version"])
-        what, name = f"The publication of version {number}", f"opening-{number}.zip"
-        found[number] = server.fetch(what, name, "openings", number)
+        what, name = f"The publication of version {number}", f"publication-{number}.zip"
+        found[number] = server.fetch(what, name, "publications", number)
         with found[number].open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
                 raise Failure(f"{what} arrived damaged.", hint="Try again.")
@@ -264,7 +264,7 @@ def _take_own(case: _Case, files: list[Path], sample: Path | None, server: _Serv
     if sample is None and not server.slug:
         raise typer.BadParameter("give the sample submission with --sample, or the competition.")
     try:
-        schema = Schema.from_json(case.headers[-1].scoring.get("schema"))
+        schema = Schema.from_json(case.headers[-1].holdout.get("schema"))
     except ParameterError as error:
         raise Failure(f"The ledger differs. schema: {error.message}", hint=SAVE_COPY) from None
     path = sample or download_sample(server.client, server.slug, server.folder)

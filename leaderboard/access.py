@@ -13,6 +13,8 @@ from leaderboard.models import (
     Holdout,
     Invitation,
     Membership,
+    Organizer,
+    Role,
     Submission,
     User,
     Visibility,
@@ -22,14 +24,14 @@ Person = User | AnonymousUser
 
 
 def visible_competitions(user: Person) -> QuerySet[Competition]:
-    """The competitions that exist for this person."""
+    """Return the competitions that exist for this person."""
     opened = Q(opened_by_organizer_at__isnull=False)
     public = opened & Q(visibility=Visibility.PUBLIC)
     if not isinstance(user, User):
         return Competition.objects.filter(public)
     if user.is_superuser:
         return Competition.objects.all()
-    member = Q(pk__in=user.memberships.values("competition"))
+    member = Q(pk__in=user.memberships.active().values("competition"))
     invited = Q(visibility=Visibility.INVITED, pk__in=user.invited_to_competitions.values("pk"))
     own = Q(pk__in=user.organized_competitions.values("pk"))
     still_shown = ~Q(visibility=Visibility.HIDDEN)
@@ -37,7 +39,7 @@ def visible_competitions(user: Person) -> QuerySet[Competition]:
 
 
 def competition_or_404(user: Person, slug: str) -> Competition:
-    """The competition of this address, if it exists for this person."""
+    """Return the competition of this address, if it exists for this person."""
     try:
         return visible_competitions(user).get(slug=slug)
     except Competition.DoesNotExist:
@@ -45,43 +47,49 @@ def competition_or_404(user: Person, slug: str) -> Competition:
 
 
 def membership_of(user: Person, competition: Competition) -> Membership | None:
-    """The person's place in a team, or None."""
+    """Return the person's place in a team, or None."""
     if not isinstance(user, User):
         return None
-    return competition.memberships.filter(user=user).select_related("team", "team__captain").first()
+    own = competition.memberships.active().filter(user=user)
+    found = own.select_related("team", "team__captain").first()
+    if found is not None:
+        found.team.competition = competition  # with its rounds, once they have been read
+    return found
 
 
 def file_or_404(competition: Competition, name: str) -> CompetitionFile:
-    """A public file of the competition."""
+    """Return a public file of the competition."""
     try:
-        return competition.files.get(name=name)
+        return competition.current_round.origin.files.get(name=name)
     except CompetitionFile.DoesNotExist:
         raise Http404("There is no such file.") from None
 
 
-def opened_holdout_or_404(competition: Competition, version: int) -> Holdout:
-    """A version of the holdout whose solution and secret have been published."""
+def published_holdout_or_404(competition: Competition, version: int) -> Holdout:
+    """Return a revision of the solution that has been published with its secret."""
+    published = Holdout.objects.filter(published_at__isnull=False)
     try:
-        return competition.holdouts.get(version=version, opened_at__isnull=False)
+        return published.get(ledger=competition.current_round.ledger_id, version=version)
     except Holdout.DoesNotExist:
-        raise Http404("There is no such opening.") from None
+        raise Http404("There is no such publication.") from None
 
 
 def submission_or_404(user: Person, competition: Competition, number: int) -> Submission:
-    """A submission of the person's own team."""
+    """Return a submission of the person's own team."""
     membership = membership_of(user, competition)
     if membership is None:
         raise Http404("There is no such submission.")
     try:
-        return Submission.objects.select_related(
-            "release__holdout", "team__competition", "user"
-        ).get(team=membership.team, number=number)
+        own = membership.team.submissions.select_related(
+            "release__holdout", "release__board", "user"
+        )
+        return own.get(number=number)
     except Submission.DoesNotExist:
         raise Http404("There is no such submission.") from None
 
 
 def invitation_or_404(competition: Competition, token: str) -> Invitation:
-    """The invitation that this link stands for."""
+    """Return the invitation that this link stands for."""
     try:
         return Invitation.objects.select_related("team__competition").get(
             token=token, team__competition=competition
@@ -90,15 +98,39 @@ def invitation_or_404(competition: Competition, token: str) -> Invitation:
         raise Http404("There is no such invitation.") from None
 
 
-def may_organize(user: Person, competition: Competition) -> bool:
-    """Whether the person runs this competition."""
+def role_of(user: Person, competition: Competition) -> Role | None:
+    """Return the role in which the person runs this competition; operators own them all."""
     if not isinstance(user, User):
-        return False
-    return user.is_superuser or competition.organizers.filter(pk=user.pk).exists()
+        return None
+    if user.is_superuser:
+        return Role.OWNER
+    found = Organizer.objects.filter(competition=competition, user=user)
+    role = found.values_list("role", flat=True).first()
+    return None if role is None else Role(role)
+
+
+def may_view_console(user: Person, competition: Competition) -> bool:
+    """Return whether the person may look at all that organizers see, in whatever role."""
+    return role_of(user, competition) is not None
+
+
+def may_organize(user: Person, competition: Competition) -> bool:
+    """Return whether the person may change anything of this competition: viewers only look."""
+    return role_of(user, competition) in (Role.OWNER, Role.EDITOR, Role.JUDGE)
+
+
+def may_edit(user: Person, competition: Competition) -> bool:
+    """Return whether the person may change texts, data and scoring, and run the competition."""
+    return role_of(user, competition) in (Role.OWNER, Role.EDITOR)
+
+
+def may_judge(user: Person, competition: Competition) -> bool:
+    """Return whether the person may decide on people, disqualification and finals."""
+    return role_of(user, competition) in (Role.OWNER, Role.JUDGE)
 
 
 def organized_competitions(user: Person) -> QuerySet[Competition]:
-    """The competitions that this person runs; an operator runs all."""
+    """Return the competitions whose console this person may view; an operator's are all."""
     if not isinstance(user, User):
         return Competition.objects.none()
     if user.is_superuser:
@@ -107,5 +139,5 @@ def organized_competitions(user: Person) -> QuerySet[Competition]:
 
 
 def may_download(user: Person, competition: Competition) -> bool:
-    """Public files are for those who accepted the rules, and for organizers."""
-    return membership_of(user, competition) is not None or may_organize(user, competition)
+    """Return whether the person accepted the rules, or looks after the competition."""
+    return membership_of(user, competition) is not None or may_view_console(user, competition)

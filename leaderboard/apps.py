@@ -6,6 +6,8 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class LeaderboardConfig(AppConfig):
+    """The one app."""
+
     name = "leaderboard"
     verbose_name = "Competitions"
 
@@ -18,6 +20,8 @@ class LeaderboardConfig(AppConfig):
 
 
 class HoldfastAdminConfig(AdminConfig):
+    """Django's admin with our site."""
+
     default_site = "leaderboard.admin.site.HoldfastAdminSite"
 
     def ready(self) -> None:
@@ -28,5 +32,7 @@ class HoldfastAdminConfig(AdminConfig):
 
 
 class HoldfastStaticFilesConfig(StaticFilesConfig):
+    """Static files without what no page asks for."""
+
     # The browsable API, which is not served, would bring as many files as everything else.
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "rest_framework"]

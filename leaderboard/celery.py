@@ -30,7 +30,7 @@ app.autodiscover_tasks(["leaderboard"])
 
 @setup_logging.connect
 def _log_as_django_does(**kwargs: Any) -> None:
-    """That somebody listens keeps Celery from adding formats of its own to our settings."""
+    """Keep Celery, by listening, from adding formats of its own to our settings."""
 
 
 @before_task_publish.connect
@@ -63,7 +63,7 @@ def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
 
 @heartbeat_sent.connect
 def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
-    """Celery's heart beats every two seconds, and faster for those who ask: that is too often."""
+    """Slow Celery's heart down: every two seconds, and faster on request, is too often."""
     from leaderboard.platform import health
 
     now = time.monotonic()
@@ -81,5 +81,5 @@ def _note_that_it_ends(sender: Any, **kwargs: Any) -> None:
 
 @worker_ready.connect
 def _answer_the_doctor(**kwargs: Any) -> None:
-    """Adds what a worker tells of itself to what it can be asked."""
+    """Add what a worker tells of itself to what it can be asked."""
     from leaderboard.operate.doctor import worker  # noqa: F401

@@ -1,4 +1,4 @@
-"""System checks of our own settings, numbered, each with what to do."""
+"""Check our own settings; every finding has a number and says what to do."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ TOKEN_LENGTH = 16
 
 @register(Tags.security)
 def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The public key must be there; the private one must be readable by its owner only."""
+    """Check that the vault's public key is there."""
     found: list[CheckMessage] = []
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
         found.append(
@@ -26,7 +26,7 @@ def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def metrics_token(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Nobody may guess it."""
+    """Check that nobody can guess the token of the monitoring page."""
     if not settings.METRICS_TOKEN or len(settings.METRICS_TOKEN) >= TOKEN_LENGTH:
         return []
     return [
@@ -40,7 +40,7 @@ def metrics_token(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def secure_site(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A deployed site speaks https and has a secret key of its own."""
+    """Check that a deployed site speaks https."""
     if settings.SECURE:
         return []
     return [

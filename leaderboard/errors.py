@@ -1,4 +1,4 @@
-"""What a person is told when a request is understood but can't be granted.
+"""Refusals: a request is understood but can't be granted.
 
 The web shows a `Refused` as a form error, the API as an RFC 9457 problem, the command line as text.
 """
@@ -29,7 +29,7 @@ class Refused(Exception):
         return self.detail
 
     def problem(self) -> dict[str, Any]:
-        """The RFC 9457 problem document."""
+        """Return the RFC 9457 problem document."""
         body: dict[str, Any] = {
             "type": f"/api/v1/problems/#{self.code}",
             "title": self.title,
@@ -93,11 +93,12 @@ class Refused(Exception):
         )
 
     @classmethod
-    def deadline_passed(cls, closes_at: datetime) -> Refused:
+    def deadline_passed(cls, closes_at: datetime | None) -> Refused:
+        closed = f"This competition closed {_moment(closes_at)}." if closes_at else "It has ended."
         return cls(
             "deadline_passed",
             "The deadline has passed",
-            f"This competition closed {_moment(closes_at)}. The file was not accepted.",
+            f"{closed} The file was not accepted.",
             403,
         )
 
@@ -106,9 +107,9 @@ class Refused(Exception):
         return cls(
             "paused",
             "The competition is paused",
-            "The ledger of this competition is being restored, or its solution mended. Files are "
-            "taken again once that is done; what was accepted before is kept and will be scored. "
-            "Nothing was counted.",
+            "The operator is restoring the ledger of this competition, or the organizer is "
+            "revising the solution. Files are taken again once that is done; what was accepted "
+            "before is kept and will be scored. Nothing was counted.",
             503,
         )
 
@@ -180,8 +181,8 @@ class Refused(Exception):
 
     @classmethod
     def invalid(cls, name: str, message: str) -> Refused:
-        """One form field is wrong: `message` is shown beside it."""
-        return cls("invalid", "Something needs to be mended", message, 422, {name: message})
+        """Refuse one form field; `message` is shown beside it."""
+        return cls("invalid", "Something needs to be fixed", message, 422, {name: message})
 
 
 def _all_of(limit: int) -> str:

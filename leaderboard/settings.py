@@ -20,7 +20,7 @@ VAR_DIR: Path = env.path("VAR_DIR", BASE_DIR / "var")
 
 
 def _generated(name: str) -> str:
-    """What an embedded start wrote below VAR_DIR, or nothing."""
+    """Return what an embedded start wrote below VAR_DIR, or nothing."""
     path = VAR_DIR / name
     return path.read_text().strip() if path.is_file() else ""
 
@@ -187,8 +187,8 @@ VAULT_PRIVATE_KEY_FILE: str = env.str("VAULT_PRIVATE_KEY_FILE", "")
 # Of open solutions that a worker process keeps in memory; a larger one is opened for each file.
 VAULT_CACHE_BYTES: int = env.int("VAULT_CACHE_BYTES", 512 * 2**20, validate=validate.Range(min=0))
 
-# --- Rewind guard: what a restored database must not forget; keep it out of database backups ------
-GUARD_DIR: Path = env.path("GUARD_DIR", VAR_DIR / "guard")
+# --- Watermark: what a restored database must not forget; keep it out of database backups ---------
+WATERMARK_DIR: Path = env.path("WATERMARK_DIR", VAR_DIR / "watermark")
 
 # --- People ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "leaderboard.User"
@@ -267,7 +267,6 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATIONS": False,
     "ENUM_NAME_OVERRIDES": {
         "Phase": "leaderboard.models.Phase",
-        "Answer": "leaderboard.models.Kind",
         "Status": "leaderboard.models.Status",
     },
     "TAGS": [

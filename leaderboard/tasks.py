@@ -14,17 +14,20 @@ from typing import Any
 from celery import Task, shared_task
 from celery.signals import worker_ready
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from leaderboard.ledger.watermark import GuardAway, Rewound
-from leaderboard.models import Competition, Halt, Holdout, Status, Submission
+from leaderboard.ledger.answers import LostRace
+from leaderboard.ledger.pauses import look_for_rewinds, pause
+from leaderboard.ledger.watermark import Rewound, WatermarkAway
+from leaderboard.models import EventKind, Holdout, Pause, Round, Status, Submission
+from leaderboard.notify import events
 from leaderboard.pipeline import finalize, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.queue import enqueue, enqueue_next, enqueue_opening, startable
-from leaderboard.pipeline.release import LostRace, halt, look_for_rewinds, release
+from leaderboard.pipeline.queue import enqueue, enqueue_next, enqueue_publication, startable
+from leaderboard.pipeline.release import release
 from leaderboard.pipeline.remeasure import remeasure
 from leaderboard.platform import health, logs, outages
 from leaderboard.platform.files import FileDamaged
@@ -38,7 +41,7 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 @shared_task(bind=True)
 @logs.discreet
 def score_submission(self: Task[Any, None], *, submission_id: int) -> None:
-    """Takes one submission through parse, measure and release."""
+    """Take one submission through parse, measure and release."""
     delivery = self.request.delivery_info or {}
     try:
         submission = _claim(submission_id, again=bool(delivery.get("redelivered")))
@@ -54,7 +57,7 @@ def _work(submission: Submission) -> None:
         _score(submission)
     except PredictionError as error:
         _reject(submission, error)
-    except (Rewound, RowsMoved, GuardAway) as why:
+    except (Rewound, RowsMoved, WatermarkAway) as why:
         _let_wait(submission, why)
     except Exception as error:
         if outages.is_outage(error) or isinstance(error, LostRace):
@@ -76,14 +79,14 @@ def _score(submission: Submission) -> None:
 @shared_task
 @logs.discreet
 def score_final(*, submission_id: int) -> None:
-    """Measures one entered submission exactly, after the end. Done twice, it changes nothing."""
-    submission = Submission.objects.select_related("team__competition").get(pk=submission_id)
+    """Measure one entered submission exactly, after the end. Done twice, it changes nothing."""
+    submission = _load(submission_id)
     if not finalize.is_wanted(submission):
         return
     try:
         finalize.measure_final(submission, parse(submission))
     except Exception as error:
-        if outages.is_outage(error) or isinstance(error, GuardAway):
+        if outages.is_outage(error) or isinstance(error, WatermarkAway):
             logger.warning("The final score of submission %s waits for the sweeper.", submission_id)
             return
         failure = _failure(error)
@@ -95,28 +98,28 @@ def score_final(*, submission_id: int) -> None:
 
 @shared_task
 @logs.discreet
-def open_holdout(*, holdout_id: int) -> None:
-    """Goes on with the opening of a holdout after the end, until it is published."""
+def publish_holdout(*, holdout_id: int) -> None:
+    """Go on with the publication of a holdout after the finals, until it is there."""
     try:
-        done = publish.open_holdout(holdout_id, remeasure)
+        done = publish.publish_holdout(holdout_id, remeasure)
     except Exception as error:
-        logger.error("The opening of holdout %s failed: %s", holdout_id, logs.place(error))
+        logger.error("The publication of holdout %s failed: %s", holdout_id, logs.place(error))
     else:
         if not done:
-            enqueue_opening(holdout_id)
+            enqueue_publication(holdout_id)
 
 
 @shared_task
 @logs.discreet
 def sweep() -> None:
-    """Re-queues what has waited too long: lost messages, and work of workers that died."""
+    """Queue again what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
     try:
         _take_back_abandoned()
         _send_waiting()
         _sweep_finals()
-        _sweep_openings()
-        _sweep_corrections()
+        _sweep_publications()
+        _check_revisions()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", _type(error))
 
@@ -142,32 +145,32 @@ def _send_waiting() -> None:
             return
 
 
-def _sweep_openings() -> None:
-    """Asks for openings that nobody writes."""
-    for holdout in publish.unclaimed(publish.to_open()):
-        enqueue_opening(holdout.pk)
+def _sweep_publications() -> None:
+    """Ask for publications that nobody writes."""
+    for holdout in publish.unclaimed(publish.to_publish()):
+        enqueue_publication(holdout.pk)
 
 
 def _sweep_finals() -> None:
-    """Asks for the final scores that are missing, whatever happened to earlier messages."""
+    """Ask for the final scores that are missing, whatever happened to earlier messages."""
     too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
-    waiting = Competition.objects.filter(
+    waiting = Round.objects.filter(
         Q(finals_enqueued_at__isnull=True) | Q(finals_enqueued_at__lt=too_long_ago),
         finals_started_at__isnull=False,
         finals_scored_at__isnull=True,
     )
-    for competition in waiting:
-        finalize.ask_for_scores(competition)
+    for round in waiting:
+        finalize.ask_for_scores(round)
 
 
-def _sweep_corrections() -> None:
-    """Compares corrected solutions with those before, also where nothing is scored again."""
-    in_force = Holdout.objects.filter(retired_at__isnull=True, state__halted_at__isnull=True)
-    for holdout in in_force.filter(fits_at__isnull=True).exclude(reason=""):
+def _check_revisions() -> None:
+    """Compare revised solutions with those before, also where nothing is scored again."""
+    answering = Holdout.objects.active().filter(ledger__paused_at__isnull=True)
+    for holdout in answering.filter(fits_at__isnull=True).exclude(reason=""):
         try:
             check_fits(holdout)
         except RowsMoved as moved:
-            halt(holdout.competition, Halt.MOVED_ROWS, str(moved))
+            pause(holdout.ledger, Pause.MOVED_ROWS, str(moved))
         except Exception as error:
             logger.error("Holdout %s is not checked: %s", holdout.pk, logs.place(error))
 
@@ -186,7 +189,7 @@ def look_for_rewinds_at_start() -> None:
 
 
 def _claim(submission_id: int, *, again: bool) -> Submission | None:
-    """One worker gets it: the others find that it is not queued any more.
+    """Claim a submission for this worker: the others find that it is not queued any more.
 
     `again`: the broker delivers the message again because who had it died. Then nobody waits for
     the end of the lease, unless this submission has killed its workers all along.
@@ -197,7 +200,12 @@ def _claim(submission_id: int, *, again: bool) -> Submission | None:
         claimed = _take(held, submission_id)
     if claimed != 1:
         return None
-    return Submission.objects.select_related("team__competition").get(pk=submission_id)
+    return _load(submission_id)
+
+
+def _load(submission_id: int) -> Submission:
+    rows = Submission.objects.select_related("team", "round__competition", "round__ledger")
+    return rows.get(pk=submission_id)
 
 
 def _take(rows: QuerySet[Submission], submission_id: int) -> int:
@@ -207,7 +215,8 @@ def _take(rows: QuerySet[Submission], submission_id: int) -> int:
 
 
 def _held(submission: Submission) -> QuerySet[Submission]:
-    """The row, as long as it is this worker's: past its lease another may have taken it over."""
+    """Return the row, as long as it is this worker's: past its lease another may have taken it
+    over."""
     return Submission.objects.filter(
         pk=submission.pk, status=Status.SCORING, claimed_at=submission.claimed_at
     )
@@ -215,16 +224,21 @@ def _held(submission: Submission) -> QuerySet[Submission]:
 
 def _reject(submission: Submission, error: PredictionError) -> None:
     logger.info("Submission %s is rejected.", submission.pk)
-    _held(submission).update(
-        status=Status.REJECTED,
-        problems=[problem.to_json() for problem in error.problems],
-        problem_count=error.total,
-        finished_at=timezone.now(),
-    )
+    with transaction.atomic():
+        rejected = _held(submission).update(
+            status=Status.REJECTED,
+            problems=[problem.to_json() for problem in error.problems],
+            problem_count=error.total,
+            finished_at=timezone.now(),
+        )
+        if rejected:
+            events.record_submission(
+                submission, EventKind.SUBMISSION_REJECTED, problems=error.total
+            )
 
 
 def _put_back(submission: Submission, error: Exception) -> None:
-    """The sweeper sends it again soon. That was no attempt: an outage ends no submission."""
+    """Put it back for the sweeper. That was no attempt: an outage ends no submission."""
     logger.warning("Submission %s goes back to the queue: %s.", submission.pk, _type(error))
     back = _held(submission).update(
         status=Status.QUEUED, enqueued_at=None, attempts=F("attempts") - 1
@@ -233,13 +247,14 @@ def _put_back(submission: Submission, error: Exception) -> None:
         enqueue(submission.pk)
 
 
-def _let_wait(submission: Submission, why: Rewound | RowsMoved | GuardAway) -> None:
+def _let_wait(submission: Submission, why: Rewound | RowsMoved | WatermarkAway) -> None:
     """Back to the queue without counting the attempt; the sweeper asks again after its pause, or,
     where the holdout must not answer at all, once that is mended."""
     logger.critical("Submission %s waits. %s", submission.pk, str(why))
-    if not isinstance(why, GuardAway):
-        reason = Halt.REWOUND if isinstance(why, Rewound) else Halt.MOVED_ROWS
-        halt(submission.team.competition, reason, str(why))
+    if not isinstance(why, WatermarkAway):
+        reason = Pause.REWOUND if isinstance(why, Rewound) else Pause.MOVED_ROWS
+        assert submission.round.ledger is not None  # noqa: S101  (it was measured against)
+        pause(submission.round.ledger, reason, str(why))
     _held(submission).update(
         status=Status.QUEUED, enqueued_at=timezone.now(), attempts=F("attempts") - 1
     )
@@ -252,8 +267,8 @@ def _fail(submission: Submission, error: Exception) -> None:
 
 
 def _failure(error: Exception) -> str:
-    """What failed, by place and type only: a message could carry a value of the holdout. A stored
-    file that is damaged was found so before the vault was opened."""
+    """Return what failed, by place and type only: a message could carry a value of the holdout. A
+    stored file that is damaged was found so before the vault was opened."""
     return str(error) if isinstance(error, FileDamaged) else logs.place(error)
 
 

@@ -1,17 +1,7 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
-from leaderboard.models import Kind, Status
+from leaderboard.models import Status
 from leaderboard.queries import Choice, Released, SubmissionRow, reach
-
-KIND_WORDS = {
-    Kind.CONFIRMED: "confirmed",
-    Kind.CORRECTED: "corrected",
-    Kind.IMPROVED: "new best",
-    Kind.NOT_IMPROVED: "no improvement",
-    Kind.PASS: "passed",
-    Kind.FAIL: "not passed",
-    Kind.EXHAUSTED: "share used up",
-}
 
 STATUS_WORDS = {
     Status.QUEUED: "Received. A worker takes it as soon as one is free.",
@@ -24,7 +14,7 @@ STATUS_WORDS = {
 
 
 def summary(row: SubmissionRow) -> str:
-    """One or two sentences: what happened, what it means, what can be done."""
+    """Return one or two sentences: what happened, what it means, what can be done."""
     if row.released is not None:
         return _on_its_version(row, row.released)
     if row.status is Status.REJECTED:
@@ -35,33 +25,31 @@ def summary(row: SubmissionRow) -> str:
 def _on_its_version(row: SubmissionRow, released: Released) -> str:
     if row.waits_again:
         return (
-            "The solution was corrected, and this file waits to be scored again. "
+            "The solution was revised, and this file waits to be scored again. "
             f"On the earlier solution: {said(released)}"
         )
     if released.earlier:
-        return f"{said(released)} This was on a solution that has been corrected since."
+        return f"{said(released)} This was on a solution that has been revised since."
     return said(released)
 
 
 def said(released: Released) -> str:
-    """The mechanism's answer in words."""
-    words = {
-        Kind.CONFIRMED: _confirmed,
-        Kind.CORRECTED: _corrected,
-        Kind.IMPROVED: _improved,
-        Kind.NOT_IMPROVED: _not_improved,
-        Kind.EXHAUSTED: _exhausted,
-        Kind.PASS: _passed,
-        Kind.FAIL: _not_passed,
+    """Return the mechanism's answer in words."""
+    values = {
+        "score": released.score,
+        "step": released.step,
+        released.reference_kind: released.reference,
+        "within": _within(released),
+        "left": _left(released),
     }
-    text = words[released.kind](released)
-    return (
-        f"{text} You asked this before; the answer is the stored one." if released.repeat else text
-    )
+    sentences = [each.format(**values) for each in released.kind.select_sentences(values)]
+    if released.repeat:
+        sentences.append("You asked this before; the answer is the stored one.")
+    return " ".join(sentences)
 
 
 def entered(choice: Choice) -> str:
-    """What a team enters for the final scores."""
+    """Return in words what a team enters for the final scores."""
     is_, are = ("is", "are") if choice.may_change else ("was", "were")
     if len(choice.numbers) == 1:
         return f"Submission {choice.numbers[0]} {is_} entered for the final scores."
@@ -85,63 +73,22 @@ def entered(choice: Choice) -> str:
 
 
 def rejected(row: SubmissionRow) -> str:
-    """The first kind of problem and how many more kinds there are. No quota was used."""
+    """Return the first kind of problem and how many more kinds there are. No quota was used."""
     first = str(row.problems[0]["message"]) if row.problems else "The file could not be read."
     more = len(row.problems) - 1
     noun = "kind of problem" if more == 1 else "kinds of problems"
     rest = f" {more} more {noun}." if more > 0 else ""
-    return f"{first}{rest} Nothing was counted: mend the file and upload it again."
-
-
-def _confirmed(released: Released) -> str:
-    within = _within(released)
-    return (
-        f"Your {released.reference_kind} score {released.score} holds on the hidden rows{within}."
-    )
-
-
-def _corrected(released: Released) -> str:
-    left = released.share_left or 0
-    noun = "correction" if left == 1 else "corrections"
-    return (
-        f"Your {released.reference_kind} score did not hold. "
-        f"On the hidden rows: about {released.score}{_within(released)}. "
-        f"{left} {noun} left for your team."
-    )
-
-
-def _improved(released: Released) -> str:
-    return f"New best: {released.score}. The board moves in steps of {released.step}."
-
-
-def _not_improved(released: Released) -> str:
-    return (
-        f"No improvement by more than {released.step} over your {released.score}. "
-        "Your place is unchanged."
-    )
-
-
-def _exhausted(released: Released) -> str:
-    reference = (
-        f" On the public rows this file scores {released.reference}, which is not certified."
-        if released.reference and released.reference_kind == "public"
-        else ""
-    )
-    return (
-        "Your team has used its share of the hidden data. Files are still kept; "
-        f"the final scoring counts them.{reference}"
-    )
-
-
-def _passed(released: Released) -> str:
-    return "Passed: the predictions reach the mark on the hidden rows."
-
-
-def _not_passed(released: Released) -> str:
-    return "Not passed: the predictions do not reach the mark on the hidden rows."
+    return f"{first}{rest} Nothing was counted: fix the file and upload it again."
 
 
 def _within(released: Released) -> str:
     if released.certificate is None or released.value is None:
-        return " (no certificate)"
-    return f" (within {reach(released.certificate, released.value)})"
+        return "no guarantee"
+    return f"within {reach(released.certificate, released.value)}"
+
+
+def _left(released: Released) -> str | None:
+    if released.share_left is None or released.unit is None:
+        return None
+    unit = released.unit.one if released.share_left == 1 else released.unit.several
+    return unit.format(count=released.share_left)

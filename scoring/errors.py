@@ -23,7 +23,7 @@ class HoldfastError(Exception):
 
 @dataclass(init=False, frozen=True)
 class Problem:
-    """One thing to fix in a file.
+    """One thing to fix in a file: a stable code and the facts, in no language.
 
     fields: plain JSON values. `line` counts from 1 and includes the header, `column` is a column's
         name, `value` what stands there; the others are those that `scoring.wording` has for the
@@ -68,9 +68,14 @@ class Problem:
         return {"code": self.code, **self.fields}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, str | int | None]) -> "Problem":
-        """Invert `to_json`. Raises TypeError for unknown keys."""
-        return cls(**data)  # type: ignore[arg-type]  # the stored JSON came from to_json
+    def from_json(cls, data: Mapping[str, Any]) -> "Problem":
+        """Return what `to_json` or `render` made a mapping of."""
+        return cls(**data)
+
+    def render(self) -> dict[str, str | int | None]:
+        """Return the code, the place and the words, to be shown."""
+        names = ("code", "message", "line", "column", "value", "expected")
+        return {name: getattr(self, name) for name in names}
 
 
 class _FileError(HoldfastError):

@@ -6,10 +6,11 @@ floating-point numbers can be read back from a released value (Mironov 2012; the
 
 The bits come from HMAC-SHA256 of the holdout's secret and an unambiguous label, expanded by
 SHAKE-256. What the label holds may never change (theory.md 5.2, 9.2): the threshold draw depends on
-the holdout and the firing index ALONE, because anything else in its key would redraw the threshold
-for every question; the other draws depend on the board, the team, the predictions and the question
-too, so that asking again gives the same noise and nothing to average. Teams and boards are named by
-permanent random ids, never by a database's keys, so that a ledger means the same wherever it is.
+the holdout, the board and the board's firing index ALONE, because anything else in its key would
+redraw the threshold for every question; the other draws depend on the team, the predictions and the
+question too, so that asking again gives the same noise and nothing to average. Teams and boards are
+named by permanent random ids, never by a database's keys, so that a ledger means the same wherever
+it is.
 """
 
 import hashlib
@@ -152,7 +153,8 @@ class _QuestionNoise:
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
         if draw not in DRAWS:
             raise ValueError(f"{draw!r} is not a draw")
-        asked = () if draw == THRESHOLD else self._asked
+        board = self._asked[:1]
+        asked = board if draw == THRESHOLD else self._asked
         label = _encode(_LABEL, "laplace", self._holdout, draw, str(index), *asked)
         return sample_laplace(scale, _Stream(hmac.digest(self._secret, label, "sha256")))
 

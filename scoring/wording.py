@@ -257,7 +257,7 @@ REJECTIONS: Mapping[str, Rejection] = {
         "A ranking is longer than allowed.", _CELL + "{count} labels are more than {most}."
     ),
     "metric_refused": Rejection(
-        "The check of a server's own metric refuses the predictions.",
+        "The check of a custom metric refuses the predictions.",
         "[{message}|The metric refuses this file.]",
     ),
     "unknown_usage": Rejection(

@@ -19,7 +19,18 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from leaderboard import organize
-from leaderboard.models import Competition, FileRole, Release, Submission, Team, User
+from leaderboard.models import (
+    Board,
+    Competition,
+    FileRole,
+    Holdout,
+    Ledger,
+    Release,
+    Round,
+    Submission,
+    Team,
+    User,
+)
 from leaderboard.participate import membership
 from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
@@ -45,12 +56,12 @@ CHECKED_ROWS, CHECKED_PUBLIC_ROWS = 100, 20
 
 
 def truth(row: int) -> str:
-    """The hidden label of a row."""
+    """Return the hidden label of a row."""
     return CLASSES[row % 4]
 
 
 def predictions(wrong: Iterable[int] = (), rows: int = ROWS) -> bytes:
-    """A prediction file that is right except on the rows `wrong`."""
+    """Write a prediction file that is right except on the rows `wrong`."""
     mistaken = set(wrong)
     lines = [
         f"r{row},{CLASSES[(row + 1) % 4] if row in mistaken else truth(row)}" for row in range(rows)
@@ -59,12 +70,12 @@ def predictions(wrong: Iterable[int] = (), rows: int = ROWS) -> bytes:
 
 
 def upload(content: bytes, name: str = "predictions.csv") -> ContentFile[bytes]:
-    """An uploaded file."""
+    """Wrap an uploaded file."""
     return ContentFile(content, name=name)
 
 
 def solution(rows: int = ROWS, public: int = PUBLIC_ROWS) -> bytes:
-    """The private solution of the small competition."""
+    """Write the private solution of the small competition."""
     lines = [
         f"r{row},{truth(row)},{'Public' if row < public else 'Private'}" for row in range(rows)
     ]
@@ -72,14 +83,17 @@ def solution(rows: int = ROWS, public: int = PUBLIC_ROWS) -> bytes:
 
 
 def make_user(name: str, **fields: Any) -> User:
-    """An account with the password `name-password`."""
+    """Create an account with the password `name-password`."""
     return User.objects.create_user(name, f"{name}@example.org", f"{name}-password", **fields)
 
 
 def make_competition(
     slug: str, organizer: User, rows: int = ROWS, public: int = PUBLIC_ROWS, **fields: Any
 ) -> Competition:
-    """A competition with sample and sealed solution, opened."""
+    """Make a competition with sample and sealed solution, opened.
+
+    `fields` are those of the competition, its round and its board.
+    """
     now = timezone.now()
     given = {
         "title": slug.title(),
@@ -93,25 +107,23 @@ def make_competition(
         "mechanism": "ladder",
         "mechanism_parameters": LADDER,
     } | fields
-    competition = Competition.objects.create(slug=slug, **given)
-    competition.organizers.add(organizer)
+    competition = organize.create_competition(slug=slug, organizer=organizer, **given)
+    round = competition.current_round
     sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(rows))
-    organize.add_file(
-        competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
-    )
-    organize.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
-    organize.install_solution(
-        competition, upload(solution(rows, public), "solution.csv"), by=organizer
-    )
+    organize.add_file(round, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE)
+    organize.add_file(round, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    organize.install_solution(round, upload(solution(rows, public), "solution.csv"), by=organizer)
     organize.open_competition(competition)
+    competition.refresh_from_db()
     return competition
 
 
 def make_draft(slug: str, organizer: User, rows: int) -> Competition:
-    """A draft with a sample, in which numbers from 0 to 1 are to be predicted."""
+    """Make a draft with a sample, in which numbers from 0 to 1 are to be predicted."""
     now = timezone.now()
-    competition = Competition.objects.create(
+    competition = organize.create_competition(
         slug=slug,
+        organizer=organizer,
         title=slug.title(),
         description="# Overview",
         rules="Play fair.",
@@ -122,16 +134,14 @@ def make_draft(slug: str, organizer: User, rows: int) -> Competition:
         mechanism="ladder",
         mechanism_parameters=LADDER,
     )
-    competition.organizers.add(organizer)
     sample = "id,y\n" + "".join(f"r{row},0\n" for row in range(rows))
-    organize.add_file(
-        competition, upload(sample.encode(), "sample_submission.csv"), role=FileRole.SAMPLE
-    )
+    file = upload(sample.encode(), "sample_submission.csv")
+    organize.add_file(competition.current_round, file, role=FileRole.SAMPLE)
     return competition
 
 
 def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
-    """A competition with Thresholdout: 20 Public and 80 Private rows."""
+    """Make a competition with Thresholdout: 20 Public and 80 Private rows."""
     return make_competition(
         slug,
         organizer,
@@ -142,8 +152,34 @@ def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
     )
 
 
+def set_round(competition: Competition, **fields: Any) -> Round:
+    """Write fields of the current round to its row, as no organizer may; read all again."""
+    Round.objects.filter(pk=competition.current_round.pk).update(**fields)
+    competition.refresh_from_db()
+    return competition.current_round
+
+
+def set_board(competition: Competition, **fields: Any) -> Board:
+    """Write fields of the first board to its row, as no organizer may; read all again."""
+    Board.objects.filter(pk=competition.current_round.board.pk).update(**fields)
+    competition.refresh_from_db()
+    return competition.current_round.board
+
+
+def ledger_of(competition: Competition) -> Ledger:
+    """Read the ledger of the current round as it is now."""
+    return Ledger.objects.get(rounds=competition.current_round)
+
+
+def active_holdout(competition: Competition) -> Holdout:
+    """Return the revision of the current round's solution that answers now."""
+    holdout = competition.current_round.active_holdout
+    assert holdout is not None
+    return holdout
+
+
 def said(submission: Submission) -> Release:
-    """What the mechanism said of a submission that it has answered."""
+    """Return what the mechanism said of a submission that it has answered."""
     assert submission.release is not None
     return submission.release
 
@@ -157,8 +193,18 @@ class World:
     bob: User
     digits: Competition
 
+    @property
+    def round(self) -> Round:
+        """The round of `digits`."""
+        return self.digits.current_round
+
+    @property
+    def board(self) -> Board:
+        """The board of `digits`."""
+        return self.round.board
+
     def join(self, user: User, name: str = "", competition: Competition | None = None) -> Team:
-        """Makes a team of one."""
+        """Make a team of one."""
         return membership.join(
             competition=competition or self.digits,
             user=user,
@@ -167,7 +213,7 @@ class World:
         )
 
     def submit(self, team: Team, content: bytes | None = None, **fields: Any) -> Submission:
-        """Uploads a file for the captain; all right by default."""
+        """Upload a file for the captain; all right by default."""
         return intake.submit(
             team=team,
             user=team.captain,
@@ -176,7 +222,7 @@ class World:
         )
 
     def score(self, team: Team, content: bytes | None = None, **fields: Any) -> Submission:
-        """Uploads a file and scores it as a worker would."""
+        """Upload a file and score it as a worker would."""
         submission = self.submit(team, content, **fields)
         score_submission(submission_id=submission.pk)
         submission.refresh_from_db()
@@ -185,7 +231,7 @@ class World:
 
 @pytest.fixture(scope="session", autouse=True)
 def vault_keys() -> None:
-    """A key pair of this test run."""
+    """Generate a key pair of this test run."""
     private = settings.VAR_DIR / "vault" / "private.key"
     if not private.exists():
         keys.generate(settings.VAULT_PUBLIC_KEY_FILE, private)
@@ -194,13 +240,13 @@ def vault_keys() -> None:
 
 @pytest.fixture
 def world(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
-    """The cast and an open competition with the Ladder.
+    """Set the stage: the cast and an open competition with the Ladder.
 
     Its secrets are the same in every run, and so is its noise: Laplace's goes far out now and then,
-    and one test in fifty would be answered otherwise. So the guard knows of this test alone.
+    and one test in fifty would be answered otherwise. So the watermarks know of this test alone.
     """
     monkeypatch.setattr("secrets.token_bytes", random.Random(0).randbytes)
-    monkeypatch.setattr(settings, "GUARD_DIR", tmp_path / "guard")
+    monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / "watermark")
     organizer = make_user("organizer", is_organizer=True)
     return World(
         organizer=organizer,

@@ -22,5 +22,5 @@ pytest_plugins = ["tests.cast", "tests.scheduling"]
 
 @pytest.fixture(scope="session", autouse=True)
 def static_root() -> None:
-    """Where collected static files would be: whitenoise warns where there is nothing."""
+    """Make the place of collected static files: whitenoise warns where there is nothing."""
     site.STATIC_ROOT.mkdir(parents=True)

@@ -10,42 +10,42 @@ from leaderboard.models import Competition, Status, Submission
 from leaderboard.participate import selection
 from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_final
+from tests.cast import set_round
 
 
 def close(competition: Competition) -> Competition:
-    """Lets the deadline pass."""
-    competition.closes_at = timezone.now() - timedelta(minutes=1)
-    competition.save(update_fields=["closes_at"])
+    """Let the deadline pass."""
+    set_round(competition, closes_at=timezone.now() - timedelta(minutes=1))
     return competition
 
 
 def start(competition: Competition) -> Competition:
-    """Closes it and starts the finals; no worker has looked yet."""
-    finalize.start_finals(close(competition))
+    """Close it and start the finals; no worker has looked yet."""
+    finalize.start_finals(close(competition).current_round)
     return competition
 
 
 def score(competition: Competition) -> Competition:
-    """Starts the finals and measures every entry, as workers would."""
+    """Start the finals and measure every entry, as workers would."""
     start(competition)
     measure(competition)
     return competition
 
 
 def measure(competition: Competition) -> None:
-    """What the workers do with the messages of a sweep."""
-    for submission in selection.entered(competition).order_by("pk"):
+    """Do what the workers do with the messages of a sweep."""
+    for submission in selection.entered(competition.current_round).order_by("pk"):
         score_final(submission_id=submission.pk)
     competition.refresh_from_db()
 
 
 def reveal(competition: Competition) -> Competition:
-    """The whole end."""
-    finalize.reveal(score(competition))
+    """Play the whole end."""
+    finalize.reveal(score(competition).current_round)
     return competition
 
 
 def statuses(competition: Competition) -> list[str]:
-    """How its submissions stand, by number."""
+    """Return how its submissions stand, by number."""
     rows = Submission.objects.filter(team__competition=competition).order_by("number")
     return [Status(status).value for status in rows.values_list("status", flat=True)]

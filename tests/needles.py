@@ -56,7 +56,7 @@ class Needles:
 
 
 def of_measurement(measurement: Measurement) -> Needles:
-    """A raw score on the hidden rows: its numerator, and the loss and the score that it makes."""
+    """Spell a raw score on hidden rows: its numerator, and the loss and the score it makes."""
     return of_mean(measurement.holdout)
 
 
@@ -66,13 +66,13 @@ def of_mean(mean: Mean) -> Needles:
 
 
 def of_text(text: str) -> Needles:
-    """A text, in the encodings that Python has it in."""
+    """Spell a text in the encodings that Python has it in."""
     spelt = [text.encode(), text.encode("utf-16-le")]
     return Needles(tuple(Needle(text, each) for each in spelt))
 
 
 def of_integer(number: int) -> Needles:
-    """A count. It has to be large, so that no other is the same by chance."""
+    """Spell a count. It has to be large, so that no other is the same by chance."""
     assert number > 10**6, number
     size = (number.bit_length() + 7) // 8
     binary = {struct.pack(end, number) for end in ("<q", ">q")} | {
@@ -85,7 +85,7 @@ def of_integer(number: int) -> Needles:
 
 
 def of_fraction(value: float) -> Needles:
-    """A loss or a score between 0 and 1."""
+    """Spell a loss or a score between 0 and 1."""
     roundings = {
         f"{value * factor:.{digits}f}".encode().lstrip(b"0")
         for factor, fewer in ((1, 0), (100, 2))

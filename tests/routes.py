@@ -33,7 +33,7 @@ class Route:
         return first if first in {"api", "admin", "account"} else "pages"
 
     def path(self, values: Mapping[str, object]) -> str:
-        """The address with values for its parameters. Fails, saying so, if one has none."""
+        """Fill in the address. Fail, saying so, if a parameter has no value."""
         missing = [name for name in self.parameters if name not in values]
         assert not missing, (
             f"The route {self.pattern} has a parameter {missing[0]} that no walk knows: give it a "
@@ -44,7 +44,7 @@ class Route:
 
 @cache
 def all_routes() -> tuple[Route, ...]:
-    """Every route once, in the order of the URL conf."""
+    """Return every route once, in the order of the URL conf."""
     patterns = _walk(get_resolver().url_patterns, "")
     return tuple(Route(pattern) for pattern in dict.fromkeys(patterns))
 

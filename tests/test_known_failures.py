@@ -20,9 +20,11 @@ from typer.testing import CliRunner
 from leaderboard import queries, tasks
 from leaderboard.errors import Refused
 from leaderboard.models import (
+    BoardState,
     Competition,
-    HoldoutState,
+    Ledger,
     Release,
+    Round,
     Standing,
     Status,
     Submission,
@@ -34,17 +36,18 @@ from leaderboard.platform.logs import LineFormatter
 from leaderboard.queries import quota
 from leaderboard.tasks import score_submission
 from scoring.errors import PredictionError
-from tests.cast import ROWS, World, predictions, said
+from tests.cast import ROWS, World, predictions, said, set_board, set_round
 from tests.routes import all_routes
 from tests.walking import Stage, make_stage
 from tests.web.pages import browser, text
 
 ROOT = Path(__file__).parent.parent
+NUMBERS = {"id_column": "id", "columns": [{"name": "label", "kind": "number"}]}
 
 
 def ranks(world: World) -> list[str]:
     """The teams of the board from above."""
-    return [row.team for row in queries.whole_board(world.digits, world.organizer)]
+    return [row.team for row in queries.whole_board(world.board, world.organizer)]
 
 
 def elsewhere(path: str, name: str) -> None:
@@ -86,9 +89,7 @@ def test_2_a_team_without_a_released_score_stands_last(world: World) -> None:
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "1e999", ""])
 def test_2_a_value_that_is_no_number_is_rejected_and_not_ranked(value: str, world: World) -> None:
-    schema = {"id_column": "id", "columns": [{"name": "label", "kind": "number"}]}
-    Competition.objects.update(schema=schema)
-    world.digits.refresh_from_db()
+    set_round(world.digits, schema=NUMBERS)
     sent = world.submit(
         world.join(world.alice), predictions().replace(b"r17,1", f"r17,{value}".encode())
     )
@@ -103,10 +104,10 @@ def test_2_a_value_that_is_no_number_is_rejected_and_not_ranked(value: str, worl
 
 def test_3_a_limit_that_is_passed_stays_shut(world: World) -> None:
     team = world.join(world.alice)
-    Competition.objects.update(daily_limit=2)
+    set_round(world.digits, daily_limit=2)
     for _ in range(2):
         world.submit(team)
-    Competition.objects.update(daily_limit=1)  # now more were sent than may be
+    set_round(world.digits, daily_limit=1)  # now more were sent than may be
     team.refresh_from_db()
     for _ in range(3):
         with pytest.raises(Refused) as refused:
@@ -121,7 +122,7 @@ def test_3_a_limit_that_is_passed_stays_shut(world: World) -> None:
 
 
 def test_4_nothing_that_a_participant_can_send_gives_quota_back(world: World) -> None:
-    Competition.objects.update(daily_limit=2, total_limit=2)
+    set_round(world.digits, daily_limit=2, total_limit=2)
     stage = make_stage(world)
     team = Team.objects.get(competition=world.digits, captain=world.alice)
     for route in all_routes():
@@ -139,7 +140,7 @@ def test_4_what_did_not_come_to_an_answer_counts_as_well(status: Status, world: 
     team = world.join(world.alice)
     sent = world.submit(team)
     Submission.objects.filter(pk=sent.pk).update(status=status, finished_at=sent.created_at)
-    assert quota(team).daily_left == world.digits.daily_limit - 1
+    assert quota(team).daily_left == world.round.daily_limit - 1
 
 
 def test_4_organizers_and_operators_can_not_delete_a_submission_either(world: World) -> None:
@@ -197,7 +198,7 @@ def test_5_forms_take_no_field_that_is_not_the_person_s(world: World) -> None:
 def test_5_the_admin_s_forms_take_no_field_that_they_don_t_show(world: World) -> None:
     stage = make_stage(world)
     more = NOT_THEIRS | {"opened_by_organizer_at": "2001-01-01", "revealed_at": "2001-01-01"}
-    holdouts = list(HoldoutState.objects.order_by("pk").values())
+    before = _books()
     for route in all_routes():
         if route.pattern.startswith("admin/leaderboard/") and "user" not in route.pattern:
             body = more | {"budget_left": "99", "firings": "0"} | stage.body("POST", route)
@@ -207,8 +208,12 @@ def test_5_the_admin_s_forms_take_no_field_that_they_don_t_show(world: World) ->
         stage.ask("organizer", "POST", route, keep=True, body=more | stage.body("POST", route))
     world.organizer.refresh_from_db()
     assert not any((world.organizer.is_superuser, world.organizer.is_staff))
-    assert Competition.objects.get(slug="digits").revealed_at is None
-    assert list(HoldoutState.objects.order_by("pk").values()) == holdouts
+    assert Round.objects.get(competition__slug="digits").revealed_at is None
+    assert _books() == before
+
+
+def _books() -> list[object]:
+    return [list(model.objects.order_by("pk").values()) for model in (Ledger, BoardState)]
 
 
 def _route(pattern: str) -> Any:
@@ -236,7 +241,7 @@ _OWN_ENDS = ("/submit/", "/submissions/", "/join/", "/join/<token>/", "/team/nam
 def _what_counts() -> list[object]:
     return [
         list(model.objects.order_by("pk").values())
-        for model in (Competition, Release, Standing, Submission, HoldoutState)
+        for model in (Competition, Round, Release, Standing, Submission, Ledger, BoardState)
     ]
 
 
@@ -286,8 +291,10 @@ def test_8_a_release_that_breaks_leaves_the_old_board(
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("leaderboard.pipeline.release._finish", broken)
-    sent = world.score(team, predictions([10]))
+    sent = world.submit(team, predictions([10]))
+    monkeypatch.setattr(Submission, "save", broken)
+    score_submission(submission_id=sent.pk)
+    sent.refresh_from_db()
     assert list(Standing.objects.values()) == before
     assert sent.status == Status.FAILED
     elsewhere("tests/servers/test_crashes.py", "test_a_worker_may_die_anywhere")
@@ -334,9 +341,8 @@ def test_9_a_wrong_file_is_rejected_in_words(wrong: str, world: World) -> None:
 
 
 def test_9_a_number_beyond_all_measure_makes_no_infinite_score(world: World) -> None:
-    schema = {"id_column": "id", "columns": [{"name": "label", "kind": "number"}]}
-    Competition.objects.update(schema=schema, metric="mae", metric_parameters={"clip": "10"})
-    Competition.objects.update(mechanism_parameters={"steps": "20", "confidence": "0.95"})
+    set_round(world.digits, schema=NUMBERS)
+    set_board(world.digits, metric="mae", metric_parameters={"clip": "10"})
     sent = world.submit(world.join(world.alice), predictions().replace(b"r17,1", b"r17,1e200"))
     assert math.isfinite(parse(sent).columns["label"].max())
     for loss in Standing.objects.values_list("loss", flat=True):
@@ -349,7 +355,7 @@ def test_9_a_number_beyond_all_measure_makes_no_infinite_score(world: World) -> 
 def test_10_a_team_is_told_nothing_of_what_failed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an own metric prints and raises: `tests/leaderboard/test_own_metrics.py`."""
+    """What a custom metric prints and raises: `tests/leaderboard/test_custom_metrics.py`."""
 
     def broken(submission: Submission, predicted: object) -> None:
         raise ValueError("labels [1, 0, 2]")
@@ -427,9 +433,9 @@ def test_11_neither_unsafe_yaml_nor_pickle_nor_eval_is_used() -> None:
 
 
 def test_11_an_organizer_brings_no_code() -> None:
-    """Own metrics are installed by an operator, and run in a process of their own."""
+    """Custom metrics are installed by an operator, and run in a process of their own."""
     elsewhere(
-        "tests/leaderboard/test_own_metrics.py",
+        "tests/leaderboard/test_custom_metrics.py",
         "test_a_file_is_scored_by_an_own_metric_and_gets_no_certificate",
     )
     takes_files = [route.pattern for route in all_routes() if "upload" in route.pattern]
@@ -441,7 +447,7 @@ def test_11_an_organizer_brings_no_code() -> None:
 
 def test_12_a_limit_that_is_reached_is_no_success(world: World) -> None:
     world.join(world.alice)
-    Competition.objects.update(daily_limit=1)
+    set_round(world.digits, daily_limit=1)
     client = browser(world.alice)
     answers = [_send(client) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 429]

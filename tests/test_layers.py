@@ -1,6 +1,7 @@
 """Rules between the packages that import-linter can't express; its own are in pyproject.toml."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,17 @@ WRITES = {
     *("create", "save", "delete", "update", "get_or_create", "update_or_create"),
     *("bulk_create", "bulk_update", "acreate", "aupdate"),
 }
-STATE = {"HoldoutState", "TeamState"}
+# What mechanisms know and what they said, and where these rows are reached from others.
+STATE = {"Ledger", "BoardState", "TeamState"}
+BOOKS = STATE | {"Release", "LedgerNote", "Standing", "LevelCount"}
+RELATED = {
+    *("ledger", "ledgers", "state", "states", "board_states", "team_states"),
+    *("release", "releases", "notes", "standing", "standings", "level_counts"),
+}
 
 
 def modules(folder: str, *, without: str = "") -> list[Path]:
-    """The Python files below a folder."""
+    """Return the Python files below a folder."""
     found = sorted((ROOT / folder).rglob("*.py"))
     return [path for path in found if not without or without not in path.parts]
 
@@ -29,7 +36,7 @@ def nodes(path: Path) -> Iterator[ast.AST]:
 
 
 def called_names(path: Path) -> set[str]:
-    """Plain functions and methods that a file calls, by their last name."""
+    """Return the plain functions and methods that a file calls, by their last name."""
     functions = (node.func for node in nodes(path) if isinstance(node, ast.Call))
     return {
         function.id if isinstance(function, ast.Name) else function.attr
@@ -39,9 +46,41 @@ def called_names(path: Path) -> set[str]:
 
 
 def imported_names(path: Path) -> set[str]:
-    """What a file takes from other modules by `from ... import`."""
+    """Return what a file takes from other modules by `from ... import`."""
     statements = (node for node in nodes(path) if isinstance(node, ast.ImportFrom))
     return {alias.name for statement in statements for alias in statement.names}
+
+
+def imported_from_models(path: Path) -> set[str]:
+    """Return the models that a file imports by name."""
+    return {
+        alias.name
+        for node in nodes(path)
+        if isinstance(node, ast.ImportFrom) and node.module == "leaderboard.models"
+        for alias in node.names
+    }
+
+
+def method_calls(path: Path) -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield what each method is called on, by the name of its model or relation, and the method.
+
+    Of `Ledger.objects.filter(...).update(...)` that is Ledger, of `round.ledger.save()` ledger.
+    """
+    for node in nodes(path):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value
+        while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute):
+            owner = owner.func.value
+        if isinstance(owner, ast.Attribute) and owner.attr == "objects":
+            owner = owner.value
+        yield ast.unparse(owner).rpartition(".")[2], node.func.attr, node
+
+
+def outside_the_ledger() -> list[Path]:
+    """Return the product's modules but for the models and `leaderboard.ledger`."""
+    found = modules("leaderboard", without="migrations")
+    return [path for path in found if not {"ledger", "models"} & set(path.parts)]
 
 
 @pytest.mark.parametrize("path", modules("scoring"), ids=named)
@@ -74,45 +113,75 @@ def test_reads_write_nothing(path: Path) -> None:
     assert not called_names(path) & WRITES
 
 
-def test_only_release_opening_and_corrections_know_the_mechanisms_state() -> None:
+def test_only_the_ledger_writes_the_mechanisms_state_and_its_entries() -> None:
+    """Setting a draft up begins a ledger, and deleting what nobody has asked ends it."""
     allowed = {
-        "leaderboard/pipeline/release.py",
+        ("leaderboard/organize/solutions.py", "Ledger.create"),
+        ("leaderboard/organize/drafts.py", "BoardState.delete"),
+        ("leaderboard/organize/drafts.py", "ledgers.delete"),
+    }
+    found = {
+        (named(path), f"{written}.{method}")
+        for path in outside_the_ledger()
+        for written, method, _ in method_calls(path)
+        if method in WRITES and written in BOOKS | RELATED
+    }
+    assert found == allowed
+
+
+def test_only_who_begins_ends_or_verifies_a_ledger_knows_the_mechanisms_state() -> None:
+    """So that nobody else writes it by another name, or makes a row and saves it."""
+    allowed = {
+        "leaderboard/operate/verification.py",
         "leaderboard/organize/drafts.py",
         "leaderboard/organize/solutions.py",
-        "leaderboard/organize/revisions.py",
-        "leaderboard/ledger/rewinds.py",
-        "leaderboard/ledger/lock.py",
     }
-    reads = set(modules("leaderboard/queries"))
-    found = {
-        named(path)
-        for path in modules("leaderboard", without="migrations")
-        if "models" not in path.parts and path not in reads and imported_names(path) & STATE
+    reads = modules("leaderboard/queries")
+    importers = {
+        named(path): called_names(path) & imported_from_models(path) & BOOKS
+        for path in outside_the_ledger()
+        if path not in reads and imported_from_models(path) & STATE
     }
-    assert found <= allowed
+    assert importers.keys() == allowed
+    assert not any(importers.values())
 
 
-def test_a_ledger_is_locked_in_one_place_which_asks_the_guard() -> None:
-    """Only who asks the guard by `check` takes the row alone."""
-
-    def locks(node: ast.AST) -> bool:
-        text = ast.unparse(node)
-        return "HoldoutState" in text and "select_for_update" in text
-
+def test_a_ledger_is_locked_in_one_place_which_asks_the_watermark() -> None:
+    """Only who asks the watermark by `check` takes the row alone; one snapshot is read under it."""
     files = modules("leaderboard", without="migrations")
-    lockers = {
-        named(path)
+    locks = [
+        (named(path), locked, node)
         for path in files
-        if any(locks(node) for node in nodes(path) if isinstance(node, ast.Call))
+        for locked, method, node in method_calls(path)
+        if method == "select_for_update"
+    ]
+    models = imported_names(ROOT / "leaderboard" / "models" / "__init__.py")
+    assert {locked for _, locked, _ in locks} <= models  # none by another name
+    allowed = {"leaderboard/ledger/lock.py", "leaderboard/queries/snapshots.py"}
+    assert {path for path, locked, _ in locks if locked == "Ledger"} == allowed
+    alone = {path for path in files if "lock_row" in called_names(path)}
+    assert {named(path) for path in alone} == {
+        "leaderboard/ledger/pauses.py",
+        "leaderboard/ledger/rewinds.py",
+        "leaderboard/pipeline/release.py",
     }
-    assert lockers == {"leaderboard/ledger/lock.py"}
-    alone = {named(path) for path in files if "lock_row" in called_names(path)}
-    assert alone == {"leaderboard/pipeline/release.py", "leaderboard/ledger/rewinds.py"}
-    assert all("check" in called_names(ROOT / name) for name in alone)
+    assert all("check" in called_names(path) for path in alone)
+
+
+@pytest.mark.parametrize("path", modules("leaderboard", without="migrations"), ids=named)
+def test_a_lock_takes_no_row_of_another_table_along(path: Path) -> None:
+    """A join under `select_for_update` locks both sides, unless it is told `of` which."""
+    chains = (ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Call))
+    joined = (each for each in chains if re.search(r"\bselect_related\(", each))
+    assert not [each for each in joined if "select_for_update()" in each]
 
 
 def test_only_the_end_writes_exact_scores_and_one_file_of_the_reads_knows_them() -> None:
-    allowed = {"leaderboard/pipeline/finalize.py", "leaderboard/queries/finals.py"}
+    allowed = {
+        "leaderboard/pipeline/final_places.py",
+        "leaderboard/pipeline/finalize.py",
+        "leaderboard/queries/finals.py",
+    }
     found = {
         named(path)
         for path in modules("leaderboard", without="migrations")

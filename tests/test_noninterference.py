@@ -31,8 +31,8 @@ from django.core.files.storage import InMemoryStorage, default_storage
 from django.db import connection, transaction
 from django.test import TestCase
 
-from leaderboard.models import Competition, Kind, Release, Submission
-from leaderboard.pipeline.release import ledger_document
+from leaderboard.ledger.entries import ledger_document
+from leaderboard.models import Release, Round, Submission
 from leaderboard.platform.logs import JsonFormatter
 from leaderboard.tasks import score_submission
 from leaderboard.vault import custom_metrics
@@ -198,7 +198,7 @@ def _spoil(stage: Stage, transcript: Transcript) -> None:
     for _ in range(9):
         _submit(stage, transcript, slug, "rival", twins.guesses(TWINS[0], range(1)), "over quota")
     late = TWINS[1].slug
-    Competition.objects.filter(slug=late).update(closes_at=twins.NOW)
+    Round.objects.filter(competition__slug=late).update(closes_at=twins.NOW)
     _submit(stage, transcript, late, "rival", twins.guesses(TWINS[1], range(1)), "late")
 
 
@@ -262,7 +262,7 @@ class Ground:
 
     def clear(self) -> None:
         self.monkeypatch.setattr(default_storage, "_wrapped", InMemoryStorage())
-        self.monkeypatch.setattr(settings, "GUARD_DIR", next(self.directories))
+        self.monkeypatch.setattr(settings, "WATERMARK_DIR", next(self.directories))
         ContentType.objects.clear_cache()
 
 
@@ -299,10 +299,7 @@ def _read(world: str, coin: str, ground: Ground, *, crawl: Callable[[str], bool]
 
 
 RELEASED = "released #0"
-KINDS = {
-    *(Kind.IMPROVED, Kind.NOT_IMPROVED),
-    *(Kind.CONFIRMED, Kind.CORRECTED, Kind.EXHAUSTED),
-}
+KINDS = {"improved", "not_improved", "confirmed", "corrected", "exhausted"}
 
 
 def _like(first: Transcript, ground: Ground) -> Transcript:

@@ -102,7 +102,7 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /c/<slug>/ledger.jsonl
   GET            200  200  200  200  200  200  200
-/c/<slug>/openings/<version>.zip
+/c/<slug>/publications/<version>.zip
   GET            404  404  404  404  404  404  404
 /account/login/
   GET            200  302  302  302  302  302  302
@@ -182,9 +182,9 @@ MATRIX = """
 /api/v1/competitions/<slug>/finals/
   GET            401  200  200  403  403  403  403
   PUT            401  200+ 200+ 403  403  403  403
-/api/v1/competitions/<slug>/openings/
+/api/v1/competitions/<slug>/publications/
   GET            200  200  200  200  200  200  200
-/api/v1/competitions/<slug>/openings/<number>/
+/api/v1/competitions/<slug>/publications/<number>/
   GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/join/
   GET            401  405  405  405  405  405  405
@@ -242,7 +242,7 @@ MATRIX = """
 /admin/leaderboard/competition/<object_id>/solution/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/solution/correction/
+/admin/leaderboard/competition/<object_id>/solution/revision/
   GET            in   in   in   in   200  404  200
 /admin/leaderboard/competition/<object_id>/solution/withdraw/
   GET            in   in   in   in   302  404  302
@@ -270,7 +270,7 @@ MATRIX = """
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/<object_id>/end/final.csv
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/unsealing/
+/admin/leaderboard/competition/<object_id>/publication/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
 /admin/leaderboard/competition/

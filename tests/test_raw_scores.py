@@ -21,14 +21,15 @@ from django.core import mail
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, default_storage
 from django.db import DatabaseError, OperationalError
-from django.http import HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.log import AdminEmailHandler
 from django.views.debug import ExceptionReporter
 from pytest_django import Settings
 
 from leaderboard import tasks, vault
+from leaderboard.ledger import answers
 from leaderboard.models import Competition, Status, Submission
-from leaderboard.pipeline import intake, release
+from leaderboard.pipeline import intake
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.ladder import Ladder
 from tests import needles
@@ -170,6 +171,8 @@ def test_raw_scores_and_labels_are_in_no_column_file_log_line_or_page(
 
 def _content(page: HttpResponseBase) -> bytes:
     """What a page says; files of the data page are not made by us."""
+    if isinstance(page, StreamingHttpResponse) and not isinstance(page, FileResponse):
+        return page.getvalue()
     return page.content if isinstance(page, HttpResponse) else b""
 
 
@@ -188,9 +191,9 @@ def _saying(error: type[Exception], measured: list[Measurement]) -> Callable[...
 PLACES: dict[str, tuple[Any, str, type[Exception]]] = {
     "in the mechanism": (Ladder, "step", ValueError),
     "in the question": (Ladder, "question", ArithmeticError),
-    "when the entry is written": (release, "_append", DatabaseError),
-    "when the state is written": (release, "_save", OperationalError),
-    "when the submission ends": (release, "_finish", RuntimeError),
+    "when the entry is written": (answers, "add_entry", DatabaseError),
+    "when the state is written": (answers, "save_head", OperationalError),
+    "when the submission ends": (Submission, "save", RuntimeError),
 }
 
 

@@ -26,7 +26,7 @@ from django.core.management.color import no_style
 from django.db import connection
 
 from leaderboard import organize
-from leaderboard.models import Competition, FileRole, Holdout, HoldoutState, Release, User
+from leaderboard.models import Competition, FileRole, Holdout, Ledger, Release, User
 from tests.cast import upload
 
 PAIRS, PUBLIC_PAIRS = 100, 20
@@ -84,23 +84,27 @@ TWINS = (
 
 
 def kinds() -> set[str]:
-    """What the mechanisms said in this world."""
+    """Return what the mechanisms said in this world."""
     return set(Release.objects.values_list("kind", flat=True))
 
 
 def released() -> list[tuple[object, ...]]:
-    """Everything that was released, in order, without the hashes."""
+    """Return everything that was released, in order, without the hashes."""
     names = ("submission_id", "kind", "level", "reference_level", "asked", "width", "certificate")
     return list(Release.objects.order_by("pk").values_list(*names))
 
 
 def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
-    """The competition with the solution of world "a" or "b"; `coin` decides its noise and salts."""
+    """Make the competition with the solution of world "a" or "b".
+
+    `coin` decides its noise and salts, and the id of its ledger.
+    """
     columns: list[dict[str, Any]] = [{"name": "label", "kind": "label", "classes": _classes(twin)}]
     if twin.metric == "roc_auc":
         columns = [{"name": "label", "kind": "number"}]
-    competition = Competition.objects.create(
+    competition = organize.create_competition(
         slug=twin.slug,
+        organizer=organizer,
         title=twin.slug.title(),
         description="# Twins",
         rules="Play fair.",
@@ -112,19 +116,19 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
         mechanism_parameters=twin.parameters,
         daily_limit=8,
     )
-    competition.organizers.add(organizer)
+    round = competition.current_round
     sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(2 * PAIRS))
-    organize.add_file(competition, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
-    organize.add_file(competition, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
+    organize.add_file(round, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
+    organize.add_file(round, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
     with fixed_randomness(f"{twin.slug} {coin}"):
         file = ContentFile(solution(twin, world), name="solution.csv")
-        organize.install_solution(competition, file, by=organizer)
+        organize.install_solution(round, file, by=organizer)
     organize.open_competition(competition)
     return competition
 
 
 def solution(twin: Twin, world: str) -> bytes:
-    """The hidden file."""
+    """Write the hidden file."""
     lines = ["id,label,Usage" + (",Weight" if twin.weighted else "")]
     for pair in range(PAIRS):
         rows = [_row(twin, pair, odd, world) for odd in (False, True)]
@@ -134,7 +138,7 @@ def solution(twin: Twin, world: str) -> bytes:
 
 
 def guesses(twin: Twin, wrong: range) -> bytes:
-    """A file that errs on both rows of some pairs."""
+    """Write a file that errs on both rows of some pairs."""
     lines = ["id,label"]
     for pair in range(PAIRS):
         label = _label(twin, pair, 1 if pair in wrong else 0)
@@ -179,8 +183,10 @@ class Stream:
 
 @contextmanager
 def fixed_randomness(seed: str) -> Iterator[None]:
-    """The system's source of randomness gives the same bytes on both sides: session keys, form
-    tokens, request ids, salts and secrets would differ by chance alone, in every run."""
+    """Have the system's source of randomness give the same bytes on both sides.
+
+    Session keys, form tokens, request ids, salts and secrets would differ by chance alone.
+    """
     stream = Stream(seed)
     with (
         mock.patch.object(os, "urandom", stream),
@@ -193,7 +199,7 @@ def fixed_randomness(seed: str) -> Iterator[None]:
 
 @contextmanager
 def stopped_clock() -> Iterator[None]:
-    """It is always the same moment: dates are published, and seconds pass by chance."""
+    """Stop at one moment: dates are published, and seconds pass by chance."""
     seconds = NOW.timestamp()
     with (
         mock.patch("django.utils.timezone.now", return_value=NOW),
@@ -208,7 +214,7 @@ def stopped_clock() -> Iterator[None]:
 
 
 def number_from_one() -> None:
-    """Keys of rows begin anew, as in a database that has just been made."""
+    """Begin keys of rows anew, as in a database that has just been made."""
     models = list(apps.get_models(include_auto_created=True))
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), models):
@@ -216,16 +222,20 @@ def number_from_one() -> None:
 
 
 def hidden_values() -> dict[str, str]:
-    """The hexadecimal values that differ between the worlds by nature, with a name for each:
-    commitments, what is keyed by the secret that belongs to them, and hashes over these."""
+    """Name each hexadecimal value that differs between the worlds by nature.
+
+    Commitments, what is keyed by the secret that belongs to them, and hashes over these.
+    """
     named = dict[str, str]()
     for number, holdout in enumerate(Holdout.objects.order_by("pk")):
         named[holdout.solution_commitment] = f"<solution {number}>"
         named[holdout.secret_commitment] = f"<secret {number}>"
+    for number, uid in enumerate(Ledger.objects.order_by("pk").values_list("uid", flat=True)):
+        named[uid] = f"<ledger {number}>"
     for number, entry in enumerate(Release.objects.order_by("pk")):
         named[entry.predictions_tag] = f"<tag {number}>"
         named.setdefault(entry.parameters_hash, f"<parameters of {number}>")
         named[entry.hash] = f"<hash {number}>"
-    heads = HoldoutState.objects.exclude(head_hash="").values_list("head_hash", flat=True)
+    heads = Ledger.objects.exclude(head_hash="").values_list("head_hash", flat=True)
     assert set(heads) <= set(named)
     return named

@@ -1,4 +1,4 @@
-"""Walks through every route as every role, and says what each got and what it changed.
+"""Walk through every route as every role, and report what each got and what it changed.
 
 The stage: `digits` is open, with the teams of the participant and of the rival, and a stranger who
 is invited to join the participant's team; `sketch` is a draft of the same organizer, ready to be
@@ -158,7 +158,7 @@ class Stage:
             "start": self.closed,
             "reveal": self.scored,
             "final.csv": self.scored,
-            "unsealing": self.revealed,
+            "publication": self.revealed,
         }
         return of_another.get(page, self.digits)
 
@@ -176,7 +176,7 @@ class Stage:
             "url": "nowhere",
             "app_label": "leaderboard",
             "id": alice.pk,
-            "file_id": self.sketch.files.get(role=FileRole.TRAIN).pk,
+            "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
     @cached_property
@@ -249,7 +249,7 @@ class Stage:
             "admin/leaderboard/competition/<object_id>/solution/": {
                 "solution": upload(labels(), "solution.csv")
             },
-            "admin/leaderboard/competition/<object_id>/unsealing/": {"slug": "revealed"},
+            "admin/leaderboard/competition/<object_id>/publication/": {"slug": "revealed"},
             "admin/leaderboard/competition/add/": settings_form(),
             "admin/leaderboard/competition/<object_id>/change/": settings_of(
                 self.digits, title="Another title"

@@ -26,18 +26,18 @@ _CLASS = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",][^,]*|))\s
 
 
 def read_columns(text: str) -> tuple[Column, ...]:
-    """The columns of a text. Raises ParameterError naming the line."""
+    """Return the columns of a text. Raises ParameterError naming the line."""
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
     return tuple(_column(number, line) for number, line in lines if line)
 
 
 def write_columns(schema: Schema) -> str:
-    """The text that `read_columns` turns back into the schema's columns."""
+    """Return the text that `read_columns` turns back into the schema's columns."""
     return "\n".join(f"{column.name}: {write_kind(column)}" for column in schema.columns)
 
 
 def write_kind(column: Column | Guess) -> str:
-    """What is written behind a column's name."""
+    """Return what is written behind a column's name."""
     kind: str = column.kind
     if column.most is not None:
         kind += f" of {column.most}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -13,6 +14,7 @@ from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn
 from leaderboard.errors import Refused
 from leaderboard.models import Competition
 from leaderboard.pipeline import finalize
+from leaderboard.platform.downloads import csv_response
 from leaderboard.queries.board_csv import final_csv
 
 if TYPE_CHECKING:
@@ -23,26 +25,32 @@ _PREVIEWED = 20
 
 @require_safe
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """How far the end has come, what is missing, and the final board for the organizer's eyes."""
+    """Show how far the end has come, what is missing, and the final board, to organizers only."""
+    round = competition.current_round
+    board = None
+    if round.finals_scored_at is not None:
+        board = queries.final_board(round, request.user, page_rows=_PREVIEWED)
     context = {
-        "progress": None if is_draft(competition) else queries.progress(competition),
-        "holdout": queries.holdout_in_force(competition),
-        "board": _preview(request, competition),
+        "progress": None if is_draft(competition) else queries.progress(round),
+        "holdout": round.active_holdout,
+        "board": board,
     }
     return show(request, owner, competition, "end", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def close(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Asks once more, then closes the competition before its time."""
+    """Ask once more, then close the round before its time."""
+    round = competition.current_round
     if request.method != "POST":
         return show(request, owner, competition, "end_close", {})
     try:
-        finalize.close_early(competition)
+        finalize.close_early(round)
     except Refused as refused:
         warn(request, str(refused))
     else:
-        announced = f"{competition.announced_closes_at:%Y-%m-%d %H:%M} UTC"
+        at = round.announced_closes_at
+        announced = f"{at:%Y-%m-%d %H:%M} UTC" if at else "no end"
         owner.log_change(request, competition, f"Closed early; announced for {announced}.")
         say(request, "The competition is closed. What was accepted before is scored.")
     return redirect(url_of(competition, "end"))
@@ -50,10 +58,11 @@ def close(request: HttpRequest, competition: Competition, owner: CompetitionAdmi
 
 @sent_from("end")
 def start(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Ends submitting and choosing, if everything has its answer."""
-    before = competition.finals_started_at
+    """End submitting and choosing, if everything has its answer."""
+    round = competition.current_round
+    before = round.finals_started_at
     try:
-        finalize.start_finals(competition, accept_failed="accept_failed" in request.POST)
+        finalize.start_finals(round, accept_failed="accept_failed" in request.POST)
     except Refused as refused:
         warn(request, str(refused))
     else:
@@ -65,14 +74,15 @@ def start(request: HttpRequest, competition: Competition, owner: CompetitionAdmi
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def reveal(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Asks once more, then shows the final board to everybody."""
-    if competition.finals_scored_at is None:
+    """Ask once more, then show the final board to everybody."""
+    round = competition.current_round
+    if round.finals_scored_at is None:
         warn(request, "Some final scores are missing. They can be revealed once all are there.")
         return redirect(url_of(competition, "end"))
     if request.method != "POST":
         return show(request, owner, competition, "end_reveal", {})
-    before = competition.revealed_at
-    finalize.reveal(competition)
+    before = round.revealed_at
+    finalize.reveal(round)
     if before is None:
         owner.log_change(request, competition, "Finals revealed.")
     say(request, "The final scores are revealed.")
@@ -80,17 +90,12 @@ def reveal(request: HttpRequest, competition: Competition, owner: CompetitionAdm
 
 
 @require_safe
-def csv(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """The whole final board, also before the reveal."""
-    if competition.finals_scored_at is None:
+def csv(
+    request: HttpRequest, competition: Competition, owner: CompetitionAdmin
+) -> HttpResponseBase:
+    """Download the whole final board, also before the reveal."""
+    round = competition.current_round
+    if round.finals_scored_at is None:
         raise Http404("There is no final board yet.")
-    rows = queries.whole_final_board(competition, request.user)
-    response = HttpResponse(final_csv(rows), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{competition.slug}-final.csv"'
-    return response
-
-
-def _preview(request: HttpRequest, competition: Competition) -> queries.FinalBoard | None:
-    if competition.finals_scored_at is None:
-        return None
-    return queries.final_board(competition, request.user, page_rows=_PREVIEWED)
+    rows = queries.whole_final_board(round, request.user)
+    return csv_response(final_csv(rows), f"{competition.slug}-final.csv")

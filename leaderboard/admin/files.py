@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.core.files.base import File
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -14,15 +12,13 @@ from django.views.decorators.http import require_http_methods
 from leaderboard import organize
 from leaderboard.admin.steps import frame, say, show, url_of
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, CompetitionFile, FileRole
+from leaderboard.models import Competition, FileRole, Round
+from leaderboard.organize.disclosure import find_labels
+from leaderboard.queries import public_files
 from scoring.errors import SolutionError
-from scoring.predictions import Schema
-from scoring.predictions.schema import USAGE_NAMES
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
-
-_HEADER_BYTES = 64 * 1024
 
 
 class FileForm(forms.Form):
@@ -35,10 +31,10 @@ class FileForm(forms.Form):
         label="It holds no hidden labels: publish it", required=False, widget=forms.HiddenInput
     )
 
-    def __init__(self, competition: Competition, *args: Any) -> None:
+    def __init__(self, round: Round, *args: Any) -> None:
         super().__init__(*args)
-        self.competition = competition
-        if not competition.files.filter(role=FileRole.SAMPLE).exists():
+        self.round = round
+        if not public_files(round).filter(role=FileRole.SAMPLE).exists():
             self.initial["role"] = FileRole.SAMPLE
 
     def clean(self) -> dict[str, Any]:
@@ -46,8 +42,7 @@ class FileForm(forms.Form):
         file = data.get("file")
         if file is None or data.get("sure"):
             return data
-        reason = _gives_away(_header(file), data.get("role", ""), self.competition)
-        if reason:
+        if reason := find_labels(self.round, file, data.get("role", "")):
             self.add_error("file", reason)
             self.fields["sure"].widget = forms.CheckboxInput()
         return data
@@ -55,13 +50,17 @@ class FileForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Lists the files and takes new ones."""
-    form, problems = FileForm(competition), None
+    """List the files and take new ones."""
+    round = competition.current_round
+    form, problems = FileForm(round), None
     if request.method == "POST":
-        form = FileForm(competition, request.POST, request.FILES)
+        form = FileForm(round, request.POST, request.FILES)
         if form.is_valid():
+            data = form.cleaned_data
             try:
-                entry = _add(competition, form)
+                entry = organize.add_file(
+                    round, data["file"], role=data["role"], description=data["description"]
+                )
             except Refused as refused:
                 form.add_error("file", str(refused))
             except SolutionError as error:
@@ -73,7 +72,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
                 return redirect(url_of(competition, "files"))
     context = {
         "form": form,
-        "files": competition.files.order_by("name"),
+        "files": public_files(round),
         "problems": problems.problems if problems else (),
         "problem_count": problems.total if problems else 0,
     }
@@ -84,8 +83,8 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 def remove(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin, *, file_id: int
 ) -> HttpResponse:
-    """Asks, then removes."""
-    entry = competition.files.filter(pk=file_id).first()
+    """Ask, then remove."""
+    entry = public_files(competition.current_round).filter(pk=file_id).first()
     if entry is None:
         raise Http404("There is no such file.")
     refusal = ""
@@ -101,39 +100,3 @@ def remove(
     shared = owner.admin_site.each_context(request) | frame(competition, "files")
     context = shared | {"entry": entry, "refusal": refusal}
     return render(request, "admin/competition/file_remove.html", context)
-
-
-def _add(competition: Competition, form: FileForm) -> CompetitionFile:
-    data = form.cleaned_data
-    return organize.add_file(
-        competition, data["file"], role=data["role"], description=data["description"]
-    )
-
-
-def _header(file: File[bytes]) -> set[str]:
-    """The names in the first line, in lower case; of a file that isn't CSV, nothing useful."""
-    file.seek(0)
-    first = (file.read(_HEADER_BYTES).splitlines() or [b""])[0]
-    file.seek(0)
-    cells = next(csv.reader([first.decode("utf-8-sig", "replace")]), [])
-    return {cell.strip().casefold() for cell in cells}
-
-
-def _gives_away(header: set[str], role: str, competition: Competition) -> str:
-    """Why the file looks as if it held the hidden labels; empty if it doesn't."""
-    if not competition.schema:
-        return ""
-    schema = Schema.from_json(competition.schema)
-    columns = {column.name.casefold() for column in schema.columns}
-    if header & set(USAGE_NAMES) and columns <= header:
-        return (
-            "This looks like the solution: it has the columns to predict and a column that splits "
-            "the rows. Files on this page are published. The solution has its own page."
-        )
-    shown = sorted(columns & header)
-    if role == FileRole.TEST and shown:
-        return (
-            f"Test data are published without labels, and this file has a column “{shown[0]}”, "
-            "which is to be predicted."
-        )
-    return ""

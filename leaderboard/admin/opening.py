@@ -9,16 +9,16 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from leaderboard import organize
-from leaderboard.admin import budget
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Submission
+from leaderboard.models import Competition
+from leaderboard.queries.previews import describe_grid, plan
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
 
-# Where what a line of the checklist speaks of can be mended.
-_MENDED_ON = {
+# The page on which what a line of the checklist speaks of can be fixed.
+_FIXED_ON = {
     "texts": "change",
     "times": "change",
     "schema": "schema",
@@ -31,15 +31,16 @@ _MENDED_ON = {
 
 @require_safe
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """The checklist, and what happens next."""
+    """Show the checklist, and what happens next."""
+    round = competition.current_round
     checks = organize.checklist(competition) if is_draft(competition) else []
     context = {
-        "checks": [(check, url_of(competition, _MENDED_ON[check.name])) for check in checks],
+        "checks": [(check, url_of(competition, _FIXED_ON[check.name])) for check in checks],
         "missing": sum(not check.passed for check in checks),
-        "plan": budget.plan(competition),
-        "grid": budget.grid(competition),
-        "fixed": why_fixed(competition),
-        "has_submissions": Submission.objects.filter(team__competition=competition).exists(),
+        "plan": plan(round.board),
+        "grid": describe_grid(round.board),
+        "fixed": why_fixed(round),
+        "has_submissions": round.submissions.exists(),
     }
     return show(request, owner, competition, "opening", context)
 
@@ -48,7 +49,7 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 def open_now(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:
-    """Opens the competition if the checklist is green."""
+    """Open the competition if the checklist is green."""
     try:
         organize.open_competition(competition)
     except Refused as refused:
@@ -63,7 +64,7 @@ def open_now(
 def back_to_draft(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:
-    """Takes the opening back if nobody has submitted."""
+    """Take the opening back if nobody has submitted."""
     try:
         organize.return_to_draft(competition)
     except Refused as refused:

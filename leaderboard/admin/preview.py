@@ -11,7 +11,7 @@ _TEXTS = (("description", "Overview"), ("rules", "Rules"), ("data_description", 
 
 @require_POST
 def page(request: HttpRequest) -> HttpResponse:
-    """Renders the texts that were typed; stores nothing."""
+    """Render the texts that were typed; store nothing."""
     context = {
         "title": request.POST.get("title", "") or "Preview",
         "texts": [(label, request.POST.get(name, "")) for name, label in _TEXTS],

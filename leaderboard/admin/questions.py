@@ -39,7 +39,7 @@ class Question:
 
 
 def ask(proposal: Proposal) -> tuple[Question, ...]:
-    """What the organizer has to say, one question for columns of which the same is seen."""
+    """Return what the organizer has to answer: one question for columns that look alike."""
     alike = dict[tuple[Any, ...], list[Guessed]]()
     for column in proposal.columns:
         if column.is_open:
@@ -56,7 +56,7 @@ def ask(proposal: Proposal) -> tuple[Question, ...]:
 
 
 def lines(proposal: Proposal, questions: tuple[Question, ...]) -> str:
-    """The proposed columns as text; of those that are open the number of the question."""
+    """Return the proposed columns as text; of those that are open the number of the question."""
     asked = {name: each.number for each in questions for name in each.names}
     return "\n".join(
         f"{column.name}: ?{asked[column.name]}"
@@ -67,13 +67,13 @@ def lines(proposal: Proposal, questions: tuple[Question, ...]) -> str:
 
 
 def is_asked(text: str, question: Question) -> bool:
-    """Whether a line still refers to the question."""
+    """Return whether a line still refers to the question."""
     found = (_OPEN_LINE.fullmatch(line.strip()) for line in text.splitlines())
     return any(match is not None and int(match["number"]) == question.number for match in found)
 
 
 def answered(text: str, answers: dict[int, str]) -> str:
-    """The lines with the answers in place of the numbers of their questions."""
+    """Return the lines with the answers in place of the numbers of their questions."""
 
     def line(written: str) -> str:
         match = _OPEN_LINE.fullmatch(written.strip())
@@ -84,12 +84,12 @@ def answered(text: str, answers: dict[int, str]) -> str:
 
 
 def write(questions: tuple[Question, ...]) -> str:
-    """For a hidden field: nothing is kept of a sample between two requests."""
+    """Encode questions for a hidden field: nothing is kept of a sample between two requests."""
     return json.dumps([asdict(each) for each in questions])
 
 
 def read(text: str) -> tuple[Question, ...]:
-    """The inverse of `write`; no questions for anything else."""
+    """Return the inverse of `write`; no questions for anything else."""
     try:
         return tuple(
             Question(

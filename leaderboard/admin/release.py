@@ -1,48 +1,73 @@
-"""Releases: the ledger's entries, as everybody may read them. Nobody changes them."""
+"""Releases: the ledger's answers, as everybody may read them. Nobody changes them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
-from leaderboard.models import Competition, Kind, Release
+from leaderboard.models import Competition, Release
 from leaderboard.queries import scale
 from leaderboard.templatetags.marks import state
 from leaderboard.templatetags.text import ago
-from leaderboard.words import KIND_WORDS
+from scoring.mechanisms import answer_kind, answer_kinds
 
 
 class OfCompetition(CompetitionFilter):
-    path = "holdout__competition"
+    """Narrow by competition."""
+
+    path = "holdout__ledger__competition"
+
+
+class OfKind(admin.SimpleListFilter):
+    """Narrow the releases to one kind of answers, of any mechanism."""
+
+    title, parameter_name = "answer", "kind"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
+    ) -> list[tuple[str, str]]:
+        return [(code, kind.label) for code, kind in answer_kinds().items()]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Release]
+    ) -> QuerySet[Release] | None:
+        return queryset.filter(kind=self.value()) if self.value() else None
 
 
 @admin.register(Release)
 class ReleaseAdmin(ReadOnlyAdmin[Release]):
-    competition_path = "holdout__competition"
+    """What was released, to be read."""
+
+    competition_path = "holdout__ledger__competition"
     list_display = (
-        *("number", "team", "competition", "answer", "score", "reference", "certificate_width"),
+        *("number", "team", "competition", "answer", "score", "reference", "guarantee_width"),
         *("share_left", "released"),
     )
-    list_filter = (OfCompetition, "kind")
-    list_select_related = ("holdout__competition", "team")
+    list_filter = (OfCompetition, OfKind)
+    list_select_related = ("holdout__ledger__competition", "board", "team")
     list_per_page = 50
     show_full_result_count = False
     search_fields = ("team__name",)
     ordering = ("-created_at", "-number")
     fields = readonly_fields = (
         *("number", "competition", "team", "submission", "answer", "score", "reference"),
-        *("certificate_width", "width", "tolerance", "asked", "share_left", "question", "repeat"),
+        *("guarantee_width", "width", "tolerance", "asked", "share_left", "question", "repeat"),
         *("predictions_digest", "parameters_hash", "previous_hash", "hash", "created_at"),
     )
 
     @admin.display(description="Competition")
     def competition(self, obj: Release) -> Competition:
-        return obj.holdout.competition
+        return obj.holdout.ledger.competition
 
     @admin.display(description="Answer", ordering="kind")
     def answer(self, obj: Release) -> SafeString:
-        return state(obj.kind, KIND_WORDS[Kind(obj.kind)])
+        kind = answer_kind(obj.kind)
+        return state(kind.mark, kind.word)
 
     @admin.display(description="Released score")
     def score(self, obj: Release) -> str:
@@ -52,8 +77,8 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     def reference(self, obj: Release) -> str:
         return _score(obj, obj.reference_level)
 
-    @admin.display(description="Certificate, as a loss", ordering="certificate")
-    def certificate_width(self, obj: Release) -> str:
+    @admin.display(description="Guarantee, as a loss", ordering="certificate")
+    def guarantee_width(self, obj: Release) -> str:
         return "none" if obj.certificate is None else f"± {obj.certificate:.3f}"
 
     @admin.display(description="Released", ordering="created_at")
@@ -68,4 +93,4 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 def _score(entry: Release, level: int | None) -> str:
     if level is None:
         return "none"
-    return scale(entry.holdout.competition).text(level / entry.steps)
+    return scale(entry.board).text(level / entry.steps)

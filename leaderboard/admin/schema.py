@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from leaderboard import organize
+from leaderboard import organize, queries
 from leaderboard.admin import questions
 from leaderboard.admin.columns import read_columns, write_columns
 from leaderboard.admin.questions import Question
 from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fixed
 from leaderboard.errors import Refused
-from leaderboard.models import Competition
+from leaderboard.models import Competition, Round
 from scoring.errors import ParameterError, SolutionError
 from scoring.predictions import Guessed, Proposal, Schema, preview, propose, propose_with
 
@@ -65,7 +65,7 @@ class SchemaForm(forms.Form):
 
     @property
     def open_fields(self) -> list[forms.BoundField]:
-        """The fields of the questions."""
+        """Return the fields of the questions."""
         return [self[question.field] for question in self.questions]
 
     def clean(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class SampleForm(forms.Form):
 
 
 def _answered(data: Mapping[str, str], asked: tuple[Question, ...]) -> str:
-    """The lines as they were sent, with those answers that were among the choices."""
+    """Return the lines as they were sent, with those answers that were among the choices."""
     answers = {each.number: data.get(each.field, "") for each in asked}
     allowed = {
         each.number: answers[each.number]
@@ -119,17 +119,18 @@ def _what_are(names: tuple[str, ...]) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Shows the columns, takes new ones, or proposes them from a sample file."""
-    context: dict[str, Any] = {"form": _form(competition), "sample_form": SampleForm()}
+    """Show the columns, take new ones, or propose them from a sample file."""
+    round = competition.current_round
+    context: dict[str, Any] = {"form": _form(round), "sample_form": SampleForm()}
     if request.method == "POST" and is_draft(competition):
         if "propose" in request.POST:
-            context |= _propose(request, competition)
+            context |= _propose(request)
         else:
             form = context["form"] = SchemaForm(request.POST.dict())
             if form.is_valid() and (done := _save(request, competition, owner, form)):
                 return done
-    context["fixed"] = why_fixed(competition)
-    context["schema"] = _schema(competition)
+    context["fixed"] = why_fixed(round)
+    context["schema"] = queries.schema_of(round)
     return show(request, owner, competition, "schema", context)
 
 
@@ -137,7 +138,7 @@ def _save(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: SchemaForm
 ) -> HttpResponse | None:
     try:
-        withdrew = organize.change_schema(competition, form.cleaned_data["schema"])
+        withdrew = organize.change_schema(competition.current_round, form.cleaned_data["schema"])
     except Refused as refused:
         form.add_error(None, str(refused))
         return None
@@ -148,8 +149,8 @@ def _save(
     return redirect(next_url(competition, "schema"))
 
 
-def _propose(request: HttpRequest, competition: Competition) -> dict[str, Any]:
-    """A filled form that is not saved: the organizer looks at it first."""
+def _propose(request: HttpRequest) -> dict[str, Any]:
+    """Return a filled form that is not saved: the organizer looks at it first."""
     form = SampleForm(request.POST, request.FILES)
     if not form.is_valid():
         return {"sample_form": form}
@@ -184,15 +185,15 @@ def _propose(request: HttpRequest, competition: Competition) -> dict[str, Any]:
 
 
 def _advice(proposal: Proposal) -> str:
-    """What to do with a proposal."""
+    """Return what to do with a proposal."""
     if any(each.is_open for each in proposal.columns):
         return "The sample leaves something open: answer that, look at every line, then save."
     if any(each.column.classes for each in proposal.columns):
         return (
-            "The sample shows some classes and perhaps not all. Look at every line, mend it, "
-            "then save."
+            "The sample shows some classes and perhaps not all. Look at every line, fix it, then "
+            "save."
         )
-    return "Look at every line, mend it, then save."
+    return "Look at every line, fix it, then save."
 
 
 def _shows_one_class(column: Guessed) -> bool:
@@ -200,12 +201,8 @@ def _shows_one_class(column: Guessed) -> bool:
     return first.kind == "label" and len(first.classes) == 1 and not column.is_open
 
 
-def _form(competition: Competition) -> SchemaForm:
-    schema = _schema(competition)
+def _form(round: Round) -> SchemaForm:
+    schema = queries.schema_of(round)
     if schema is None:
         return SchemaForm(initial={"id_column": "id"})
     return SchemaForm(initial={"id_column": schema.id_column, "columns": write_columns(schema)})
-
-
-def _schema(competition: Competition) -> Schema | None:
-    return Schema.from_json(competition.schema) if competition.schema else None

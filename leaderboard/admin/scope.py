@@ -9,8 +9,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from leaderboard.access import may_organize, organized_competitions
+from leaderboard.access import may_organize, may_view_console, organized_competitions
 from leaderboard.models import Competition, User
+from leaderboard.organize.people import may_organize_at_all
 
 M = TypeVar("M", bound=Model)
 
@@ -19,21 +20,17 @@ if TYPE_CHECKING:
 else:  # ModelAdmin takes type parameters in its stubs only
 
     class TypedAdmin(ModelAdmin):
+        """A typed ModelAdmin, for the type checker alone."""
+
         def __class_getitem__(cls, item: object) -> type:
             return cls
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The person. Raises PermissionDenied for an anonymous one."""
+    """Return the person. Raises PermissionDenied for an anonymous one."""
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
-
-
-def has_role(request: HttpRequest) -> bool:
-    """Whether the person may use the admin pages at all."""
-    user = request.user
-    return isinstance(user, User) and user.is_active and (user.is_superuser or user.is_organizer)
 
 
 class OwnedAdmin(TypedAdmin[M]):
@@ -47,28 +44,29 @@ class OwnedAdmin(TypedAdmin[M]):
     show_facets = ShowFacets.NEVER
 
     def competition_of(self, obj: M) -> Competition:
-        """The competition that the object belongs to."""
+        """Return the competition that the object belongs to."""
         found: Any = obj
         for name in self.competition_path.split("__"):
             found = getattr(found, name)
         assert isinstance(found, Competition)  # noqa: S101  (for the type checker)
         return found
 
-    def is_mine(self, request: HttpRequest, obj: M | None) -> bool:
-        """Whether the person has the role and, if an object is meant, runs its competition."""
-        if not has_role(request):
+    def is_mine(self, request: HttpRequest, obj: M | None, *, to_change: bool = True) -> bool:
+        """Return whether the person has the role and, for an object, runs its competition."""
+        if not may_organize_at_all(request.user):
             return False
-        return obj is None or may_organize(request.user, self.competition_of(obj))
+        may = may_organize if to_change else may_view_console
+        return obj is None or may(request.user, self.competition_of(obj))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         own = organized_competitions(request.user)
         return super().get_queryset(request).filter(**{f"{self.competition_path}__in": own})
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return has_role(request)
+        return may_organize_at_all(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return self.is_mine(request, obj)
+        return self.is_mine(request, obj, to_change=False)
 
     def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return self.is_mine(request, obj)
@@ -80,7 +78,7 @@ class OwnedAdmin(TypedAdmin[M]):
         return False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Lists can be narrowed by their filters and by nothing else."""
+        """Let lists be narrowed by their filters and by nothing else."""
         return any(
             lookup == name or lookup.startswith(f"{name}__")
             for name in map(_filter_name, self.get_list_filter(request))

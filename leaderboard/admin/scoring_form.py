@@ -10,11 +10,11 @@ from typing import Any
 from django import forms
 
 from leaderboard import organize
-from leaderboard.models import Competition
-from leaderboard.queries import holdout_in_force
+from leaderboard.models import Board
+from leaderboard.queries import schema_of
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
-from scoring.mechanisms.base import Mechanism
+from scoring.mechanisms.base import Advice, Mechanism
 from scoring.metrics import Metric
 from scoring.parameters import Parameter, Value, show
 from scoring.predictions import Schema
@@ -25,40 +25,6 @@ REGISTRIES: dict[str, Mapping[str, Any]] = {
     "mechanism": mechanisms.MECHANISMS,
 }
 
-
-@dataclass(frozen=True)
-class Advice:
-    """When to choose a mechanism."""
-
-    fits: str
-    protects: str
-    costs: str
-
-
-# What a choice fits, protects and costs, for who has to choose.
-_ADVICE = {
-    "ladder": Advice(
-        fits="Every metric and every size of holdout. No Public rows are needed.",
-        protects="An answer says at most which step was reached, and most say only “no”: "
-        "certificates widen slowly. It can't be drained: a team that sends noise only stays where "
-        "it is.",
-        costs="Improvements smaller than a step stay unseen.",
-    ),
-    "thresholdout": Advice(
-        fits="Metrics that are means over rows, and some thousands of Private rows. The solution "
-        "has Public rows, or teams claim their scores.",
-        protects="Honest teams see the score on the Public rows as often as they like. Only a "
-        "score that doesn't hold on the Private rows tells something about them, with noise, and "
-        "uses up one of the team's corrections.",
-        costs="A certificate is at least as wide as the threshold. A team that overfits the Public "
-        "rows uses up its corrections and then learns nothing more.",
-    ),
-    "sparse_validate": Advice(
-        fits="A round that teams pass or don't pass. Every metric.",
-        protects="It tells the least of all: good enough, or not.",
-        costs="There is no ranking, and no score to improve on.",
-    ),
-}
 
 Choosable = Metric | Mechanism[Any]
 
@@ -88,11 +54,11 @@ class Group:
 
 _CERTIFIED = (
     "Means over rows",
-    "Scores carry certificates, and every mechanism may show them.",
+    "Scores carry a guarantee, and every mechanism may show them.",
 )
 _UNCERTIFIED = (
     "Other metrics",
-    "Scores carry no certificate, and Thresholdout can’t show them.",
+    "Scores carry no guarantee, and some mechanisms can’t show them.",
 )
 _TAKES: dict[Kind, str] = {
     "label": "For labels",
@@ -109,24 +75,24 @@ class ScoringForm(forms.Form):
     metric = forms.ChoiceField(error_messages={"required": "Choose a metric."})
     mechanism = forms.ChoiceField(error_messages={"required": "Choose a mechanism."})
 
-    def __init__(self, competition: Competition, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, board: Board, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
-        self.competition = competition
+        self.board = board
         for kind, registry in REGISTRIES.items():
             field = self.fields[kind]
             assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
             field.choices = [(name, each.title) for name, each in registry.items()]
-            chosen = getattr(competition, kind)
+            chosen = getattr(board, kind)
             self.initial[kind] = chosen
             for name, each in registry.items():
-                given = getattr(competition, f"{kind}_parameters") if name == chosen else {}
+                given = getattr(board, f"{kind}_parameters") if name == chosen else {}
                 for parameter in each.parameters:
                     field = _field(parameter, self._suggested(parameter) | given)
                     self.fields[_key(kind, name, parameter)] = field
 
     @cached_property
     def metric_groups(self) -> list[Group]:
-        """The metrics that fit the columns, and one that is chosen and doesn't.
+        """Return the metrics that fit the columns, and one that is chosen and doesn't.
 
         Those that are made for the columns' kind stand before those that take it as well.
         """
@@ -138,13 +104,13 @@ class ScoringForm(forms.Form):
 
     @cached_property
     def other_metrics(self) -> list[Group]:
-        """Metrics for other columns, with why they don't fit."""
+        """Return metrics for other columns, with why they don't fit."""
         others = [each for each in self._metrics if each.misfit and not each.checked]
         return _grouped(others, lambda choice: (_TAKES[metrics.get(choice.name).takes[0]], ""), [])
 
     @property
     def other_count(self) -> int:
-        """How many they are."""
+        """Return how many they are."""
         return sum(len(group.choices) for group in self.other_metrics)
 
     @property
@@ -157,16 +123,15 @@ class ScoringForm(forms.Form):
 
     @cached_property
     def _schema(self) -> Schema | None:
-        given = self.competition.schema
-        return Schema.from_json(given) if given else None
+        return schema_of(self.board.round)
 
     def _fits_as(self, metric: Metric) -> int:
-        """0 where the columns are of the kind that the metric is made for."""
+        """Return 0 where the columns are of the kind that the metric is made for, else 1."""
         kinds = {column.kind for column in self._schema.columns} if self._schema else set()
         return 0 if metric.takes[0] in kinds else 1
 
     def _suggested(self, parameter: Parameter) -> dict[str, str]:
-        """As many places count as a ranking of the schema has."""
+        """Suggest that as many places count as a ranking of the schema has."""
         most = [column.most for column in self._schema.columns] if self._schema else []
         if parameter.name != "k" or not most or most[0] is None:
             return {}
@@ -182,7 +147,7 @@ class ScoringForm(forms.Form):
         return data
 
     def scoring(self) -> organize.Scoring:
-        """What the valid form says."""
+        """Return what the valid form says."""
         names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
         return organize.Scoring(**{name: self.cleaned_data[name] for name in names})
 
@@ -194,7 +159,7 @@ class ScoringForm(forms.Form):
             name=each.name,
             title=each.title,
             description=each.description,
-            advice=_ADVICE.get(each.name) if kind == "mechanism" else None,
+            advice=each.advice if isinstance(each, Mechanism) else None,
             limits=_limits_of(each),
             misfit=self._misfit(each) if isinstance(each, Metric) else "",
             checked=self[kind].value() == each.name,
@@ -211,7 +176,7 @@ class ScoringForm(forms.Form):
         return ""
 
     def _parameters(self, kind: str, name: str) -> dict[str, str]:
-        """The chosen one's parameters as texts; every error stands beside its own field."""
+        """Return the chosen one's parameters as texts; put every error beside its own field."""
         texts = dict[str, str]()
         chosen: Choosable = REGISTRIES[kind][name]
         for parameter in chosen.parameters:
@@ -240,14 +205,14 @@ class ScoringForm(forms.Form):
         self, mechanism: Mechanism[Any], metric: Metric, raw: dict[str, str]
     ) -> None:
         params = mechanism.parse(raw)
-        if reason := metric.allows(mechanism.name):
+        if reason := metric.allows(mechanism):
             raise ParameterError("mechanism", reason)
-        holdout = holdout_in_force(self.competition)
+        holdout = self.board.round.active_holdout
         if holdout is not None:
             mechanism.check(params, metric, organize.effective_rows(holdout))
 
     def _add(self, error: ParameterError, kind: str, chosen: Choosable) -> None:
-        """Beside the parameter that is to blame, else beside the choice."""
+        """Put an error beside the parameter that is to blame, else beside the choice."""
         for parameter in chosen.parameters:
             if parameter.name == error.field:
                 self.add_error(_key(kind, chosen.name, parameter), error.message)
@@ -260,7 +225,7 @@ def _grouped(
     heading: Callable[[Choice], tuple[str, str]],
     first: list[tuple[str, str]],
 ) -> list[Group]:
-    """The choices by heading: those in `first`, then others in the order they come."""
+    """Group the choices by heading: those in `first`, then others in the order they come."""
     by_heading: dict[tuple[str, str], list[Choice]] = {each: [] for each in first}
     for choice in choices:
         by_heading.setdefault(heading(choice), []).append(choice)
@@ -268,10 +233,10 @@ def _grouped(
 
 
 def _limits_of(each: Choosable) -> str:
-    """What a metric's scores can't carry, and which mechanisms can't show it."""
+    """Return what a metric's scores can't carry, and which mechanisms can't show it."""
     if not isinstance(each, Metric) or each.is_mean:
         return ""
-    return f"{each.guarantee} {each.allows('thresholdout')}"
+    return " ".join(filter(None, (each.guarantee, each.allows(*mechanisms.MECHANISMS.values()))))
 
 
 def _key(kind: str, name: str, parameter: Parameter) -> str:
@@ -279,10 +244,11 @@ def _key(kind: str, name: str, parameter: Parameter) -> str:
 
 
 def _field(parameter: Parameter, given: Mapping[str, str]) -> forms.Field:
-    """Not required: what is empty is judged only if its owner is chosen."""
+    """Make the field, not required: what is empty is judged only if its owner is chosen."""
     field: forms.Field
     if parameter.kind == "choice":
-        choices = [(choice, choice) for choice in parameter.choices]
+        titles = parameter.choice_titles or parameter.choices
+        choices = list(zip(parameter.choices, titles, strict=True))
         field = forms.ChoiceField(choices=choices, help_text=parameter.help)
     else:
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
@@ -302,5 +268,5 @@ def _limits(parameter: Parameter) -> str:
 
 
 def written(value: Value) -> str:
-    """A value as people write it; `parse` turns it back exactly."""
+    """Return a value as people write it; `parse` turns it back exactly."""
     return value if isinstance(value, str) else show(value)

@@ -15,6 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.generic import RedirectView
 
 from leaderboard.admin.scope import OperatorOnly
+from leaderboard.organize.people import may_organize_at_all
 
 
 class HoldfastAdminSite(AdminSite):
@@ -43,11 +44,10 @@ class HoldfastAdminSite(AdminSite):
         super().register(models, given, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        user = request.user
-        return user.is_active and (user.is_superuser or getattr(user, "is_organizer", False))
+        return may_organize_at_all(request.user)
 
     def get_urls(self) -> list[Any]:
-        """The list of competitions is the first page, passwords are changed on the account's page.
+        """Begin with the list of competitions; passwords are changed on the account's page.
 
         There is no redirect by content type: it would tell which objects exist.
         """
@@ -67,7 +67,7 @@ class HoldfastAdminSite(AdminSite):
         return list(dict.fromkeys(model._meta.app_label for model in self._registry))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Competitions first: in the order of registration."""
+        """Return apps and models in the order of registration: competitions first."""
         order = list(self._registry).index
         apps = super().get_app_list(request, app_label)
         for app in apps:
@@ -77,7 +77,7 @@ class HoldfastAdminSite(AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The site's own sign-in; who is signed in without the role is told how to get it."""
+        """Redirect to the site's own sign-in; show people without the role how to get it."""
         target = request.GET.get("next", "")
         if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
             target = resolve_url("admin:index")

@@ -12,10 +12,11 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from leaderboard import organize
+from leaderboard.admin.scope import signed_in
 from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, FileRole, Holdout
-from leaderboard.queries import expected_file, holdout_in_force
+from leaderboard.models import Competition, FileRole, Holdout, Round
+from leaderboard.queries import expected_file, public_files
 from scoring.errors import HoldfastError, ParameterError, SolutionError
 from scoring.predictions import Preview
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class InMemoryOnly(MemoryFileUploadHandler):
-    """Keeps an upload in memory whatever its size: plain labels never touch a disk.
+    """Keep an upload in memory whatever its size: plain labels never touch a disk.
 
     The size is bounded by the limit of all uploads, which is checked before the body is read.
     """
@@ -51,7 +52,7 @@ class SolutionForm(forms.Form):
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """Shows what is sealed, as counts; takes a solution."""
+    """Show what is sealed, as counts; take a solution."""
     request.upload_handlers = [InMemoryOnly(request)]
     return _protected(request, competition, owner)
 
@@ -60,12 +61,14 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 def _protected(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:
+    round = competition.current_round
     form, error = SolutionForm(), None
     if request.method == "POST" and is_draft(competition):
         form = SolutionForm(request.POST, request.FILES)
         if form.is_valid():
             try:
-                holdout = _install(request, competition, form)
+                file = form.cleaned_data["solution"]
+                holdout = organize.install_solution(round, file, by=signed_in(request))
             except SolutionError as wrong:
                 form.add_error("solution", "This file can't be the solution. Nothing was stored.")
                 error = wrong
@@ -74,17 +77,17 @@ def _protected(
             except (Refused, HoldfastError) as refused:
                 form.add_error("solution", str(refused))
             else:
-                owner.log_change(request, competition, _said(holdout))
-                say(request, _said(holdout))
+                owner.log_change(request, competition, _describe(holdout))
+                say(request, _describe(holdout))
                 return redirect(url_of(competition, "opening"))
     context = {
         "form": form,
         "problems": error.problems if error else (),
         "problem_count": error.total if error else 0,
-        "holdout": holdout_in_force(competition),
-        "has_sample": competition.files.filter(role=FileRole.SAMPLE).exists(),
-        "expected": _expected(competition),
-        "fixed": why_fixed(competition),
+        "holdout": round.active_holdout,
+        "has_sample": public_files(round).filter(role=FileRole.SAMPLE).exists(),
+        "expected": _preview(round),
+        "fixed": why_fixed(round),
     }
     return show(request, owner, competition, "solution", context)
 
@@ -93,9 +96,9 @@ def _protected(
 def withdraw(
     request: HttpRequest, competition: Competition, owner: CompetitionAdmin
 ) -> HttpResponse:
-    """Takes the sealed solution out of force, in a draft."""
+    """Retire the sealed solution, in a draft."""
     try:
-        organize.withdraw_solution(competition)
+        organize.withdraw_solution(competition.current_round)
     except Refused as refused:
         warn(request, str(refused))
     else:
@@ -104,14 +107,8 @@ def withdraw(
     return redirect(url_of(competition, "solution"))
 
 
-def _install(request: HttpRequest, competition: Competition, form: SolutionForm) -> Holdout:
-    user = request.user
-    file = form.cleaned_data["solution"]
-    return organize.install_solution(competition, file, by=user if user.is_authenticated else None)
-
-
-def _said(holdout: Holdout) -> str:
-    """Counts only: they are public."""
+def _describe(holdout: Holdout) -> str:
+    """Describe what was sealed by its counts, which are public."""
     effective = holdout.effective_private_rows
     weighted = (
         f" By their weights the Private rows count as {effective}."
@@ -125,11 +122,9 @@ def _said(holdout: Holdout) -> str:
     )
 
 
-def _expected(competition: Competition) -> Preview | None:
-    """The sample's header and ids, to show what a solution looks like."""
-    if not competition.schema:
-        return None
+def _preview(round: Round) -> Preview | None:
+    """Return the sample's header and ids, to show what a solution looks like."""
     try:
-        return expected_file(competition, rows=3)
+        return expected_file(round, rows=3)
     except HoldfastError:
         return None

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from leaderboard.models import Competition, FileRole, Submission
+from leaderboard.models import Competition, FileRole, Round
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
@@ -44,19 +44,21 @@ class Step:
 
 
 def url_of(competition: Competition, name: str) -> str:
-    """The address of a step's page."""
+    """Return the address of a step's page."""
     return reverse(f"admin:leaderboard_competition_{name}", args=[competition.pk])
 
 
 def next_url(competition: Competition, name: str) -> str:
-    """The address of the step after this one."""
+    """Return the address of the step after this one."""
     names = [step for step, _ in _STEPS]
     return url_of(competition, names[min(names.index(name) + 1, len(names) - 1)])
 
 
 def sent_from(step: str) -> Callable[[View], View]:
-    """For views that take what a form on the page of a step sends. Who only looks, as after signing
-    in, comes to that page."""
+    """Let a view take only what a form on the page of a step sends.
+
+    Other requests, as after signing in, are redirected to that page.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -73,34 +75,36 @@ def sent_from(step: str) -> Callable[[View], View]:
 
 
 def frame(competition: Competition, current: str) -> dict[str, Any]:
-    """What all pages of a competition show: its name, phase and steps."""
+    """Return what all pages of a competition show: its name, phase and steps."""
     tab = current.partition("_")[0]
+    round = competition.current_round
     return {
         "title": competition.title,
         "step_title": dict(_STEPS).get(tab, tab.capitalize()),
         "opts": competition._meta,
         "competition": competition,
-        "phase": competition.phase(timezone.now()),
+        "round": round,
+        "phase": round.phase(timezone.now()),
         "steps": [
             Step(name, label, url_of(competition, name), done, name == tab)
-            for (name, label), done in zip(_STEPS, _done(competition), strict=True)
+            for (name, label), done in zip(_STEPS, _done(competition, round), strict=True)
         ],
         "current": current,
-        "halted": _halted(competition),
+        "paused": round.ledger.paused_because if round.ledger else "",
         "is_draft": is_draft(competition),
     }
 
 
 def is_draft(competition: Competition) -> bool:
-    """Whether what the competition asks may still change."""
+    """Return whether what the competition asks may still change."""
     return competition.opened_by_organizer_at is None
 
 
-def why_fixed(competition: Competition) -> str:
-    """Why a page shows what it shows without letting it be changed; empty for a draft."""
-    if is_draft(competition):
+def why_fixed(round: Round) -> str:
+    """Return why a page shows what it shows without letting it be changed; empty for a draft."""
+    if is_draft(round.competition):
         return ""
-    if Submission.objects.filter(team__competition=competition).exists():
+    if round.submissions.exists():
         return (
             "Frozen: files have been submitted, and what their scores mean must not change "
             "afterwards."
@@ -120,35 +124,29 @@ def show(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """Renders the page of a step."""
+    """Render the page of a step."""
     shared = owner.admin_site.each_context(request) | frame(competition, step)
     template = f"admin/competition/{step}.html"
     return render(request, template, shared | context, status=status)
 
 
 def say(request: HttpRequest, text: str) -> None:
-    """A line on the next page: something was done."""
+    """Put a line on the next page: something was done."""
     messages.success(request, text)
 
 
 def warn(request: HttpRequest, text: str) -> None:
-    """A line on the next page: something needs attention."""
+    """Put a line on the next page: something needs attention."""
     messages.warning(request, text)
 
 
-def _halted(competition: Competition) -> str:
-    """Why the competition is paused, for its organizers; empty if it isn't."""
-    in_force = competition.holdouts.filter(retired_at__isnull=True, state__halted_at__isnull=False)
-    return in_force.values_list("state__halted_because", flat=True).first() or ""
-
-
-def _done(competition: Competition) -> tuple[bool, ...]:
+def _done(competition: Competition, round: Round) -> tuple[bool, ...]:
     return (
         bool(competition.description.strip() and competition.rules.strip()),
-        bool(competition.schema),
-        bool(competition.metric and competition.mechanism),
-        competition.files.filter(role=FileRole.SAMPLE).exists(),
-        competition.holdouts.filter(retired_at__isnull=True).exists(),
+        bool(round.schema),
+        bool(round.board.metric and round.board.mechanism),
+        round.origin.files.filter(role=FileRole.SAMPLE).exists(),
+        round.active_holdout is not None,
         not is_draft(competition),
-        competition.revealed_at is not None,
+        round.revealed_at is not None,
     )

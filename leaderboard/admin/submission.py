@@ -21,11 +21,15 @@ from leaderboard.words import summary
 
 
 class OfCompetition(CompetitionFilter):
+    """Narrow by competition."""
+
     path = "team__competition"
 
 
 @admin.register(Submission)
 class SubmissionAdmin(ReadOnlyAdmin[Submission]):
+    """Submissions: to be read, and failed ones to be queued again."""
+
     competition_path = "team__competition"
     list_display = (*("name", "competition", "person", "shown_status", "failure", "uploaded"),)
     list_filter = ("status", OfCompetition)
@@ -73,7 +77,7 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
 
     @admin.action(description="Queue again those that failed")
     def requeue(self, request: HttpRequest, queryset: QuerySet[Submission]) -> None:
-        """Others among the chosen are left alone: what is released stays released."""
+        """Queue the failed ones among the chosen again: what is released stays released."""
         failed: list[Any] = list(queryset.filter(status=Status.FAILED))
         try:
             count = requeue_failed(Submission.objects.filter(pk__in=[each.pk for each in failed]))

@@ -9,10 +9,10 @@ from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
-from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin
+from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin, signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Membership, Team
-from leaderboard.participate.membership import clean_team_name
+from leaderboard.organize.teams import change_team, check_name
 
 if TYPE_CHECKING:
     _Form = forms.ModelForm[Team]
@@ -23,11 +23,13 @@ else:  # these take type parameters in their stubs only
 
 
 class OfCompetition(CompetitionFilter):
+    """Narrow by competition."""
+
     path = "competition"
 
 
 class TeamForm(_Form):
-    """Name and marks."""
+    """Name and marks, changed by `organize`."""
 
     class Meta:
         model = Team
@@ -40,15 +42,10 @@ class TeamForm(_Form):
         }
 
     def clean_name(self) -> str:
-        """The database would refuse a doubled name too, but can't say so beside the field."""
         try:
-            name = clean_team_name(self.cleaned_data["name"])
+            return check_name(self.instance, self.cleaned_data["name"])
         except Refused as refused:
             raise forms.ValidationError(str(refused)) from None
-        others = Team.objects.filter(competition=self.instance.competition)
-        if others.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError("Another team has this name.")
-        return name
 
 
 class Members(_Inline):
@@ -75,6 +72,8 @@ class Members(_Inline):
 
 @admin.register(Team)
 class TeamAdmin(OwnedAdmin[Team]):
+    """Teams: their names and marks."""
+
     form = TeamForm
     competition_path = "competition"
     inlines = (Members,)
@@ -124,9 +123,19 @@ class TeamAdmin(OwnedAdmin[Team]):
     def unmark_baseline(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
         self._mark(request, queryset, is_baseline=False)
 
-    def _mark(self, request: HttpRequest, queryset: QuerySet[Team], **marks: bool) -> None:
-        chosen = list(queryset)
-        Team.objects.filter(pk__in=[team.pk for team in chosen]).update(**marks)
+    def save_model(
+        self, request: HttpRequest, obj: Team, form: forms.ModelForm[Team], change: bool
+    ) -> None:
+        wished = {name: form.cleaned_data[name] for name in form.changed_data}
+        change_team(Team.objects.get(pk=obj.pk), signed_in(request), **wished)
+
+    def _mark(self, request: HttpRequest, queryset: QuerySet[Team], **marks: Any) -> None:
+        chosen = list(queryset.select_related("competition"))
         for team in chosen:
+            try:
+                change_team(team, signed_in(request), **marks)
+            except Refused as refused:
+                self.message_user(request, str(refused), messages.WARNING)
+                return
             self.log_change(request, team, f"Marks: {marks}.")
         self.message_user(request, f"{len(chosen)} teams changed.", messages.SUCCESS)

@@ -14,6 +14,8 @@ from leaderboard.admin.scope import OperatorOnly, TypedAdmin
 
 @admin.register(AuthToken)
 class TokenAdmin(OperatorOnly, TypedAdmin[Any]):
+    """API tokens, for operators to revoke."""
+
     list_display = ("token_key", "user", "created", "expiry")
     search_fields = ("token_key", "user__username")
     list_select_related = ("user",)

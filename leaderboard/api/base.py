@@ -31,14 +31,15 @@ class PublicView(View):
 
 
 def person(request: Request) -> User:
-    """The signed-in person of a view that lets in nobody else."""
+    """Return the signed-in person of a view that lets in nobody else."""
     if not isinstance(request.user, User):
         raise NotAuthenticated
     return request.user
 
 
 def running(request: Request, slug: str) -> Competition:
-    """The competition, which must have been opened: a draft has no board, teams or submissions."""
+    """Return the competition, which must have been opened: a draft has no board, teams or
+    submissions."""
     competition = access.competition_or_404(request.user, slug)
     if competition.opened_by_organizer_at is None:
         raise Refused.not_open_yet(None)
@@ -46,7 +47,7 @@ def running(request: Request, slug: str) -> Competition:
 
 
 def own_team(request: Request, slug: str) -> Team:
-    """The person's team in a competition. Refused for who has not joined."""
+    """Return the person's team in a competition. Refused for who has not joined."""
     membership = access.membership_of(request.user, running(request, slug))
     if membership is None:
         raise Refused.not_a_member()

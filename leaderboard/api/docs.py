@@ -86,7 +86,7 @@ class Reference:
 
 @lru_cache(maxsize=1)
 def schema() -> Json:
-    """The OpenAPI document; the same as long as the process lives."""
+    """Return the OpenAPI document; the same as long as the process lives."""
     generator: Any = SchemaGenerator  # it has no types
     document: Json = generator().get_schema(request=None, public=True)
     return document
@@ -94,7 +94,7 @@ def schema() -> Json:
 
 @lru_cache(maxsize=1)
 def reference() -> Reference:
-    """The schema, ready for a template."""
+    """Return the schema, ready for a template."""
     return _Reader(schema()).reference()
 
 
@@ -157,7 +157,7 @@ class _Reader:
         return (), ""
 
     def answers(self, raw: Json) -> Iterator[Answer]:
-        """The successful ones. A page is told by its fields, as it is no object of its own."""
+        """Return the successful ones. A page, no object of its own, is known by its fields."""
         for status, response in raw["responses"].items():
             if not status.startswith("2"):
                 continue
@@ -169,7 +169,7 @@ class _Reader:
                 yield Answer(status, media_type, kind, "" if paged else link, fields)
 
     def objects(self, groups: tuple[Group, ...]) -> Iterator[Object]:
-        """The objects that answers name, and those which these name."""
+        """Return the objects that answers name, and those which these name."""
         wanted = [
             link
             for group in groups
@@ -199,7 +199,7 @@ class _Reader:
         return found
 
     def kind(self, raw: Json) -> tuple[str, str]:
-        """A type in words, and the object that it names, if any."""
+        """Return a type in words, and the object that it names, if any."""
         if raw.get("type") == "array":
             each, link = self.kind(raw["items"])
             kind = f"list of {each}"
@@ -212,13 +212,13 @@ class _Reader:
 
 
 def _named(raw: Json) -> str:
-    """The component that a schema refers to, directly or as one of several."""
+    """Return the component that a schema refers to, directly or as one of several."""
     refs = [raw, *(each for key in ("allOf", "oneOf") for each in raw.get(key, ()))]
     return next((each["$ref"].rpartition("/")[2] for each in refs if "$ref" in each), "")
 
 
 def _codes(raw: Json) -> Iterator[str]:
-    """The problem codes of an operation, as its responses' examples have them."""
+    """Return the problem codes of an operation, as its responses' examples have them."""
     for response in raw["responses"].values():
         examples = response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
         for example in examples.values():
@@ -239,7 +239,7 @@ def _plain(raw: Json) -> str:
 def _curl(
     path: str, method: str, needs_token: bool, body: tuple[Field, ...], body_type: str
 ) -> str:
-    """The operation as a person tries it in a shell."""
+    """Return the operation as a person tries it in a shell."""
     address = path.replace("{slug}", "digits").replace("{number}", "1")
     parts = ["curl"] + ([f"-X {method.upper()}"] if method != "get" and not body else [])
     parts += ['-H "Authorization: Token $HOLDFAST_TOKEN"'] if needs_token else []
@@ -259,7 +259,7 @@ _EXAMPLES: Json = {"true or false": True, "list of integer": [1]}
 
 
 def _told(body: tuple[Field, ...]) -> list[Field]:
-    """What is needed, and one of what may be left out: those may exclude each other."""
+    """Return what is needed, and one of what may be left out: those may exclude each other."""
     needed = [each for each in body if each.required]
     return needed + [each for each in body if not each.required][:1]
 

@@ -42,7 +42,7 @@ class Page:
 
     @classmethod
     def of(cls, request: Request, query: type[PageQuery] = PageQuery) -> "Page":
-        """What the request asks for. ValidationError where a parameter is wrong."""
+        """Return what the request asks for. ValidationError where a parameter is wrong."""
         asked = query(data=request.query_params)
         asked.is_valid(raise_exception=True)
         valid = asked.validated_data
@@ -54,7 +54,7 @@ class Page:
         return slice((self.number - 1) * self.size, self.number * self.size)
 
     def answer(self, rows: Any, total: int, **extra: Any) -> dict[str, Any]:
-        """The JSON of a page. Http404 for one beyond the last."""
+        """Return the JSON of a page. Http404 for one beyond the last."""
         pages = max(1, -(-total // self.size))
         if self.number > pages:
             raise Http404(f"There is no page {self.number}; the last is {pages}.")

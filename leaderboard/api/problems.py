@@ -34,7 +34,7 @@ class Known:
 CATALOGUE: dict[str, Known] = {
     "invalid": Known(
         400,
-        "Something needs to be mended",
+        "Something needs to be fixed",
         "A field or parameter is missing, unknown or wrong; `errors` names each one.",
     ),
     "malformed": Known(400, "The request can't be read", "The body is not what its type says."),
@@ -84,6 +84,12 @@ CATALOGUE: dict[str, Known] = {
     "team_full": Known(409, "The team is full", "Teams have a largest size."),
     "no_token": Known(409, "There is no token to revoke", "You are signed in by a session."),
     "invitation_expired": Known(410, "The invitation has expired", "Ask for a new one."),
+    "left_a_team": Known(
+        409,
+        "You have left a team that submitted",
+        "What it used stays used: no other team is open to you in this round.",
+    ),
+    "team_merged": Known(410, "The team was merged", "Ask the team that it is part of now."),
     "file_too_large": Known(413, "The file is too large", "Nothing was counted."),
     "body_too_large": Known(413, "The body is too large", "JSON bodies have 64 KiB at most."),
     "unsupported_media_type": Known(
@@ -104,7 +110,7 @@ CATALOGUE: dict[str, Known] = {
     ),
     "total_limit_reached": Known(429, "All submissions are used up", "No more are accepted."),
     "too_many_rejected": Known(
-        429, "Too many rejected files today", "Mend the file before you send it again."
+        429, "Too many rejected files today", "Fix the file before you send it again."
     ),
     "throttled": Known(
         429, "Too many requests", "Wait as many seconds as the Retry-After header says."
@@ -115,7 +121,7 @@ CATALOGUE: dict[str, Known] = {
     "paused": Known(
         503,
         "The competition is paused",
-        "Its ledger is being restored or its solution mended; nothing was counted.",
+        "Its ledger is being restored, or its solution revised; nothing was counted.",
     ),
     "unavailable": Known(
         503,
@@ -129,7 +135,10 @@ CATALOGUE: dict[str, Known] = {
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """DRF's hook: any exception as a problem document. Unexpected ones are logged, not shown."""
+    """Answer any exception with a problem document (a hook of DRF).
+
+    Unexpected ones are logged, not shown.
+    """
     set_rollback()
     if isinstance(error, Refused):
         return _respond(error.problem(), outages.headers(error))
@@ -154,7 +163,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
 
 
 def problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
-    """The problem document of a known code."""
+    """Return the problem document of a known code."""
     known = CATALOGUE[code]
     return Refused(code, known.title, detail, known.status).problem() | more
 

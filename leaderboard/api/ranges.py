@@ -21,7 +21,8 @@ RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 def file_response(
     headers: dict[str, str], file: File[bytes], *, name: str, size: int, sha256: str
 ) -> HttpResponseBase:
-    """The file, or the one part of it that the request's Range header asks for (RFC 9110, 14.2).
+    """Return the file, or the one part of it that the request's Range header asks for (RFC 9110,
+    14.2).
 
     `headers` are the request's. Several parts at once, or a part of a version that is no more
     (If-Range), are answered with the whole. Refused (416) if there is no such part.

@@ -54,7 +54,7 @@ PATH_PARAMETERS = {
 
 
 def describe_paths(result: Json, **_: Any) -> Json:
-    """Says of each part of an address what it is (a hook of drf-spectacular)."""
+    """Describe each part of an address (a hook of drf-spectacular)."""
     for methods in result["paths"].values():
         for operation in methods.values():
             for parameter in operation.get("parameters", ()):
@@ -64,7 +64,7 @@ def describe_paths(result: Json, **_: Any) -> Json:
 
 
 def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
-    """The responses of an operation: its success, and the problems with these codes."""
+    """Return the responses of an operation: its success, and the problems with these codes."""
     answers: dict[Any, Any] = dict(success)
     by_status: dict[int, list[str]] = {}
     for code in (*codes, *ANYWHERE):
@@ -79,12 +79,12 @@ def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
 
 
 def cli(command: str) -> dict[str, str]:
-    """What does the same on the command line, for the docs."""
+    """Return what does the same on the command line, for the docs."""
     return {CLI: command}
 
 
 def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:
-    """The serializer of a page of these items."""
+    """Return the serializer of a page of these items."""
     return inline_serializer(
         name=f"{name}Page",
         fields={

@@ -94,7 +94,7 @@ class MeView(View):
 
 
 def _must_confirm_email(user: User) -> bool:
-    """The pages ask for a confirmed address where the settings say so; so does the API."""
+    """Return whether a confirmed address is missing that the settings demand, as on the pages."""
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         return False
     return not EmailAddress.objects.filter(user=user, verified=True).exists()

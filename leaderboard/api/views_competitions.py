@@ -1,6 +1,5 @@
 """Competitions, their files, boards, teams and ledgers."""
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -15,13 +14,13 @@ from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
 from leaderboard.api.ranges import file_response
 from leaderboard.api.schema import cli, pages_of, responses
-from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, OpeningItem
+from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, PublicationItem
 from leaderboard.api.serializers.competitions import CompetitionDetail, CompetitionItem, FileItem
 from leaderboard.api.serializers.teams import JoinBody, TeamBody, TeamDetail, TeamItem
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Team, User
 from leaderboard.participate import membership
-from leaderboard.platform.downloads import JSON_LINES, jsonl_response
+from leaderboard.platform.downloads import JSON_LINES, csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv
 from scoring import metrics
 
@@ -75,7 +74,8 @@ class FilesView(PublicView):
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
-        found = queries.public_files(access.competition_or_404(request.user, slug))
+        competition = access.competition_or_404(request.user, slug)
+        found = queries.public_files(competition.current_round)
         rows = FileItem(found[page.part], many=True).data
         return Response(page.answer(rows, found.count()))
 
@@ -159,18 +159,19 @@ class BoardView(PublicView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         competition = running(request, slug)
         if request.accepted_renderer.format == CsvRenderer.format:
-            return _csv(competition, request)
+            whole = queries.whole_board(competition.current_round.board, request.user)
+            return csv_response(board_csv(whole), f"{slug}-leaderboard.csv")
         page = Page.of(request, SearchQuery)
-        board = queries.board(
-            competition,
+        found = queries.board(
+            competition.current_round.board,
             request.user,
             page=page.number,
             page_rows=page.size,
             search=page.search,
         )
-        mine = BoardItem(board.my_row).data if board.my_row else None
-        rows = BoardItem(board.rows, many=True).data
-        return Response(page.answer(rows, board.total, me=mine))
+        mine = BoardItem(found.my_row).data if found.my_row else None
+        rows = BoardItem(found.rows, many=True).data
+        return Response(page.answer(rows, found.total, me=mine))
 
 
 class JoinView(View):
@@ -198,6 +199,8 @@ class JoinView(View):
             "team_name_taken",
             "team_full",
             "invitation_expired",
+            "left_a_team",
+            "team_merged",
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -291,7 +294,7 @@ class LedgerView(PublicView):
         description=(
             "Every answer that left the holdout, the newest first. `hash` is the SHA-256 of the "
             "entry without it and without `version`, as JSON with sorted keys and no spaces; each "
-            "entry holds the hash of the one before, over corrections of the solution too, which "
+            "entry holds the hash of the one before, over revisions of the solution too, which "
             "are entries of their own and only in the whole ledger. `?format=jsonl` (or `Accept: "
             "application/jsonl`) gives all of it, the oldest first, behind a header for each "
             "version of the solution: a file to keep and to verify."
@@ -312,42 +315,45 @@ class LedgerView(PublicView):
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        competition = running(request, slug)
+        round = running(request, slug).current_round
         if request.accepted_renderer.format == JsonLinesRenderer.format:
-            lines = queries.ledger_lines(competition)
-            return jsonl_response(lines, f"{competition.slug}-ledger.jsonl")
+            lines = queries.ledger_lines(round.ledger) if round.ledger else iter(())
+            return jsonl_response(lines, f"{slug}-ledger.jsonl")
         page = Page.of(request)
-        found = queries.ledger(competition, page=page.number, page_rows=page.size)
+        found = queries.ledger(round, page=page.number, page_rows=page.size)
         rows = LedgerEntry(found.entries, many=True).data
         return Response(page.answer(rows, found.total))
 
 
-class OpeningsView(PublicView):
+class PublicationsView(PublicView):
     @extend_schema(
-        operation_id="openings",
+        operation_id="publications",
         tags=["competitions"],
-        summary="List what was opened after the end",
+        summary="List what was published after the end",
         description=(
             "For each version of the solution one file, once the organizer has published them: "
             "labels, noise secret, their salts, and what each answer was drawn from."
         ),
         parameters=[PageQuery],
         responses=responses(
-            {200: pages_of(OpeningItem, "Opening")}, "invalid", "competition_not_open", "not_found"
+            {200: pages_of(PublicationItem, "Publication")},
+            "invalid",
+            "competition_not_open",
+            "not_found",
         ),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
-        found = queries.openings(running(request, slug))
-        return Response(page.answer(OpeningItem(found[page.part], many=True).data, len(found)))
+        found = queries.publications(running(request, slug).current_round)
+        return Response(page.answer(PublicationItem(found[page.part], many=True).data, len(found)))
 
 
-class OpeningView(PublicView):
+class PublicationView(PublicView):
     @extend_schema(
-        operation_id="opening",
+        operation_id="publication",
         extensions=cli("holdfast verify digits"),
         tags=["competitions"],
-        summary="Download an opening",
+        summary="Download a publication",
         description=(
             "A zip archive; docs/verification.md describes it. `number` is the version of the "
             "solution. The ETag is the SHA-256 of the "
@@ -368,34 +374,41 @@ class OpeningView(PublicView):
     )
     def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
         competition = running(request, slug)
-        holdout = access.opened_holdout_or_404(competition, number)
-        found = queries.opening(holdout)
+        holdout = access.published_holdout_or_404(competition, number)
+        found = queries.publication(holdout)
         return file_response(
             dict(request.headers),
-            holdout.opening.open("rb"),
-            name=f"{competition.slug}-opening-{number}.zip",
+            holdout.publication.open("rb"),
+            name=f"{competition.slug}-publication-{number}.zip",
             size=found.size,
             sha256=found.sha256,
         )
 
 
+_TEXTS = (
+    *("slug", "title", "tagline", "description", "rules", "rules_version", "data_description"),
+    "team_size",
+)
+_SETTINGS = (
+    *("opens_at", "closes_at", "announced_closes_at", "daily_limit", "total_limit"),
+    *("max_file_bytes", "finals_limit", "finals_started_at", "revealed_at"),
+)
+
+
 def _detail(request: Request, competition: Competition) -> dict[str, object]:
-    """The competition's fields and what goes with them; a draft may lack metric and mechanism."""
-    metric = metrics.METRICS.get(competition.metric)
-    names = (
-        "slug", "title", "tagline", "opens_at", "closes_at", "description", "rules",
-        "rules_version", "data_description", "daily_limit", "total_limit", "team_size",
-        "max_file_bytes", "finals_limit", "finals_started_at", "revealed_at",
-        "announced_closes_at",
-    )  # fmt: skip
-    return {name: getattr(competition, name) for name in names} | {
-        "schema": competition.schema or None,
-        "phase": competition.phase(timezone.now()),
+    """Return the competition's fields and what goes with them; a draft may lack its scoring."""
+    round = competition.current_round
+    metric = metrics.METRICS.get(round.board.metric)
+    return {
+        **{name: getattr(competition, name) for name in _TEXTS},
+        **{name: getattr(round, name) for name in _SETTINGS},
+        "schema": round.schema or None,
+        "phase": round.phase(timezone.now()),
         "metric": metric.title if metric else "",
         "direction": metric.direction if metric else "maximize",
-        "mechanism": queries.mechanism_facts(competition),
-        "correction": queries.correction(competition),
-        "paused": bool(competition.paused_for()),
+        "mechanism": queries.mechanism_facts(round.board),
+        "revision": queries.revision(round),
+        "paused": bool(round.paused_for),
         "joined": access.membership_of(request.user, competition) is not None,
     }
 
@@ -433,13 +446,3 @@ def _team(team: Team) -> object:
         "limits": queries.quota(team),
     }
     return TeamDetail(row).data
-
-
-def _csv(competition: Competition, request: Request) -> HttpResponse:
-    text = board_csv(queries.whole_board(competition, request.user))
-    name = f"{competition.slug}-leaderboard.csv"
-    return HttpResponse(
-        text,
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )

@@ -21,7 +21,7 @@ from leaderboard.api.problems import CATALOGUE
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Where to go from here: a person to the docs, a program to the addresses."""
+    """Return where to go from here: a person to the docs, a program to the addresses."""
     kinds = ["application/json", "text/html"]
     if request.get_preferred_type(kinds) == "text/html":
         return HttpResponseRedirect(reverse("api-docs"))
@@ -32,14 +32,14 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def docs_page(request: HttpRequest) -> HttpResponse:
-    """The schema for people."""
+    """Return the schema for people."""
     reference = docs.reference()
     return render(request, "api/docs.html", {"reference": reference, "problems": CATALOGUE})
 
 
 @require_safe
 def problems_page(request: HttpRequest) -> HttpResponse:
-    """Every code that a problem document may have; its `type` points here."""
+    """Return every code that a problem document may have; its `type` points here."""
     return render(request, "api/problems.html", {"problems": CATALOGUE})
 
 

@@ -1,6 +1,5 @@
 """The end: what a team enters, and the final board."""
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -15,8 +14,8 @@ from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers.finals import FinalFacts, FinalItem, Finals, FinalsBody
 from leaderboard.api.views_competitions import CsvRenderer
 from leaderboard.errors import Refused
-from leaderboard.models import Competition
 from leaderboard.participate import selection
+from leaderboard.platform.downloads import csv_response
 from leaderboard.queries.board_csv import final_csv
 
 
@@ -107,14 +106,15 @@ class FinalBoardView(PublicView):
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        competition = running(request, slug)
-        if competition.revealed_at is None:
+        round = running(request, slug).current_round
+        if round.revealed_at is None:
             raise Refused.finals_not_revealed()
         if request.accepted_renderer.format == CsvRenderer.format:
-            return _csv(competition, request)
+            whole = queries.whole_final_board(round, request.user)
+            return csv_response(final_csv(whole), f"{slug}-final.csv")
         page = Page.of(request, SearchQuery)
         board = queries.final_board(
-            competition,
+            round,
             request.user,
             page=page.number,
             page_rows=page.size,
@@ -124,12 +124,3 @@ class FinalBoardView(PublicView):
         rows = FinalItem(board.rows, many=True).data
         facts = FinalFacts(board.facts).data
         return Response(page.answer(rows, board.total, me=mine, facts=facts))
-
-
-def _csv(competition: Competition, request: Request) -> HttpResponse:
-    name = f"{competition.slug}-final.csv"
-    return HttpResponse(
-        final_csv(queries.whole_final_board(competition, request.user)),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )

@@ -1,4 +1,4 @@
-"""The one way to lock a ledger: what changes it, or builds on it, has the rewind guard asked first.
+"""The one way to lock a ledger: whatever changes it, or builds on it, checks the watermark first.
 
 `tests/test_layers.py` keeps others from locking a ledger's row by themselves.
 """
@@ -7,59 +7,58 @@ from __future__ import annotations
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
-from leaderboard.models import Competition, Holdout, HoldoutState, LedgerNote, Release
+from leaderboard.models import Competition, Ledger, LedgerNote, Release, Round
 
 
 def lock(competition: Competition) -> Competition:
-    """The competition, locked against changes, and its ledger against releases.
+    """Return the competition, locked against changes, with its ledgers locked against releases.
 
-    For what organizers do: raises Refused where the database knows less than the guard, or the
-    guard can't be read.
+    For organizers' actions: raises Refused where the database knows less than the watermark, or
+    the watermark can't be read. Everybody takes the competition first and then its ledgers by key,
+    so that no two ever deadlock; a release takes one ledger, no competition. No lock covers keys:
+    an upload holds its team while it inserts rows that refer to the competition, and would wait for
+    whoever waits for that team.
     """
-    locked = Competition.objects.select_for_update().get(pk=competition.pk)
-    for row in list(HoldoutState.objects.select_for_update().filter(holdout__competition=locked)):
-        if row.holdout.retired_at is None:
-            _refuse_unless_whole(row)
+    locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+    for row in (
+        Ledger.objects.select_for_update(no_key=True).filter(competition=locked).order_by("pk")
+    ):
+        try:
+            check(row, only_look=True)
+        except watermark.Rewound as rewound:
+            raise Refused.paused() from rewound
+        except watermark.WatermarkAway as away:
+            raise Refused(
+                "watermark_away",
+                "The ledger can't be compared with its watermark",
+                "Whether this database knows of every answer can't be checked here, so nothing was "
+                "changed. Whoever runs this site has to let the web process read WATERMARK_DIR.",
+                503,
+            ) from away
     return locked
 
 
-def lock_row(holdout: Holdout) -> HoldoutState:
-    """The ledger's row, for who asks the guard by `check` in the same transaction."""
-    return HoldoutState.objects.select_for_update().get(holdout=holdout)
+def lock_row(ledger: Ledger) -> Ledger:
+    """Return the ledger's row, locked, for callers that `check` it in the same transaction."""
+    return Ledger.objects.select_for_update(no_key=True).get(pk=ledger.pk)
 
 
-def check(row: HoldoutState, holdout: Holdout, *, only_look: bool = False) -> None:
-    """Whether the locked ledger knows all that was released. Raises Rewound, or GuardAway.
+def check(ledger: Ledger, *, only_look: bool = False) -> None:
+    """Check that the locked ledger knows all that was released. Raises Rewound or WatermarkAway.
 
-    only_look: nothing is written, and the guard need not be writable.
+    only_look: nothing is written, and the watermark need not be writable.
     """
 
     def follows(head: watermark.Head) -> bool:
-        after = {
-            "holdout__competition_id": holdout.competition_id,
-            "number": head.number + 1,
-            "previous_hash": head.hash,
-        }
+        named = {"number": head.number + 1, "previous_hash": head.hash}
+        after = {"holdout__ledger": ledger, **named}
         return any(model.objects.filter(**after).exists() for model in (Release, LedgerNote))
 
-    name, known = row.name_for(holdout), watermark.Head(row.releases, row.head_hash)
-    watermark.check(name, known, guarded=row.guarded, follows=follows, only_look=only_look)
-    if watermark.has_ended(name, only_look=only_look):
-        answering = Competition.objects.filter(finals_started_at__isnull=True)
-        if answering.filter(pk=holdout.competition_id).exists():
+    known = watermark.Head(ledger.entries, ledger.head_hash)
+    watermark.check(
+        ledger.uid, known, watermarked=ledger.watermarked, follows=follows, only_look=only_look
+    )
+    if watermark.has_ended(ledger.uid, only_look=only_look):
+        ended = Round.objects.filter(ledger=ledger, finals_started_at__isnull=False)
+        if not ended.exists():
             raise watermark.EndUndone
-
-
-def _refuse_unless_whole(row: HoldoutState) -> None:
-    try:
-        check(row, row.holdout, only_look=True)
-    except watermark.Rewound as rewound:
-        raise Refused.paused() from rewound
-    except watermark.GuardAway as away:
-        raise Refused(
-            "guard_away",
-            "The ledger can't be compared with its guard",
-            "Whether this database knows of every answer can't be told here, so nothing was "
-            "changed. Whoever runs this site has to give the web process GUARD_DIR to read.",
-            503,
-        ) from away

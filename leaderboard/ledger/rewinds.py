@@ -1,6 +1,6 @@
-"""Mending a ledger whose database was restored: replay what was published, or write it off.
+"""Repair a ledger whose database was restored: replay what was published, or write it off.
 
-docs/decisions/0013-rewind-watermark.md says why both are honest.
+docs/decisions/0013-watermark.md explains why both are honest.
 """
 
 from __future__ import annotations
@@ -12,43 +12,41 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.management.color import no_style
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
+from leaderboard.ledger.answers import add_entry, stand
+from leaderboard.ledger.entries import OWN_FIELDS, team_head
+from leaderboard.ledger.heads import heads, save_heads
+from leaderboard.ledger.merging import merge_standings
+from leaderboard.ledger.notes import add_note
+from leaderboard.ledger.pauses import resume
 from leaderboard.ledger.watermark import Head, Rewound
 from leaderboard.models import (
+    Board,
     Competition,
-    Halt,
+    EventKind,
     Holdout,
-    HoldoutState,
+    Ledger,
     LedgerNote,
     NoteKind,
     Release,
+    Round,
     Status,
     Submission,
     Team,
     TeamState,
     User,
 )
-from leaderboard.pipeline.release import (
-    entry_hash,
-    ledger_head,
-    parameters_hash,
-    stand,
-    team_head,
-)
+from leaderboard.notify import events
 from scoring import mechanisms
-from scoring.chain import document_hash
 from scoring.mechanisms import books
-from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import State
-from scoring.mechanisms.base import TeamState as TeamHead
 from scoring.verification import Header, Replay, check_chain
-from scoring.verification.notes import CORRECTION, is_note
+from scoring.verification.notes import MERGE, REVISION, is_note
 
 Entry = dict[str, Any]
 _TOO_LATE = "The competition had ended before this was scored."
@@ -61,146 +59,155 @@ _ROUNDED = timedelta(seconds=1)  # moments are published to the second
 
 @dataclass(frozen=True)
 class Situation:
-    """What database and guard know. `written` is None where the guard's file can't be read;
-    `problem` says what is wrong, and is empty where nothing is. `end_undone`: all entries are
-    there, and the end that followed them is not."""
+    """What database and watermark know.
+
+    `written` is None where the watermark's file can't be read; `problem` is empty where nothing is
+    wrong. `end_undone`: all entries are there, and the finals that followed them are not.
+    """
 
     ledger: str
     known: Head
     written: Head | None
-    halted_at: datetime | None
+    paused_at: datetime | None
     problem: str
     end_undone: bool = False
 
     @property
     def lost(self) -> int | None:
-        """How many entries the database lacks; None where nobody can tell."""
+        """Return how many entries the database lacks; None where nobody can tell."""
         return None if self.written is None else max(0, self.written.number - self.known.number)
 
 
-def look(competition: Competition) -> Situation:
-    """Compares database and guard; a halt that has no reason any more ends."""
-    with _locked(competition) as (row, holdout):
-        situation = _situation(row, holdout)
+def look(round: Round) -> Situation:
+    """Compare database and watermark; a pause that has no reason any more ends."""
+    with _locked(round) as ledger:
+        situation = _situation(ledger)
         if not situation.problem:
-            _resume(row)
+            resume(ledger)
         return situation
 
 
-def replay(competition: Competition, lines: Iterable[bytes]) -> int:
-    """Takes the lost entries from a saved copy of the published ledger; how many there were.
+def replay(round: Round, lines: Iterable[bytes]) -> int:
+    """Take the lost entries from a saved copy of the published ledger; return how many there were.
 
     The copy is computed again from its beginning and has to hold the database's head and the
-    guard's: nothing in it can be made up. Raises Differs where it isn't what it says, Refused where
-    it doesn't lead from one to the other.
+    watermark's: nothing in it can be made up. Raises Differs where it contradicts itself, Refused
+    where it doesn't lead from one to the other.
     """
-    with _locked(competition) as (row, holdout):
-        situation = _situation(row, holdout)
+    # One transaction for all entries, however many: a ledger that lacks some must not answer, and
+    # a replay that was stopped halfway leaves nothing behind.
+    with _locked(round) as ledger:
+        situation = _situation(ledger)
         if not situation.problem:
-            _resume(row)
+            resume(ledger)
             return 0
         if situation.end_undone:
             raise _refused(_END_AGAIN)
         if situation.written is None or situation.written.number <= situation.known.number:
             raise _refused("There is nothing to replay up to: " + situation.problem)
-        lost = _lost_entries(lines, situation.known, situation.written)
-        _make_teams(competition, lost)
-        for entry, state in lost.entries:
+        lost, end = _lost_entries(lines, situation.known, situation.written)
+        holdout = ledger.holdouts.active().get()
+        _make_teams(round.competition, lost)
+        for entry, state in lost:
             _take(entry, state, holdout)
-        _write(row, lost.head, lost.teams, situation.written)
-        _resume_if_whole(row, holdout)
-    return len(lost.entries)
+        _save_states(ledger, holdout, end, situation.written)
+        _resume_if_whole(ledger)
+    return len(lost)
 
 
-def give_up(competition: Competition, *, lost: int | None = None) -> LedgerNote | None:
-    """Writes the lost entries off; the published note, or None where nothing is wrong.
+def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
+    """Write the lost entries off; return the published note, or None where nothing is wrong.
 
-    `lost` is how many are lost at most: needed where the guard can't tell, and never lowers what it
-    can. Raises Refused.
+    `lost` is how many are lost at most: needed where the watermark can't tell, and never lowers
+    what it can. Raises Refused.
     """
-    with _locked(competition) as (row, holdout):
-        situation = _situation(row, holdout)
+    with _locked(round) as ledger:
+        situation = _situation(ledger)
         if not situation.problem:
-            _resume(row)
+            resume(ledger)
             return None
         if situation.end_undone:
             raise _refused(_END_AGAIN)
-        counted = _count_lost(situation, competition)
+        counted = _count_lost(situation, ledger)
         if counted is None and lost is None:
             raise _refused(
-                "The guard can't tell how many answers are lost. Say how many there were at most, "
-                "with --lost; 0 if this database was never restored."
+                "The watermark can't tell how many answers are lost. Give how many there were at "
+                "most, with --lost; 0 if this database was never restored."
             )
-        at_least = (situation.written or _damaged_head(situation.ledger)).number - row.releases
-        note = _written_off(situation, holdout) or _write_off(
-            row, holdout, competition, situation, max(counted or 0, lost or 0, at_least)
-        )
+        at_least = (situation.written or _damaged_head(situation.ledger)).number - ledger.entries
+        note = None
+        if situation.written is None:  # it may be written off already, but not in the watermark
+            note = LedgerNote.objects.filter(
+                holdout__ledger=ledger,
+                kind=NoteKind.WRITE_OFF,
+                number=situation.known.number,
+                document__watermark_hash="",
+            ).first()
+        most = max(counted or 0, lost or 0, at_least)
+        note = note or _write_off(ledger, situation, most)
     watermark.append(situation.ledger, Head(note.number, note.hash))
-    with _locked(competition) as (row, holdout):
-        _resume_if_whole(row, holdout)
+    with _locked(round) as ledger:
+        _resume_if_whole(ledger)
     return note
 
 
-def end_again(competition: Competition) -> None:
-    """Starts the finals that the database has forgotten, with the choices that it knows.
+def end_again(round: Round) -> None:
+    """Start the finals that the database has forgotten, with the selections that it knows.
 
     What waited fails: no answer may follow exact scores. Raises Refused unless every entry of the
     ledger is there, or the end is known.
     """
-    with _locked(competition) as (row, holdout):
-        situation = _situation(row, holdout)
+    with _locked(round) as ledger:
+        situation = _situation(ledger)
         if not situation.end_undone:
             raise _refused(situation.problem or "The end of this competition is not lost.")
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
-        list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
+        list(
+            Team.objects.select_for_update(no_key=True)
+            .filter(competition=round.competition)
+            .order_by("pk")
+        )
         now = timezone.now()
-        locked.finals_started_at, locked.closes_at = now, min(now, locked.closes_at)
-        locked.save(update_fields=["finals_started_at", "closes_at"])
+        last = Round.objects.filter(ledger=ledger).order_by("number").last()
+        assert last is not None  # noqa: S101  (the round that was given has this ledger)
+        last.finals_started_at = now
+        last.closes_at = now if last.closes_at is None else min(now, last.closes_at)
+        last.save(update_fields=["finals_started_at", "closes_at"])
         waiting = Submission.objects.filter(
-            team__competition=locked, status__in=(Status.QUEUED, Status.SCORING)
+            round__ledger=ledger, status__in=(Status.QUEUED, Status.SCORING)
         )
         waiting.update(status=Status.FAILED, finished_at=now, failure=_TOO_LATE)
-        _resume(row)
+        resume(ledger)
+        events.record(round.competition, EventKind.FINALS_STARTED, subjects={"round": last.number})
 
 
 @contextmanager
-def _locked(competition: Competition) -> Iterator[tuple[HoldoutState, Holdout]]:
+def _locked(round: Round) -> Iterator[Ledger]:
     with transaction.atomic(durable=True):
-        holdout = competition.holdouts.filter(retired_at__isnull=True, state__isnull=False).first()
-        if holdout is None:
+        if round.ledger is None or not round.ledger.board_states.exists():
             raise _refused("This competition has no ledger yet.")
         # In the order in which organizers' changes lock them.
-        Competition.objects.select_for_update().get(pk=competition.pk)
-        yield lock.lock_row(holdout), holdout
+        Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+        yield lock.lock_row(round.ledger)
 
 
-def _situation(row: HoldoutState, holdout: Holdout) -> Situation:
-    ledger = row.name_for(holdout)
+def _situation(ledger: Ledger) -> Situation:
     problem, written, end_undone = "", None, False
     try:
-        lock.check(row, holdout)
+        lock.check(ledger)
     except Rewound as rewound:
         problem, end_undone = str(rewound), isinstance(rewound, watermark.EndUndone)
     try:
-        written = watermark.read(ledger)
+        written = watermark.read(ledger.uid)
     except Rewound as rewound:
         problem = str(rewound)
-    known = Head(row.releases, row.head_hash)
-    return Situation(ledger, known, written, row.halted_at, problem, end_undone)
+    known = Head(ledger.entries, ledger.head_hash)
+    return Situation(ledger.uid, known, written, ledger.paused_at, problem, end_undone)
 
 
-def _resume(row: HoldoutState) -> None:
-    """Ends a halt, and has what waited asked for at the next sweep."""
-    halted = HoldoutState.objects.filter(pk=row.pk, halted_for=Halt.REWOUND)
-    if halted.update(halted_at=None, halted_for="", halted_because=""):
-        waiting = Submission.objects.filter(team__competition__holdouts=row.pk)
-        waiting.filter(status=Status.QUEUED).update(enqueued_at=None)
-
-
-def _resume_if_whole(row: HoldoutState, holdout: Holdout) -> None:
-    row.refresh_from_db()
-    if not _situation(row, holdout).problem:
-        _resume(row)
+def _resume_if_whole(ledger: Ledger) -> None:
+    ledger.refresh_from_db()
+    if not _situation(ledger).problem:
+        resume(ledger)
 
 
 def _refused(detail: str) -> Refused:
@@ -210,17 +217,13 @@ def _refused(detail: str) -> Refused:
 # --- Replaying ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Lost:
-    """Lost entries, each with the states after it (None for a note), and the states at the end."""
+def _lost_entries(
+    lines: Iterable[bytes], known: Head, written: Head
+) -> tuple[list[tuple[Entry, State | None]], Replay]:
+    """Return the entries behind `known` up to `written`, and the replay at the end of them.
 
-    entries: list[tuple[Entry, State | None]]
-    head: LedgerHead
-    teams: dict[int, TeamHead]
-
-
-def _lost_entries(lines: Iterable[bytes], known: Head, written: Head) -> _Lost:
-    """The entries behind `known` up to `written`."""
+    With each entry comes the state after it, None for a note.
+    """
     entries = list[tuple[Entry, State | None]]()
     at: Replay | None = None
     hashes = {0: ""}
@@ -232,21 +235,19 @@ def _lost_entries(lines: Iterable[bytes], known: Head, written: Head) -> _Lost:
         at.take(item)
         hashes[item["number"]] = item["hash"]
         if item["number"] > known.number:
-            team = None if is_note(item) else State(at.head, at.teams[item["team"]])
-            entries.append((item, team))
+            entries.append((item, None if is_note(item) else at.state_after(item)))
         if item["number"] >= written.number:
             break
     if hashes.get(known.number) != known.hash:
         raise _refused("The file is no copy of this ledger: it lacks the database's last entry.")
     if at is None or hashes.get(written.number) != written.hash:
         raise _refused(f"The file doesn't lead to the last entry that was released, {written}.")
-    if any(entry["kind"] == CORRECTION for entry, _ in entries):
+    if any(entry["kind"] == REVISION for entry, _ in entries):
         raise _refused(
-            "What is lost holds a correction of the solution, and the corrected solution is lost "
-            "with it. Give the entries up (--give-up), then correct the solution again."
+            "What is lost holds a revision of the solution, and the revised solution is lost with "
+            "it. Give the entries up (--give-up), then revise the solution again."
         )
-    teams = {int(team): state for team, state in at.teams.items()}
-    return _Lost(entries, at.head, teams)
+    return entries, at
 
 
 def _moment(entry: Entry) -> datetime:
@@ -254,29 +255,35 @@ def _moment(entry: Entry) -> datetime:
 
 
 def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
+    """Write a lost entry as it was published, with what followed from it."""
     if after is None:
         _keep_note(entry, holdout)
         return
-    submission = _submission(entry, Team.objects.get(pk=entry["team"]))
-    release = _release(entry, submission, holdout)
+    team = Team.objects.get(uid=entry["team"])
+    board = Board.objects.select_related("round").get(uid=entry["board"])
+    submission = _submission(entry, team, board.round)
+    release = _release(entry, submission, holdout, board)
     stand(release, submission, after)
-    submission.status, submission.release = Status.RELEASED, release
+    submission.status = Status.RELEASED
+    if board.position == 0:
+        submission.release = release
     submission.finished_at = release.created_at
     submission.problems, submission.problem_count, submission.failure = [], 0, ""
     submission.save()
 
 
-def _submission(entry: Entry, team: Team) -> Submission:
-    """The submission that was answered: as the backup has it, or a stub for one that is lost."""
+def _submission(entry: Entry, team: Team, round: Round) -> Submission:
+    """Return the submission that was answered, from the backup, or a stub for a lost one."""
     known = team.submissions.filter(number=entry["submission"]).first()
     if known is not None and known.created_at < _moment(entry) + _ROUNDED:
         return known
     if known is not None:
-        # It came in after the restore: the number belongs to the one that was answered.
+        # This one came after the restore: its number belongs to the one that was answered.
         last: int = team.submissions.aggregate(last=Max("number"))["last"]
         Submission.objects.filter(pk=known.pk).update(number=last + 1)
     return Submission.objects.create(
         team=team,
+        round=round,
         user=team.captain,
         number=entry["submission"],
         file="",
@@ -287,35 +294,29 @@ def _submission(entry: Entry, team: Team) -> Submission:
     )
 
 
-def _release(entry: Entry, submission: Submission, holdout: Holdout) -> Release:
-    names = (
-        "number", "kind", "level", "reference_level", "steps", "width", "tolerance", "certificate",
-        "asked", "share_left", "answered", "log_alphabets", "firings", "budget_left",
-        "predictions_tag", "question", "parameters_hash", "previous_hash", "hash",
-    )  # fmt: skip
-    release = Release(
-        submission=submission,
+def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Board) -> Release:
+    repeated = Release.objects.filter(
         holdout=holdout,
+        board=board,
         team=submission.team,
-        predictions_digest="",
-        repeat_of=_original(entry, submission.team, holdout) if entry["repeat"] else None,
-        created_at=_moment(entry),
-        **{name: entry[name] for name in names},
-    )
-    if entry_hash(release) != entry["hash"]:
-        raise _refused(f"Entry {entry['number']} can't be written as it was published.")
-    release.save(force_insert=True)
-    return release
-
-
-def _original(entry: Entry, team: Team, holdout: Holdout) -> Release:
-    return Release.objects.get(
-        holdout=holdout,
-        team=team,
         predictions_tag=entry["predictions_tag"],
         question=entry["question"],
         repeat_of__isnull=True,
     )
+    release = Release(
+        submission=submission,
+        holdout=holdout,
+        board=board,
+        team=submission.team,
+        predictions_digest="",
+        repeat_of=repeated.get() if entry["repeat"] else None,
+        created_at=_moment(entry),
+        **{name: entry[name] for name in OWN_FIELDS},
+    )
+    add_entry(release)
+    if release.hash != entry["hash"]:
+        raise _refused(f"Entry {entry['number']} can't be written as it was published.")
+    return release
 
 
 def _keep_note(entry: Entry, holdout: Holdout) -> None:
@@ -328,131 +329,86 @@ def _keep_note(entry: Entry, holdout: Holdout) -> None:
         hash=entry["hash"],
         created_at=_moment(entry),
     )
+    if entry["kind"] == MERGE:
+        team, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
+        team.memberships.update(team=into)
+        Team.objects.filter(pk=team.pk).update(merged_into=into)
+        merge_standings(team, into)
 
 
-def _make_teams(competition: Competition, lost: _Lost) -> None:
-    """Stands in for teams that the backup doesn't know, so that shares and numbers stay theirs.
-
-    Raises Refused where a team that came in after the restore has the number of a lost one.
-    """
-    first = dict[int, datetime]()
-    for entry, after in lost.entries:
-        if after is not None:
-            first.setdefault(int(entry["team"]), _moment(entry))
-    for team in Team.objects.filter(pk__in=first):
-        if team.competition_id != competition.pk or team.created_at > first[team.pk] + _ROUNDED:
-            raise _refused(
-                f"Since the restore, the team “{team}” has got the number of a lost team. Give the "
-                "entries up (--give-up)."
-            )
-        del first[team.pk]
-    for key in sorted(first):
-        name = f"lost-team-{key}-{secrets.token_hex(4)}"
-        nobody = User.objects.create_user(name, is_active=False)
+def _make_teams(competition: Competition, entries: list[tuple[Entry, State | None]]) -> None:
+    """Stand in for teams that the backup doesn't know, so that shares and answers stay theirs."""
+    named = {entry[field] for entry, _ in entries for field in ("team", "into") if field in entry}
+    known = set(Team.objects.filter(uid__in=named).values_list("uid", flat=True))
+    for uid in sorted(named - known):
+        label = f"lost-team-{uid[:8]}-{secrets.token_hex(4)}"
+        nobody = User.objects.create_user(label, is_active=False)
         Team.objects.create(
-            pk=key, competition=competition, name=f"Team {key} (restored)", captain=nobody
+            uid=uid, competition=competition, name=f"Team {uid[:8]} (restored)", captain=nobody
         )
-    with connection.cursor() as cursor:
-        for statement in connection.ops.sequence_reset_sql(no_style(), [Team]):
-            cursor.execute(statement)
+
+
+def _save_states(ledger: Ledger, holdout: Holdout, end: Replay, newest: Head) -> None:
+    """Write the states that the lost entries led to."""
+    boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
+    save_heads(ledger, {boards[uid].pk: head for uid, head in end.heads.items()})
+    TeamState.objects.filter(holdout=holdout).delete()
+    teams = {team.uid: team for team in Team.objects.filter(competition=ledger.competition)}
+    TeamState.objects.bulk_create(
+        TeamState(holdout=holdout, board=boards[board], team=teams[team], **asdict(state))
+        for (board, team), state in end.teams.items()
+    )
+    Ledger.objects.filter(pk=ledger.pk).update(
+        version=F("version") + 1, entries=newest.number, head_hash=newest.hash, watermarked=True
+    )
 
 
 # --- Writing off ----------------------------------------------------------------------------------
 
 
-def _count_lost(situation: Situation, competition: Competition) -> int | None:
-    """How many of the guard's entries the database lacks; None where the guard can't tell."""
+def _count_lost(situation: Situation, ledger: Ledger) -> int | None:
+    """Return how many of the watermark's entries the database lacks; None where it can't tell."""
     if situation.written is None:
         return None
-    shared = (head for head in watermark.history(situation.ledger) if _has(competition, head))
-    last = next(shared, Head(0, ""))
-    return situation.written.number - last.number
+
+    def is_known(head: Head) -> bool:
+        found = {"holdout__ledger": ledger, "number": head.number, "hash": head.hash}
+        return any(model.objects.filter(**found).exists() for model in (Release, LedgerNote))
+
+    shared = (head for head in watermark.history(situation.ledger) if is_known(head))
+    return situation.written.number - next(shared, Head(0, "")).number
 
 
-def _has(competition: Competition, head: Head) -> bool:
-    found = {"holdout__competition": competition, "number": head.number, "hash": head.hash}
-    return any(model.objects.filter(**found).exists() for model in (Release, LedgerNote))
-
-
-def _written_off(situation: Situation, holdout: Holdout) -> LedgerNote | None:
-    """The note of a write-off that the guard could not be told of any more."""
-    if situation.written is not None:
-        return None
-    return LedgerNote.objects.filter(
-        holdout=holdout,
-        kind=NoteKind.WRITE_OFF,
-        number=situation.known.number,
-        document__guard_hash="",
-    ).first()
-
-
-def _write_off(
-    row: HoldoutState,
-    holdout: Holdout,
-    competition: Competition,
-    situation: Situation,
-    lost: int,
-) -> LedgerNote:
-    mechanism = mechanisms.get(competition.mechanism)
-    parameters = mechanism.parse(competition.mechanism_parameters)
-    head = books.write_off(ledger_head(row), lost, parameters.alphabet)
-    teams = {
-        each.team_id: books.write_off_team(team_head(each), lost)
-        for each in TeamState.objects.filter(holdout=holdout)
-    }
-    note = _note(situation, holdout, competition, head, lost)
-    _write(row, head, teams, Head(note.number, note.hash))
-    return note
-
-
-def _note(
-    situation: Situation,
-    holdout: Holdout,
-    competition: Competition,
-    head: LedgerHead,
-    lost: int,
-) -> LedgerNote:
-    now = timezone.now()
+def _write_off(ledger: Ledger, situation: Situation, lost: int) -> LedgerNote:
+    boards = heads(ledger)
+    alphabets = [
+        mechanisms.get(state.board.mechanism).parse(state.board.mechanism_parameters).alphabet
+        for state, _ in boards
+    ]
+    most = max(alphabets)
+    save_heads(
+        ledger, {state.board_id: books.write_off(head, lost, most) for state, head in boards}
+    )
+    holdout = ledger.holdouts.active().get()
+    for each in TeamState.objects.filter(holdout=holdout):
+        after = books.write_off_team(team_head(each), lost)
+        TeamState.objects.filter(pk=each.pk).update(**asdict(after))
     known = situation.known
     written = situation.written or _damaged_head(situation.ledger)
-    ahead = written.number > known.number
-    document: dict[str, Any] = {
-        "number": max(known.number, written.number) + 1,
-        "kind": NoteKind.WRITE_OFF.value,
-        "lost": lost,
-        "known_number": known.number,
-        "known_hash": known.hash,
-        "guard_number": written.number,
-        "guard_hash": written.hash,
-        **asdict(head),
-        "parameters_hash": parameters_hash(competition, holdout),
-        "previous_hash": written.hash if ahead else known.hash,
-        "created_at": now.isoformat(timespec="seconds"),
-    }
-    return LedgerNote.objects.create(
-        holdout=holdout,
-        number=document["number"],
-        kind=NoteKind.WRITE_OFF,
-        document=document,
-        previous_hash=document["previous_hash"],
-        hash=document_hash(document),
-        created_at=now,
+    return add_note(
+        ledger,
+        holdout,
+        NoteKind.WRITE_OFF,
+        number=max(known.number, written.number) + 1,
+        previous_hash=written.hash if written.number > known.number else known.hash,
+        lost=lost,
+        known_number=known.number,
+        known_hash=known.hash,
+        watermark_number=written.number,
+        watermark_hash=written.hash,
     )
 
 
 def _damaged_head(ledger: str) -> Head:
-    """The highest number that was written, by a hash that nobody can tell."""
+    """Return the highest number that was written, with no hash: it can't be known any more."""
     return next((Head(head.number, "") for head in watermark.history(ledger)), Head(0, ""))
-
-
-def _write(row: HoldoutState, head: LedgerHead, teams: dict[int, TeamHead], newest: Head) -> None:
-    """The mended state."""
-    HoldoutState.objects.filter(pk=row.pk).update(
-        version=F("version") + 1,
-        releases=newest.number,
-        head_hash=newest.hash,
-        guarded=True,
-        **asdict(head),
-    )
-    for key, team in teams.items():
-        TeamState.objects.update_or_create(holdout_id=row.pk, team_id=key, defaults=asdict(team))

@@ -4,19 +4,23 @@ from leaderboard.models.competition import (
     Competition,
     CompetitionFile,
     FileRole,
-    Phase,
+    Organizer,
+    Role,
     Visibility,
 )
+from leaderboard.models.event import Audience, Event, EventCount, EventKind
 from leaderboard.models.final import FinalScore, Selection
 from leaderboard.models.holdout import (
-    Halt,
+    BoardState,
     Holdout,
-    HoldoutState,
+    Ledger,
     LedgerNote,
     NoteKind,
+    Pause,
     Rescore,
 )
-from leaderboard.models.release import Kind, Release, Standing
+from leaderboard.models.release import LevelCount, Release, Standing
+from leaderboard.models.round import Board, Phase, Round
 from leaderboard.models.submission import COUNTED, FINAL, Status, Submission
 from leaderboard.models.team import Invitation, Membership, Team, TeamState
 from leaderboard.models.user import User
@@ -24,21 +28,30 @@ from leaderboard.models.user import User
 __all__ = [
     "COUNTED",
     "FINAL",
+    "Audience",
+    "Board",
+    "BoardState",
     "Competition",
     "CompetitionFile",
+    "Event",
+    "EventCount",
+    "EventKind",
     "FileRole",
     "FinalScore",
-    "Halt",
     "Holdout",
-    "HoldoutState",
     "Invitation",
-    "Kind",
+    "Ledger",
     "LedgerNote",
+    "LevelCount",
     "Membership",
     "NoteKind",
+    "Organizer",
+    "Pause",
     "Phase",
     "Release",
     "Rescore",
+    "Role",
+    "Round",
     "Selection",
     "Standing",
     "Status",

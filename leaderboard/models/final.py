@@ -1,9 +1,12 @@
-"""The end of a competition: what teams enter, and what it got."""
+"""The finals: what teams select, and what it got."""
+
+from fractions import Fraction
 
 from django.db import models
 from django.db.models import F, Q
 
 from leaderboard.models.holdout import Holdout
+from leaderboard.models.round import Board
 from leaderboard.models.submission import Submission
 from leaderboard.models.team import Team
 
@@ -26,22 +29,37 @@ class FinalScore(models.Model):
     """The exact mean loss of an entered submission: units / (rows * resolution).
 
     Measured on the Final rows where there are any, else on the Private ones, when nobody can submit
-    any more. `chosen` is false where the team chose nothing and its best released score stands in.
+    any more. `chosen` is false where the team selected nothing and its best released score is used.
+
+    The rest is stored once all scores are there. `low` and `high` are the interval of the loss;
+    null where the metric allows none. The entry that counts for its team has the team's `place`,
+    shared by equal scores, its `position` in the order of the board, and where the released board
+    had the team.
+
     Only `pipeline.finalize` writes it, and nobody but organizers sees it before the reveal.
     """
 
-    submission = models.OneToOneField(Submission, models.PROTECT, related_name="final_score")
+    submission = models.ForeignKey(Submission, models.PROTECT, related_name="final_scores")
+    board = models.ForeignKey(Board, models.PROTECT, related_name="final_scores")
     team = models.ForeignKey(Team, models.PROTECT, related_name="final_scores")
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="final_scores")
     chosen = models.BooleanField()
     units = models.PositiveBigIntegerField()
     rows = models.PositiveBigIntegerField()
     resolution = models.PositiveBigIntegerField()
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    place = models.PositiveIntegerField(null=True)
+    position = models.PositiveIntegerField(null=True)
+    released_place = models.PositiveIntegerField(null=True)
+    released_loss = models.FloatField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["team", "submission"]
         constraints = [
+            models.UniqueConstraint(fields=["submission", "board"], name="one_final_score"),
+            models.UniqueConstraint(fields=["board", "position"], name="final_position_unique"),
             models.CheckConstraint(
                 condition=Q(rows__gte=1)
                 & Q(resolution__gte=1)
@@ -49,6 +67,15 @@ class FinalScore(models.Model):
                 name="final_score_in_range",
             ),
         ]
+        indexes = [
+            models.Index(fields=["board", "team"], name="final_scores_of_team"),
+            models.Index(fields=["board", "place", "low"], name="final_places"),
+        ]
 
     def __str__(self) -> str:
         return f"final score of {self.submission}"
+
+    @property
+    def loss(self) -> Fraction:
+        """The exact mean loss."""
+        return Fraction(self.units, self.rows * self.resolution)

@@ -1,41 +1,108 @@
-"""The sealed holdout and the head of its ledger."""
+"""The ledger of a set of rows, and the sealed revisions of its solution."""
+
+from __future__ import annotations
+
+from typing import Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from leaderboard.models.competition import Competition
+from leaderboard.models.round import Board, new_uid
 
 
 class Rescore(models.TextChoices):
-    """What is scored again after a correction."""
+    """What is scored again after a revision."""
 
-    BEST = "best", "Each team's best and the submissions that it chose for the end"
+    BEST = "best", "Each team's best and the submissions that it selected for the finals"
     ALL = "all", "All released submissions"
     NONE = "none", "None"
 
 
-class Halt(models.TextChoices):
-    """Why a holdout answers nobody."""
+class Pause(models.TextChoices):
+    """Why a ledger answers nobody."""
 
     REWOUND = "rewound", "The database does not know all that was released"
     MOVED_ROWS = "moved_rows", "Rows that were Public became Private"
 
 
-class Holdout(models.Model):
-    """A version of the private solution, sealed to the vault's public key.
+class Ledger(models.Model):
+    """The one count of what a set of rows has answered, over all boards, rounds and revisions.
 
-    The file holds the labels and which row is in which set; both are secret. The counts are public:
-    every certificate is a function of them. Weighted rows count as fewer plain ones (`effective`).
-    The commitments are hidden by salts inside the seals; `opening` is what opens them, published
-    after the end at the organizer's word; `opening_claimed_at` is when a worker took to writing it.
-
-    A version that mends another after releases is a correction: `reason` says why in public,
-    `rescore` what is scored again and `rescored` how many that were. `fits_at` is when a worker
-    found that it holds back no row that gave answers before in another way.
+    Only `leaderboard.ledger` writes it. `asked` is the theory's i, `answered` its f,
+    `log_alphabets` its ln G. `entries` numbers all entries, `head_hash` is the newest one's.
+    `version` rises with every change, so that none is lost. `watermarked` records that the counter
+    outside the database knows this ledger, by its `uid`. A paused ledger answers nobody until that
+    is repaired.
     """
 
-    competition = models.ForeignKey(Competition, models.PROTECT, related_name="holdouts")
+    competition = models.ForeignKey("Competition", models.PROTECT, related_name="ledgers")
+    uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
+    version = models.PositiveBigIntegerField(default=0)
+    asked = models.PositiveBigIntegerField(default=0)
+    answered = models.PositiveBigIntegerField(default=0)
+    log_alphabets = models.FloatField(default=0.0)
+    entries = models.PositiveBigIntegerField(default=0)
+    head_hash = models.CharField(max_length=64, blank=True)
+    watermarked = models.BooleanField(default=False)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    paused_for = models.CharField(max_length=12, choices=Pause.choices, blank=True)
+    paused_because = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(answered__lte=models.F("asked")), name="ledger_answers_were_asked"
+            ),
+            models.CheckConstraint(
+                condition=Q(paused_at__isnull=True, paused_for="")
+                | Q(paused_at__isnull=False, paused_for__in=Pause.values),
+                name="paused_for_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"ledger {self.uid}"
+
+
+class BoardState(models.Model):
+    """What a board's mechanism keeps of a ledger; only `leaderboard.ledger` writes it.
+
+    `firings` is the index of the noisy threshold that is active.
+    """
+
+    ledger = models.ForeignKey(Ledger, models.PROTECT, related_name="board_states")
+    board = models.OneToOneField(Board, models.PROTECT, related_name="state")
+    firings = models.PositiveBigIntegerField(default=0)
+    budget_left = models.PositiveIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"state of board {self.board_id}"
+
+
+class HoldoutQuerySet(models.QuerySet["Holdout"]):
+    """Revisions of solutions."""
+
+    def active(self) -> Self:
+        """Return those that answer now: at most one for each ledger."""
+        return self.filter(retired_at__isnull=True)
+
+
+class Holdout(models.Model):
+    """A revision of the private solution, sealed to the vault's public key.
+
+    The file holds the labels and which row is in which set; both are secret. The counts are public:
+    every guarantee is a function of them. Weighted rows count as fewer plain ones (`effective`).
+    The commitments are hidden by salts inside the seals; `publication` is the archive that shows
+    what they commit to, made after the end at the organizer's word; `publication_claimed_at` is
+    when a worker took to writing it.
+
+    One that repairs another after releases has a public `reason`; `rescore` is what is scored again
+    and `rescored` how many that were. `fits_at` is when a worker found that it holds back no row
+    that gave answers before in another way.
+    """
+
+    ledger = models.ForeignKey(Ledger, models.PROTECT, related_name="holdouts")
     version = models.PositiveIntegerField()
     sealed_solution = models.FileField(upload_to="vault/")
     sealed_secret = models.BinaryField()
@@ -57,85 +124,38 @@ class Holdout(models.Model):
     rescore = models.CharField(max_length=10, choices=Rescore.choices, default=Rescore.NONE)
     rescored = models.PositiveIntegerField(default=0)
     fits_at = models.DateTimeField(null=True, blank=True)
-    opening = models.FileField(upload_to="openings/", blank=True)
-    opened_at = models.DateTimeField(null=True, blank=True)
-    opening_claimed_at = models.DateTimeField(null=True, blank=True)
+    publication = models.FileField(upload_to="publications/", blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    publication_claimed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = HoldoutQuerySet.as_manager()
 
     class Meta:
-        ordering = ["competition", "-version"]
+        ordering = ["ledger", "-version"]
         constraints = [
+            models.UniqueConstraint(fields=["ledger", "version"], name="holdout_version_unique"),
             models.UniqueConstraint(
-                fields=["competition", "version"], name="holdout_version_unique"
-            ),
-            models.UniqueConstraint(
-                fields=["competition"],
+                fields=["ledger"],
                 condition=Q(retired_at__isnull=True),
-                name="one_holdout_in_force",
+                name="one_active_holdout",
             ),
             models.CheckConstraint(condition=Q(private_rows__gte=1), name="holdout_has_rows"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.competition.slug} v{self.version}"
-
-    @property
-    def ledger_name(self) -> str:
-        """What the rewind guard calls this holdout's ledger, over all corrections."""
-        return self.state.name_for(self)
+        return f"{self.ledger.competition.slug} v{self.version}"
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether it is a correction that no worker has compared with the versions before."""
+        """Whether no worker has compared this revision with the ones before."""
         return bool(self.reason) and self.fits_at is None
 
 
-class HoldoutState(models.Model):
-    """The ledger's head, one row per holdout; only `pipeline.release` writes it.
-
-    `asked` is the theory's i, `answered` its f, `log_alphabets` its ln G, `firings` the index of
-    the noisy threshold in force. `version` rises with every change, so that none is lost. `guarded`
-    says that the counter outside the database knows this ledger, under the name `ledger`: the first
-    version's commitment. `releases` numbers all entries, and goes on over corrections. A holdout
-    that is `halted` answers nobody until that is mended.
-    """
-
-    holdout = models.OneToOneField(Holdout, models.PROTECT, related_name="state", primary_key=True)
-    version = models.PositiveBigIntegerField(default=0)
-    asked = models.PositiveBigIntegerField(default=0)
-    answered = models.PositiveBigIntegerField(default=0)
-    log_alphabets = models.FloatField(default=0.0)
-    firings = models.PositiveBigIntegerField(default=0)
-    budget_left = models.PositiveIntegerField(null=True)
-    releases = models.PositiveBigIntegerField(default=0)
-    head_hash = models.CharField(max_length=64, blank=True)
-    guarded = models.BooleanField(default=False)
-    ledger = models.CharField(max_length=64, blank=True)
-    halted_at = models.DateTimeField(null=True, blank=True)
-    halted_for = models.CharField(max_length=12, choices=Halt.choices, blank=True)
-    halted_because = models.CharField(max_length=300, blank=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(answered__lte=models.F("asked")), name="ledger_answers_were_asked"
-            ),
-            models.CheckConstraint(
-                condition=Q(halted_at__isnull=True, halted_for="")
-                | Q(halted_at__isnull=False, halted_for__in=Halt.values),
-                name="halted_for_a_reason",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"ledger of {self.holdout_id}"
-
-    def name_for(self, holdout: Holdout) -> str:
-        """The ledger's name, where the holdout is at hand already."""
-        return self.ledger or holdout.solution_commitment
-
-
 class NoteKind(models.TextChoices):
-    CORRECTION = "correction", "The solution was corrected"
+    """What a note of the ledger reports."""
+
+    REVISION = "revision", "The solution was revised"
+    MERGE = "merge", "A team was merged into another"
     WRITE_OFF = "write_off", "Lost answers were written off"
 
 
@@ -143,7 +163,7 @@ class LedgerNote(models.Model):
     """An entry of the public ledger that is no answer, never changed.
 
     `document` is what is published and hashed; numbers and hashes are of one chain with the
-    releases'. A correction is the first entry of its version.
+    releases'. A revision is the first entry of its holdout.
     """
 
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="notes")

@@ -4,10 +4,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from leaderboard.models.round import Round
 from leaderboard.models.team import Team
 
 
 class Status(models.TextChoices):
+    """How far a submission is."""
+
     QUEUED = "queued", "Queued"
     SCORING = "scoring", "Being scored"
     RELEASED = "released", "Released"
@@ -15,7 +18,7 @@ class Status(models.TextChoices):
     FAILED = "failed", "Failed"
 
 
-# A rejected file is the participant's to mend and costs nothing; everything else counts.
+# A rejected file is the participant's to fix and costs nothing; everything else counts.
 COUNTED = (Status.QUEUED, Status.SCORING, Status.RELEASED, Status.FAILED)
 FINAL = (Status.RELEASED, Status.REJECTED, Status.FAILED)
 
@@ -23,13 +26,14 @@ FINAL = (Status.RELEASED, Status.REJECTED, Status.FAILED)
 class Submission(models.Model):
     """A prediction file of a team and how far it has come.
 
-    `problems` is what the participant is told of a rejected file; `failure` is for the organizer
+    `problems` is what the participant reads of a rejected file; `failure` is for the organizer
     and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
-    broker has not taken the message. `release` is the answer on the version of the holdout that it
+    broker has not taken the message. `release` is the first board's answer on the revision that it
     was scored on last.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
+    round = models.ForeignKey(Round, models.PROTECT, related_name="submissions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="submissions")
     number = models.PositiveIntegerField()
     file = models.CharField(max_length=200)
@@ -68,7 +72,7 @@ class Submission(models.Model):
                 condition=~Q(status__in=FINAL),
                 name="submission_unfinished",
             ),
-            models.Index(fields=["team", "created_at"], name="submission_quota"),
+            models.Index(fields=["team", "round", "created_at"], name="submission_quota"),
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """Teams: quotas and budgets are theirs, so that members don't multiply them."""
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -7,16 +9,24 @@ from django.db.models.functions import Lower
 
 from leaderboard.models.competition import Competition
 from leaderboard.models.holdout import Holdout
+from leaderboard.models.round import Board, new_uid
 
 
 class Team(models.Model):
-    """A team of one competition."""
+    """A team of one competition, named by `uid` wherever a database's keys mean nothing.
+
+    One that was merged into another keeps its entries of the ledger under its own uid.
+    """
 
     competition = models.ForeignKey(Competition, models.CASCADE, related_name="teams")
+    uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
     name = models.CharField(max_length=60)
     captain = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     is_baseline = models.BooleanField("baseline", default=False)
     is_verified = models.BooleanField("verified by the organizer", default=False)
+    merged_into = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="merged"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -30,19 +40,35 @@ class Team(models.Model):
             ),
             models.CheckConstraint(condition=~Q(name=""), name="team_has_a_name"),
         ]
+        indexes = [models.Index(fields=["competition", "merged_into"], name="teams_in_play")]
 
     def __str__(self) -> str:
         return self.name
 
 
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    """People in teams."""
+
+    def active(self) -> Self:
+        """Return those who have not left."""
+        return self.filter(left_at__isnull=True)
+
+
 class Membership(models.Model):
-    """A person in a team, with the version of the rules that the person accepted."""
+    """A person in a team, with the version of the rules that the person accepted.
+
+    Of somebody who left a team that had submitted the row stays, with `left_at`, and keeps that
+    person from winning quota back in another team.
+    """
 
     competition = models.ForeignKey(Competition, models.CASCADE, related_name="memberships")
     team = models.ForeignKey(Team, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     rules_version = models.PositiveIntegerField()
     accepted_at = models.DateTimeField()
+    left_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MembershipQuerySet.as_manager()
 
     class Meta:
         ordering = ["accepted_at"]
@@ -68,12 +94,13 @@ class Invitation(models.Model):
 
 
 class TeamState(models.Model):
-    """What the mechanism knows of a team on one holdout; only `pipeline.release` writes it.
+    """What a board's mechanism knows of a team on one holdout; only `leaderboard.ledger` writes it.
 
     Levels are grid steps of the loss. `share_left` is the team's part of the budget.
     """
 
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="team_states")
+    board = models.ForeignKey(Board, models.PROTECT, related_name="team_states")
     team = models.ForeignKey(Team, models.CASCADE, related_name="states")
     best = models.PositiveIntegerField(null=True)
     last = models.PositiveIntegerField(null=True)
@@ -81,7 +108,7 @@ class TeamState(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["holdout", "team"], name="one_state_per_team"),
+            models.UniqueConstraint(fields=["holdout", "board", "team"], name="one_state_per_team"),
         ]
 
     def __str__(self) -> str:

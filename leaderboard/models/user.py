@@ -4,10 +4,13 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models.functions import Lower
 
+from leaderboard.models.round import new_uid
+
 
 class User(AbstractUser):
     """An account. Operators are superusers; organizers run competitions of their own."""
 
+    uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
     is_organizer = models.BooleanField(
         "organizer",
         default=False,

@@ -1,14 +1,14 @@
-"""What Prometheus is told. Totals come from the database when it asks.
+"""Report to Prometheus. Totals come from the database when it asks.
 
-Counts that a process keeps would begin anew with it, and each web process would have others; rows
-tell the same to all, whoever restarts. What reads whole tables is kept for a while, long enough
-that it takes a twentieth of the time at most. Requests alone are counted by the processes
-themselves, in files that they share; see `leaderboard/platform/request_monitoring.py`.
+Counts kept by a process would restart with it and differ between web processes; rows are the same
+for all. Whatever reads whole tables is cached long enough to take at most a twentieth of the time.
+Only requests are counted by the processes themselves, in files that they share; see
+`leaderboard/platform/request_monitoring.py`.
 """
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import datetime
 
 from django.core.cache import cache
@@ -36,16 +36,8 @@ KEPT_SHARE = 20
 UNFINISHED = [status for status in Status if status not in FINAL]
 
 
-@dataclass(frozen=True)
-class _Totals:
-    """What is read from whole tables."""
-
-    outcomes: dict[tuple[str, str], int]
-    times: dict[str, Histogram]
-
-
 def exposition(accept: str) -> tuple[bytes, str]:
-    """All metrics in the format that the Accept header asks for, and its content type."""
+    """Return all figures in the format that the Accept header asks for, and its content type."""
     registry = CollectorRegistry()
     registry.register(_Installation())
     encode, content_type = choose_encoder(accept)
@@ -60,7 +52,7 @@ class _Installation(Collector):
         up = GaugeMetricFamily("holdfast_up", "Whether a part answers.", labels=["part"])
         try:
             ledgers = operation.ledgers()
-            found = [*_queue(ledgers), *_ledgers(ledgers), *_finished(_totals())]
+            found = [*_queue(ledgers), *_ledgers(ledgers), *_finished()]
         except DatabaseError:
             found = []
         up.add_metric(["database"], bool(found))
@@ -97,51 +89,44 @@ def _queue(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
 
 
 def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
-    releases = CounterMetricFamily(
-        "holdfast_releases", "Releases in the ledger in force.", labels=["competition"]
+    entries = CounterMetricFamily(
+        "holdfast_releases", "Entries of the ledger.", labels=["competition"]
     )
     budget = GaugeMetricFamily(
         "holdfast_budget_left",
-        "Answers left of a holdout's budget: in teams' shares, and not in any share yet.",
+        "Answers left of a ledger's budget: in teams' shares, and not in any share yet.",
         labels=["competition", "part"],
     )
-    halted = GaugeMetricFamily(
-        "holdfast_halted", "1 where a holdout answers nobody.", labels=["competition"]
+    paused = GaugeMetricFamily(
+        "holdfast_paused", "1 where a ledger answers nobody.", labels=["competition"]
     )
     for ledger in ledgers:
-        halted.add_metric([ledger.competition], bool(ledger.halted_for))
-        releases.add_metric([ledger.competition], ledger.releases)
+        paused.add_metric([ledger.competition], bool(ledger.paused_for))
+        entries.add_metric([ledger.competition], ledger.entries)
         if ledger.unassigned is not None:
             budget.add_metric([ledger.competition, "unassigned"], ledger.unassigned)
             budget.add_metric([ledger.competition, "shares"], ledger.shares or 0)
-    yield releases
+    yield entries
     yield budget
-    yield halted
+    yield paused
 
 
-def _totals() -> _Totals:
-    """Read them from the cache that all processes share, so that none is behind another."""
+def _finished() -> Iterator[Metric]:
+    # From the cache that all processes share, so that none is behind another.
     kept = cache.get(KEPT)
     if kept is None:
         started = time.monotonic()
-        outcomes = [[*key, count] for key, count in operation.outcomes().items()]
-        kept = outcomes, {part: astuple(times) for part, times in operation.times().items()}
+        counted = [[*key, count] for key, count in operation.outcomes().items()]
+        kept = counted, {part: astuple(times) for part, times in operation.times().items()}
         took = time.monotonic() - started
         cache.set(KEPT, kept, timeout=max(KEPT_SECONDS, KEPT_SHARE * took))
     outcomes, times = kept
-    return _Totals(
-        {(slug, status): count for slug, status, count in outcomes},
-        {part: Histogram(*columns) for part, columns in times.items()},
-    )
-
-
-def _finished(totals: _Totals) -> Iterator[Metric]:
     finished = GaugeMetricFamily(
         "holdfast_submissions_finished",
         "Finished submissions by outcome. Falls when failed ones are queued again.",
         labels=["competition", "outcome"],
     )
-    for (slug, status), count in sorted(totals.outcomes.items()):
+    for slug, status, count in sorted(outcomes):
         finished.add_metric([slug, status], count)
     yield finished
     parts = HistogramMetricFamily(
@@ -149,8 +134,11 @@ def _finished(totals: _Totals) -> Iterator[Metric]:
         "Time of released submissions, accepted to released (all) and by part.",
         labels=["part"],
     )
-    for part, histogram in totals.times.items():
-        parts.add_metric([part], _buckets(histogram), histogram.seconds)
+    edges = [str(float(edge)) for edge in EDGES]
+    for part, columns in times.items():
+        histogram = Histogram(*columns)
+        buckets = [*zip(edges, histogram.at_most, strict=True), ("+Inf", histogram.count)]
+        parts.add_metric([part], buckets, histogram.seconds)
     yield parts
 
 
@@ -159,7 +147,7 @@ def _redis() -> Iterator[Metric]:
         workers, messages = health.workers_seen(redis), redis.llen("celery")
     sweeps = health.sweeps()
     yield GaugeMetricFamily(
-        "holdfast_workers", "Workers that said so in the last half minute.", value=workers
+        "holdfast_workers", "Workers that reported in the last half minute.", value=workers
     )
     yield GaugeMetricFamily("holdfast_messages", "Messages that wait in Redis.", value=messages)
     yield CounterMetricFamily(
@@ -170,11 +158,6 @@ def _redis() -> Iterator[Metric]:
         "When the last sweep was done; 0: not since Redis was emptied.",
         value=sweeps.run or 0,
     )
-
-
-def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
-    edges = [str(float(edge)) for edge in EDGES]
-    return [*zip(edges, histogram.at_most, strict=True), ("+Inf", histogram.count)]
 
 
 def _age(since: datetime | None, now: datetime) -> float:

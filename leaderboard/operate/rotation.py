@@ -1,11 +1,11 @@
-"""Another key pair for the vault, without stopping anything and without losing anything.
+"""Replace the vault's key pair without downtime and without losing anything.
 
     1. The private file gets the new key beside the old one: workers open with both.
     2. The public file is replaced: from now on everything is sealed to the new key.
     3. Every holdout is sealed again, one row at a time; commitments and contents stay.
     4. When nothing is sealed to the old key any more, it is removed.
 
-Files and rows say how far a rotation has come, so one that was killed goes on where it stopped. A
+Files and rows show how far a rotation has come, so one that was killed resumes where it stopped. A
 worker that read a row or a file a moment too early reads it again (`vault.measure`).
 """
 
@@ -32,50 +32,47 @@ Say = Callable[[str], object]
 
 
 class CannotRotate(Exception):
-    """The old key stays; the text says what to mend."""
+    """The old key stays; the text names what to fix."""
 
 
 def rotate(private: Path, *, keep_old: bool = False, say: Say) -> None:
-    """Replaces the vault's keys, or goes on with what an earlier run began.
+    """Replace the vault's keys, or resume what an earlier run began.
 
     `private` is the workers' file. `keep_old` leaves the old key in it, for where the web process
     has a copy of the public key that has yet to be exchanged. Raises CannotRotate.
     """
     with _alone(private):
-        try:
-            _rotate(private, keep_old, say)
-        except vault.VaultClosed as error:
-            raise CannotRotate(f"{error} Run this again once that is mended.") from None
-
-
-def _rotate(private: Path, keep_old: bool, say: Say) -> None:
-    known = _known(private)
-    if len(known) == 1:
-        known.append(PrivateKey.generate())
-        keys.write_private(private, known)
-        say("Workers open with the old key and with the new one.")
-    new = known[-1]
-    if keys.public_key() != new.public_key:
-        keys.write_public(settings.VAULT_PUBLIC_KEY_FILE, new.public_key)
-        say("From now on everything is sealed to the new key.")
-    done: set[str] = set()
-    orphans = None
-    while orphans is None:
-        _reseal_all(done, say)
-        orphans = _orphans_if_complete(done)
-    for name in orphans:
-        default_storage.delete(name)
-    if keep_old:
-        say("The old key is kept. Give the web process the new public key, then run this again.")
-        return
-    keys.write_private(private, [new])
-    say("Nothing is sealed to the old key any more; it is removed.")
-    say("Back up keys, database and files now: earlier backups open with the old key only.")
+        known = keys.read(private)
+        if keys.public_key() not in [key.public_key for key in known]:
+            raise CannotRotate(
+                f"The public key at {settings.VAULT_PUBLIC_KEY_FILE} belongs to none of the "
+                f"private keys at {private}."
+            )
+        if len(known) == 1:
+            known.append(PrivateKey.generate())
+            keys.write_private(private, known)
+            say("Workers open with the old key and with the new one.")
+        new = known[-1]
+        if keys.public_key() != new.public_key:
+            keys.write_public(settings.VAULT_PUBLIC_KEY_FILE, new.public_key)
+            say("From now on everything is sealed to the new key.")
+        _reseal(say)
+        if keep_old:
+            say(
+                "The old key is kept. Give the web process the new public key, then run this again."
+            )
+            return
+        keys.write_private(private, [new])
+        say("Nothing is sealed to the old key any more; it is removed.")
+        say("Back up keys, database and files now: earlier backups open with the old key only.")
 
 
 @contextmanager
 def _alone(private: Path) -> Iterator[None]:
-    """One rotation at a time; the system lets go of the lock of one that was killed."""
+    """Let one rotation run at a time; the system frees the lock of one that was killed.
+
+    Turns VaultClosed into CannotRotate.
+    """
     if not private.is_file():
         raise CannotRotate(f"There is no private key at {private}.")
     with private.with_name(f".{private.name}.lock").open("w") as lock:
@@ -83,24 +80,41 @@ def _alone(private: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CannotRotate("Another rotation of these keys is running.") from None
-        yield
+        try:
+            yield
+        except vault.VaultClosed as error:
+            raise CannotRotate(f"{error} Run this again once that is fixed.") from None
 
 
-def _known(private: Path) -> list[PrivateKey]:
-    """The private keys, of which the public key's is one."""
-    known = keys.read(private)
-    if keys.public_key() not in [key.public_key for key in known]:
-        raise CannotRotate(
-            f"The public key at {settings.VAULT_PUBLIC_KEY_FILE} belongs to none of the private "
-            f"keys at {private}."
-        )
-    return known
+def _reseal(say: Say) -> None:
+    """Seal everything again, until nothing was sealed meanwhile, and delete what a killed run left.
+
+    Whether all is done is decided under the locks that a solution is sealed in: whoever waits for
+    them finds the new key.
+    """
+    done: set[str] = set()
+    while True:
+        _reseal_all(done, say)
+        with transaction.atomic():
+            list(
+                Competition.objects.select_for_update(no_key=True).order_by("pk").values_list("pk")
+            )
+            named = set(Holdout.objects.values_list("sealed_solution", flat=True))
+            if not named <= done:
+                continue
+            try:
+                stored = {f"{FOLDER}/{name}" for name in default_storage.listdir(FOLDER)[1]}
+            except FileNotFoundError:
+                stored = set()
+        for orphan in stored - named:
+            default_storage.delete(orphan)
+        return
 
 
 def _reseal_all(done: set[str], say: Say) -> None:
-    """Seals every holdout again that is not done; `done` are the names of boxes."""
+    """Seal every holdout again that is not done; `done` are the names of boxes."""
     for key in Holdout.objects.order_by("pk").values_list("pk", flat=True):
-        holdout = Holdout.objects.select_related("competition").filter(pk=key).first()
+        holdout = Holdout.objects.select_related("ledger__competition").filter(pk=key).first()
         if holdout is None or holdout.sealed_solution.name in done:
             continue
         try:
@@ -116,7 +130,7 @@ def _reseal_all(done: set[str], say: Say) -> None:
 
 
 def _exchange(holdout: Holdout, again: vault.Resealed) -> None:
-    """Puts the new boxes in the place of the old: all at once, then the old file goes."""
+    """Put the new boxes in the place of the old: all at once, then the old file goes."""
     old = holdout.sealed_solution.name or ""
     name = default_storage.save(
         f"{FOLDER}/{holdout.solution_commitment}", ContentFile(again.solution)
@@ -124,20 +138,3 @@ def _exchange(holdout: Holdout, again: vault.Resealed) -> None:
     holdout.sealed_solution.name, holdout.sealed_secret = name, again.secret
     holdout.save(update_fields=["sealed_solution", "sealed_secret"])
     default_storage.delete(old)
-
-
-def _orphans_if_complete(done: set[str]) -> list[str] | None:
-    """Boxes of no holdout, which a killed run left; None if a holdout was sealed meanwhile.
-
-    Under the locks that a solution is sealed in: whoever comes behind them finds the new key.
-    """
-    with transaction.atomic():
-        list(Competition.objects.select_for_update().order_by("pk").values_list("pk"))
-        named = set(Holdout.objects.values_list("sealed_solution", flat=True))
-        if not named <= done:
-            return None
-        try:
-            stored = [f"{FOLDER}/{name}" for name in default_storage.listdir(FOLDER)[1]]
-        except FileNotFoundError:
-            stored = []
-        return [name for name in stored if name not in named]

@@ -1,9 +1,9 @@
-"""Everything that a server can check of a competition's ledger, against itself.
+"""Check everything that a server can check of its own ledger.
 
-What anybody can check of the published documents (`scoring.verification`), and what only the server
-sees: that its own heads, team states and board are those that follow from the ledger, that the
-guard outside the database agrees, and, where this process may open the vault or the solution has
-been published, that every stored file still gives the answer that was published.
+That is what anybody can check of the published documents (`scoring.verification`), and what only
+the server sees: that its head, states and board follow from the ledger, that the watermark outside
+the database agrees, and, where this process may open the vault or the solution is published, that
+every stored file still gives the published answer.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from django.conf import settings
 
 from leaderboard import queries, vault
 from leaderboard.ledger import watermark
-from leaderboard.models import Competition, Holdout, LedgerNote, Release, Submission
-from leaderboard.pipeline import claims
+from leaderboard.models import Holdout, Ledger, LedgerNote, Release
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.publish import opened_of
 from leaderboard.pipeline.remeasure import remeasure
 from leaderboard.platform.files import FileDamaged, open_stored
-from leaderboard.queries.snapshots import Head, Snapshot, Stand
+from leaderboard.queries.snapshots import BoardAndTeam, Snapshot, Stand
 from scoring.errors import PredictionError
+from scoring.mechanisms import answer_kind
 from scoring.noise import KeyedNoise
 from scoring.verification import (
     Differs,
@@ -38,10 +38,11 @@ from scoring.verification import (
     Witness,
     verify_with,
 )
+from scoring.verification.notes import MERGE, is_note
 
 
 class CannotVerify(Exception):
-    """Nothing is known to be wrong; the text says what is in the way."""
+    """Nothing is known to be wrong; the text names what is in the way."""
 
 
 _NO_STAND = Stand(None, None, 0, 0)
@@ -49,59 +50,57 @@ _NO_STAND = Stand(None, None, 0, 0)
 
 @dataclass(frozen=True)
 class Verified:
-    """The report, and how the answers were computed again: from what was opened, from the vault, or
-    not at all (`means` is "opening", "vault" or "")."""
+    """The report, and how answers were computed again.
+
+    `means` is "publication", "vault", or "" where they weren't. `watermarked`: the watermark
+    agrees, and has seen something of the ledger.
+    """
 
     report: Report
     means: str
-    guarded: bool
+    watermarked: bool
 
 
-def verify_competition(competition: Competition, *, files: bool = True) -> Verified:
-    """Checks everything that this process can; changes nothing.
+def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
+    """Check everything that this process can; change nothing.
 
     files: whether stored files are read and measured again. Raises CannotVerify.
     """
-    if competition.opened_by_organizer_at is None:
+    if ledger.competition.opened_by_organizer_at is None:
         raise CannotVerify("A draft has no ledger.")
+    watermarked = False
     try:
-        return _verified(competition, files)
-    except (watermark.GuardAway, vault.VaultClosed) as error:
+        found = queries.snapshot(ledger)
+        with ExitStack() as stack:
+            witnesses = _Witnesses(ledger, stack, files=files)
+            recall = witnesses.recall if files else None
+            lines = queries.lines_of(found.head)
+            report = verify_with(lines, witnesses.call, recall, _Itself(found))
+        if report.difference is None:
+            try:
+                watermarked = _watermark_agrees(found.head)
+            except Differs as differs:
+                report = replace(report, difference=differs.difference)
+    except (watermark.WatermarkAway, vault.VaultClosed) as error:
         raise CannotVerify(str(error)) from None
-
-
-def _verified(competition: Competition, files: bool) -> Verified:
-    found = queries.snapshot(competition)
-    lines = queries.lines_of(competition, list(found.heads))
-    with ExitStack() as stack:
-        witnesses = _Witnesses(competition, stack, files=files)
-        report = verify_with(
-            lines, witnesses.call, witnesses.recall if files else None, _Itself(found)
-        )
-    guarded = False
-    if report.difference is None:
-        try:
-            guarded = _check_guard(competition, found)
-        except Differs as differs:
-            report = replace(report, difference=differs.difference)
-    return Verified(report, witnesses.means, guarded)
+    return Verified(report, witnesses.means, watermarked)
 
 
 class _Witnesses:
-    """Finds who knows what each version's answers were drawn from."""
+    """Find who knows what each version's answers were drawn from."""
 
-    def __init__(self, competition: Competition, stack: ExitStack, *, files: bool) -> None:
-        self._competition = competition
+    def __init__(self, ledger: Ledger, stack: ExitStack, *, files: bool) -> None:
+        self._ledger = ledger
         self._stack = stack
         self._files = files
         self.means = ""
 
     def call(self, header: Header) -> Witness | None:
-        """What was opened, else the vault, if it may be opened here."""
-        holdout = self._competition.holdouts.get(version=header.version)
-        if holdout.opened_at is not None:
-            self.means = "opening"
-            file = self._stack.enter_context(open_stored(holdout.opening.name))
+        """Return what was published, else the vault, if it may be opened here."""
+        self._holdout = holdout = self._ledger.holdouts.get(version=header.version)
+        if holdout.published_at is not None:
+            self.means = "publication"
+            file = self._stack.enter_context(open_stored(holdout.publication.name))
             return OpenedHoldout(file, header)
         if not (self._files and settings.VAULT_PRIVATE_KEY_FILE):
             return None
@@ -109,31 +108,22 @@ class _Witnesses:
         return _Vault(holdout)
 
     def recall(self, entry: Mapping[str, Any], digest: str) -> Known | None:
-        """The stored file of an entry, to be measured against what was opened."""
-        submission = self._submission(entry)
-        if submission is None or not submission.file:
+        """Read the stored file of an entry, to be measured against what was published."""
+        release = _release(self._holdout, entry)
+        submission = release.submission
+        if not submission.file:
             return None
         try:
             predictions = parse(submission)
-        except FileDamaged:
-            raise Differs(
-                entry["number"], "predictions", "The stored file is not what was uploaded."
-            ) from None
-        except (FileNotFoundError, PredictionError):
-            raise Differs(
-                entry["number"], "predictions", "The stored file can't be read any more."
-            ) from None
+        except (FileDamaged, FileNotFoundError, PredictionError) as error:
+            is_damaged = isinstance(error, FileDamaged)
+            how = "is not what was uploaded" if is_damaged else "can't be read any more"
+            number = entry["number"]
+            raise Differs(number, "predictions", f"The stored file {how}.") from None
         claimed = submission.claimed_score
-        return Known(
-            predictions,
-            None if claimed is None else claims.claimed_loss(self._competition, claimed),
-        )
-
-    def _submission(self, entry: Mapping[str, Any]) -> Submission | None:
-        found = Submission.objects.select_related("team__competition").filter(
-            team=entry["team"], number=entry["submission"], team__competition=self._competition
-        )
-        return found.first()
+        if claimed is not None:
+            claimed = release.board.claimed_loss(claimed)
+        return Known(predictions, claimed)
 
 
 class _Vault:
@@ -146,39 +136,47 @@ class _Vault:
         self.noise: KeyedNoise = vault.noise(holdout)
 
     def opened(self, entry: Mapping[str, Any]) -> Opened | Lost:
-        """Measures the stored file again."""
-        rows = Release.objects.select_related("submission__team__competition")
-        release = rows.get(holdout=self._holdout, number=entry["number"])
-        return opened_of(release, self._holdout, remeasure)
+        """Measure the stored file again."""
+        return opened_of(_release(self._holdout, entry), self._holdout, remeasure)
 
     def check_end(self) -> None:
-        """The vault has no more than it is asked for."""
+        """Do nothing: the vault has no more than it is asked for."""
+
+
+def _release(holdout: Holdout, entry: Mapping[str, Any]) -> Release:
+    rows = Release.objects.select_related(
+        "board__round", "team", "submission__team", "submission__round__competition"
+    )
+    return rows.get(holdout=holdout, number=entry["number"])
 
 
 class _Itself:
-    """Compares heads, team states and board of the database with what the ledger says."""
+    """Compare head, states and board of the database with what follows from the ledger."""
 
     def __init__(self, found: Snapshot) -> None:
-        self._heads = {state.holdout.version: state for state in found.heads}
         self._found = found
-        self._board: dict[int, Stand] = {}
-        self._version: dict[int, int] = {}
-        self._entered: set[tuple[int, int]] = set()
+        self._holdouts = dict(found.head.holdouts.values_list("version", "pk"))
+        self._board: dict[BoardAndTeam, Stand] = {}
+        self._version: dict[BoardAndTeam, int] = {}
+        self._entered: set[tuple[BoardAndTeam, int]] = set()
 
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
-        """The board, entry by entry, as `pipeline.release` writes it."""
-        if "team" not in entry:
+        """Make the boards, entry by entry, as releases write them."""
+        if entry["kind"] == MERGE:
+            self._merge(entry["team"], entry["into"])
+        if is_note(entry):
             return
-        team = int(entry["team"])
+        team = entry["board"], entry["team"]
         stand = self._board.get(team, _NO_STAND)
         earlier = self._version.get(team)
-        if earlier not in (None, header.version) and entry["kind"] != "exhausted":
+        says_nothing = answer_kind(entry["kind"]).bounds == "nothing"
+        if earlier not in (None, header.version) and not says_nothing:
             stand = replace(stand, loss=None, best=None)
         stand = replace(stand, last=entry["number"])
         if (team, entry["submission"]) not in self._entered:
             self._entered.add((team, entry["submission"]))
             stand = replace(stand, entries=stand.entries + 1)
-        best = replay.teams[entry["team"]].best
+        best = replay.teams[team].best
         loss = None if best is None else best / entry["steps"]
         if loss is not None and (stand.loss is None or loss < stand.loss):
             stand = replace(stand, loss=loss, best=entry["number"])
@@ -186,20 +184,44 @@ class _Itself:
             self._version[team] = header.version
         self._board[team] = stand
 
+    def _merge(self, team: str, into: str) -> None:
+        """Give one team's rows to another, which keeps the better of both."""
+        for gone in [key for key in self._board if key[1] == team]:
+            stand, kept = self._board.pop(gone), (gone[0], into)
+            other = self._board.get(kept)
+            if other is None or self._place(stand) < self._place(other):
+                self._version[kept] = self._version[gone]
+            if other is not None:
+                better = min(other, stand, key=self._place)
+                entries = other.entries + stand.entries
+                stand = replace(other, loss=better.loss, best=better.best, entries=entries)
+            self._board[kept] = stand
+
+    def _place(self, stand: Stand) -> tuple[Any, ...]:
+        """Order stands as the board does: by loss, then by who reached it first."""
+        if stand.loss is None or stand.best is None:
+            return (1,)
+        entry = Release.objects.filter(holdout__ledger=self._found.head, number=stand.best)
+        return (0, stand.loss, entry.values_list("submission__created_at", flat=True).get())
+
     def ended(self, header: Header, replay: Replay) -> None:
-        """The version's head and teams; behind the last version the board."""
-        state = self._heads[header.version]
-        for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
-            _same(f"head, {name}", getattr(state, name), getattr(replay.head, name))
-        teams = {int(team): computed for team, computed in replay.teams.items()}
-        _same_rows("team", self._found.teams[state.pk], teams)
-        if header.version == max(self._heads):
-            _same_rows("board row of team", self._found.board, self._board)
+        """Compare the version's teams; behind the last version also head and board."""
+        _same_rows("team", self._found.teams[self._holdouts[header.version]], replay.teams)
+        if header.version < max(self._holdouts):
+            return
+        for board, head in replay.heads.items():
+            stored = self._found.heads[board]
+            for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
+                _same(f"head, {name}", getattr(stored, name), getattr(head, name))
+        _same_rows("standing of team", self._found.board, self._board)
 
 
-def _same_rows(what: str, stored: Mapping[int, object], computed: Mapping[int, object]) -> None:
-    for team in sorted(stored.keys() | computed.keys()):
-        _same(f"{what} {team}", stored.get(team), computed.get(team))
+def _same_rows(
+    what: str, stored: Mapping[BoardAndTeam, object], computed: Mapping[BoardAndTeam, object]
+) -> None:
+    for key in sorted(stored.keys() | computed.keys()):
+        board, team = key
+        _same(f"{what} {team} on board {board}", stored.get(key), computed.get(key))
 
 
 def _same(what: str, stored: object, computed: object) -> None:
@@ -207,42 +229,31 @@ def _same(what: str, stored: object, computed: object) -> None:
         raise Differs(None, what, f"The database has {stored}; from the ledger follows {computed}.")
 
 
-def _check_guard(competition: Competition, found: Snapshot) -> bool:
-    """Whether the counter outside the database agrees; False where it has seen nothing yet.
+def _watermark_agrees(ledger: Ledger) -> bool:
+    """Compare the watermark with the head that was read; False where it has seen nothing yet.
 
-    Raises Differs, or GuardAway.
+    Raises Differs, or WatermarkAway.
     """
-    in_force = [state for state in found.heads if state.holdout.retired_at is None]
-    return all(_guard_agrees(competition, state) for state in in_force) and bool(in_force)
-
-
-def _guard_agrees(competition: Competition, state: Head) -> bool:
-    ledger = state.holdout.ledger_name
-    if watermark.has_ended(ledger, only_look=True) and competition.finals_started_at is None:
-        raise Differs(None, "guard", str(watermark.EndUndone()))
+    over = ledger.rounds.filter(finals_started_at__isnull=False)
+    if watermark.has_ended(ledger.uid, only_look=True) and not over.exists():
+        raise Differs(None, "watermark", str(watermark.EndUndone()))
     try:
-        written = watermark.read(ledger, only_look=True)
+        written = watermark.read(ledger.uid, only_look=True)
     except watermark.Rewound as rewound:
-        raise Differs(None, "guard", str(rewound)) from None
-    if written is None and state.guarded:
-        raise Differs(None, "guard", f"The file {watermark.file_of(ledger)} is missing.")
+        raise Differs(None, "watermark", str(rewound)) from None
+    if written is None and ledger.watermarked:
+        missing = f"The file {watermark.file_of(ledger.uid)} is missing."
+        raise Differs(None, "watermark", missing)
     if written is None or not written.number:
         return False
-    if written.number > state.releases:
+    if written.number > ledger.entries:
         raise Differs(
             None,
-            "guard",
-            f"It knows entry {written}, the database ends with {state.releases}: "
-            "`python manage.py rewind` mends it.",
+            "watermark",
+            f"It knows entry {written}, the database ends with {ledger.entries}: "
+            "`python manage.py rewind` repairs it.",
         )
-    if written.hash != _hash_of(competition, written.number):
-        raise Differs(written.number, "guard", "It knows another hash of this entry.")
+    numbered = {"holdout__ledger": ledger, "number": written.number, "hash": written.hash}
+    if not any(model.objects.filter(**numbered).exists() for model in (Release, LedgerNote)):
+        raise Differs(written.number, "watermark", "It knows another hash of this entry.")
     return True
-
-
-def _hash_of(competition: Competition, number: int) -> str:
-    for model in (Release, LedgerNote):
-        rows = model.objects.filter(holdout__competition=competition, number=number)
-        for digest in rows.values_list("hash", flat=True):
-            return str(digest)
-    return ""

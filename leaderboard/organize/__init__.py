@@ -5,6 +5,7 @@ open competition goes back to being one only as long as nobody has submitted. Th
 the first release.
 """
 
+from leaderboard.organize.creation import add_board, add_round, create_competition
 from leaderboard.organize.drafts import (
     Scoring,
     change_schema,
@@ -20,7 +21,7 @@ from leaderboard.organize.solutions import (
     CheckedSolution,
     RowCounts,
     check_solution,
-    create_version,
+    create_revision,
     effective_rows,
     install_solution,
 )
@@ -30,13 +31,16 @@ __all__ = [
     "CheckedSolution",
     "RowCounts",
     "Scoring",
+    "add_board",
     "add_file",
+    "add_round",
     "change_schema",
     "change_scoring",
     "check_settings",
     "check_solution",
     "checklist",
-    "create_version",
+    "create_competition",
+    "create_revision",
     "delete_competition",
     "effective_rows",
     "install_solution",

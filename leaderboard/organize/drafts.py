@@ -9,30 +9,44 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.models import Competition, Halt, HoldoutState, LedgerNote, Release, Submission
+from leaderboard.models import (
+    Board,
+    BoardState,
+    Competition,
+    CompetitionFile,
+    EventKind,
+    Holdout,
+    Ledger,
+    LedgerNote,
+    Pause,
+    Release,
+    Round,
+    Submission,
+    User,
+)
+from leaderboard.notify import events
 from leaderboard.organize.files import delete_stored
 from scoring.predictions import Schema
 
 
-def is_frozen(competition: Competition) -> bool:
-    """Whether an answer has left the holdout: then its meaning may not change any more.
+def is_frozen(round: Round) -> bool:
+    """Return whether an answer has left the holdout: then its meaning may not change any more.
 
     Also an answer that a restored database has forgotten: another solution would begin another
     ledger, with a budget of its own.
     """
-    entries = (model.objects.filter(holdout__competition=competition) for model in _ENTRIES)
+    ledger = round.ledger
+    if ledger is None:
+        return False
+    entries = (model.objects.filter(holdout__ledger=ledger) for model in (Release, LedgerNote))
     if any(found.exists() for found in entries):
         return True
-    states = HoldoutState.objects.filter(holdout__competition=competition)
-    return states.filter(halted_for=Halt.REWOUND).exists()
-
-
-_ENTRIES = (Release, LedgerNote)
+    return Ledger.objects.filter(pk=ledger.pk, paused_for=Pause.REWOUND).exists()
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a competition scores: names in the registries, parameters as their JSON texts."""
+    """How a board scores: names in the registries, parameters as their JSON texts."""
 
     metric: str
     metric_parameters: dict[str, str]
@@ -40,85 +54,97 @@ class Scoring:
     mechanism_parameters: dict[str, str]
 
 
-def change_schema(competition: Competition, schema: Schema) -> bool:
-    """Writes another schema; True if that withdrew a solution, which was encoded by the old one.
+def change_schema(round: Round, schema: Schema) -> bool:
+    """Write another schema; return whether that withdrew a solution.
 
-    Raises Refused unless the competition is a draft.
+    A solution is encoded by the schema that it was read with. Raises Refused unless the
+    competition is a draft.
     """
     with transaction.atomic():
-        locked = locked_draft(competition)
+        locked = locked_draft(round)
         if locked.schema == schema.to_json():
             return False
-        locked.schema = competition.schema = schema.to_json()
+        locked.schema = round.schema = schema.to_json()
         locked.save(update_fields=["schema"])
         return _withdraw(locked)
 
 
-def change_scoring(competition: Competition, scoring: Scoring) -> bool:
-    """Writes metric and mechanism; True if that withdrew a solution, checked by the old metric.
+def change_scoring(board: Board, scoring: Scoring) -> bool:
+    """Write metric and mechanism; return whether that withdrew a solution.
 
-    Raises Refused unless the competition is a draft.
+    A solution is checked by the metric that it was sealed under. Raises Refused unless the
+    competition is a draft.
     """
     with transaction.atomic():
-        locked = locked_draft(competition)
-        before = (locked.metric, locked.metric_parameters)
+        round = locked_draft(board.round)
+        before = (board.metric, board.metric_parameters)
         for name, value in vars(scoring).items():
-            setattr(locked, name, value)
-            setattr(competition, name, value)
-        locked.save(update_fields=list(vars(scoring)))
+            setattr(board, name, value)
+        board.save(update_fields=list(vars(scoring)))
         changed = before != (scoring.metric, scoring.metric_parameters)
-        return changed and _withdraw(locked)
+        return changed and _withdraw(round)
 
 
-def withdraw_solution(competition: Competition) -> None:
-    """Takes the holdout out of force, so that sample and solution can be mended in a draft."""
+def withdraw_solution(round: Round) -> None:
+    """Retire the sealed solution, so that sample and solution can be repaired in a draft."""
     with transaction.atomic():
-        _withdraw(locked_draft(competition))
+        _withdraw(locked_draft(round))
 
 
-def return_to_draft(competition: Competition) -> None:
-    """Takes an opening back, as long as nobody has submitted. Raises Refused after that."""
+def return_to_draft(competition: Competition, *, by: User | None = None) -> None:
+    """Take an opening back, as long as nobody has submitted. Raises Refused after that."""
     with transaction.atomic():
         locked = lock.lock(competition)
-        if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
+        rounds = list(locked.rounds.select_related("ledger"))
+        if has_answers(locked):
             raise Refused(
                 "frozen",
                 "This is frozen",
                 "Somebody has submitted: what the competition asks must not change any more.",
             )
-        if locked.unsealed_at is not None:
+        if any(round.publication_at for round in rounds):
             raise Refused("frozen", "This is frozen", "Its true labels are public by now.")
         locked.opened_by_organizer_at = None
         locked.save(update_fields=["opened_by_organizer_at"])
+        events.record(locked, EventKind.RETURNED_TO_DRAFT, actor=by)
     competition.refresh_from_db()
 
 
 def delete_competition(competition: Competition) -> None:
-    """Deletes a competition that nobody has submitted to, with all that belongs to it.
+    """Delete a competition that nobody has submitted to, with all that belongs to it.
 
     Raises Refused after the first submission: quotas and the ledger would be forgotten.
     """
     with transaction.atomic():
         locked = lock.lock(competition)
-        if Submission.objects.filter(team__competition=locked).exists() or is_frozen(locked):
+        if has_answers(locked):
             raise Refused(
                 "has_submissions",
                 "The competition has submissions",
                 "A competition that somebody has submitted to is kept, with its ledger. Set its "
                 "visibility to hidden instead.",
             )
-        HoldoutState.objects.filter(holdout__competition=locked).delete()
-        for holdout in locked.holdouts.all():
+        for holdout in Holdout.objects.filter(ledger__competition=locked):
             delete_stored(holdout.sealed_solution)
-            delete_stored(holdout.opening)
+            delete_stored(holdout.publication)
             holdout.delete()
-        for entry in locked.files.all():
+        for entry in CompetitionFile.objects.filter(round__competition=locked):
             delete_stored(entry.file)
+        locked.rounds.update(ledger=None, continues=None)
+        BoardState.objects.filter(ledger__competition=locked).delete()
+        locked.ledgers.all().delete()
         locked.delete()
 
 
+def has_answers(competition: Competition) -> bool:
+    """Return whether somebody has submitted, or an answer has left a holdout."""
+    if Submission.objects.filter(team__competition=competition).exists():
+        return True
+    return any(is_frozen(round) for round in competition.rounds.select_related("ledger"))
+
+
 def frozen(what: str) -> Refused:
-    """The refusal of a change to what scores were released from."""
+    """Return the refusal of a change to what scores were released from."""
     return Refused(
         "frozen",
         "This is frozen",
@@ -127,10 +153,11 @@ def frozen(what: str) -> Refused:
     )
 
 
-def locked_draft(competition: Competition) -> Competition:
-    """The competition, locked; raises Refused if it is not a draft."""
-    locked = lock.lock(competition)
-    if locked.opened_by_organizer_at is not None:
+def locked_draft(round: Round) -> Round:
+    """Return the round of a locked competition. Raises Refused if it is not a draft."""
+    competition = lock.lock(round.competition)
+    locked = competition.rounds.select_related("competition", "ledger").get(pk=round.pk)
+    if competition.opened_by_organizer_at is not None:
         raise Refused(
             "not_a_draft",
             "The competition is open",
@@ -142,6 +169,6 @@ def locked_draft(competition: Competition) -> Competition:
     return locked
 
 
-def _withdraw(draft: Competition) -> bool:
-    in_force = draft.holdouts.filter(retired_at__isnull=True)
-    return in_force.update(retired_at=timezone.now()) > 0
+def _withdraw(draft: Round) -> bool:
+    active = Holdout.objects.active().filter(ledger__isnull=False, ledger=draft.ledger)
+    return active.update(retired_at=timezone.now()) > 0

@@ -10,25 +10,25 @@ from django.db import transaction
 from django.db.models.fields.files import FieldFile
 
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, CompetitionFile, FileRole
-from leaderboard.organize.parts import content_of, holdout_in_force, schema_of
+from leaderboard.models import CompetitionFile, FileRole, Round
+from leaderboard.organize.parts import content_of, schema_of
 from scoring.predictions import read_row_ids
 
 
 def add_file(
-    competition: Competition, file: File[bytes], *, role: str, name: str = "", description: str = ""
+    round: Round, file: File[bytes], *, role: str, name: str = "", description: str = ""
 ) -> CompetitionFile:
-    """Adds a public file. Raises Refused; a sample submission is read first (SolutionError)."""
+    """Add a public file. Raises Refused; a sample submission is read first (SolutionError)."""
     name = PurePath(name or file.name or "").name
     if not name:
         raise Refused.invalid("file", "The file needs a name.")
-    if competition.files.filter(name=name).exists():
+    if round.files.filter(name=name).exists():
         raise Refused.invalid("file", f"There is a file named {name} already.")
     if role == FileRole.SAMPLE:
-        _check_sample(competition, file)
+        _check_sample(round, file)
     content = content_of(file)
     return CompetitionFile.objects.create(
-        competition=competition,
+        round=round,
         name=name,
         role=role,
         description=description,
@@ -39,8 +39,8 @@ def add_file(
 
 
 def remove_file(entry: CompetitionFile) -> None:
-    """Removes a public file; the sample only as long as no solution is aligned to it."""
-    if entry.role == FileRole.SAMPLE and holdout_in_force(entry.competition) is not None:
+    """Remove a public file; the sample only as long as no solution is aligned to it."""
+    if entry.role == FileRole.SAMPLE and entry.round.active_holdout is not None:
         raise Refused.invalid(
             "file",
             "The sealed solution is aligned to this sample submission. It can be removed once the "
@@ -51,13 +51,13 @@ def remove_file(entry: CompetitionFile) -> None:
 
 
 def delete_stored(file: FieldFile) -> None:
-    """Deletes the bytes once the row is gone for good."""
+    """Delete the bytes once the row is gone for good."""
     storage, name = file.storage, file.name
     if name:
         transaction.on_commit(lambda: storage.delete(name))
 
 
-def _check_sample(competition: Competition, file: File[bytes]) -> None:
-    if competition.files.filter(role=FileRole.SAMPLE).exists():
+def _check_sample(round: Round, file: File[bytes]) -> None:
+    if round.files.filter(role=FileRole.SAMPLE).exists():
         raise Refused.invalid("file", "There is a sample submission already.")
-    read_row_ids(content_of(file), schema_of(competition))
+    read_row_ids(content_of(file), schema_of(round))

@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.models import Competition
-from leaderboard.organize.parts import holdout_in_force, sample_ids, schema_of
-from leaderboard.organize.solutions import check_mechanism_fits, effective_rows, start_ledger
+from leaderboard.ledger.heads import start_ledger
+from leaderboard.models import Board, Competition, EventKind, Round, User
+from leaderboard.notify import events
+from leaderboard.organize.parts import sample_ids, schema_of
+from leaderboard.organize.solutions import check_mechanism_fits, effective_rows
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError, ParameterError
 from scoring.predictions import Schema
@@ -29,8 +31,9 @@ class Check:
 
 
 def checklist(competition: Competition) -> list[Check]:
-    """What must be green before the competition opens."""
-    tests: tuple[tuple[str, str, Callable[[Competition], str]], ...] = (
+    """Return what must be green before the competition opens."""
+    round = competition.current_round
+    tests: tuple[tuple[str, str, Callable[[Round], str]], ...] = (
         ("texts", "Texts", _check_texts),
         ("times", "Times", _check_times),
         ("schema", "Prediction schema", _check_schema),
@@ -39,11 +42,11 @@ def checklist(competition: Competition) -> list[Check]:
         ("solution", "Solution: ids match the sample, usage of each row", _check_holdout),
         ("mechanism", "Mechanism fits the metric and the rows", _check_mechanism),
     )
-    return [_run(name, title, test, competition) for name, title, test in tests]
+    return [_run(name, title, test, round) for name, title, test in tests]
 
 
-def open_competition(competition: Competition) -> None:
-    """Opens a draft whose checklist is green. Raises Refused with what is missing."""
+def open_competition(competition: Competition, *, by: User | None = None) -> None:
+    """Open a draft whose checklist is green. Raises Refused with what is missing."""
     missing = [check for check in checklist(competition) if not check.passed]
     if missing:
         raise Refused(
@@ -56,27 +59,27 @@ def open_competition(competition: Competition) -> None:
         if locked.opened_by_organizer_at is None:
             locked.opened_by_organizer_at = timezone.now()
             locked.save(update_fields=["opened_by_organizer_at"])
-            start_ledger(locked, locked.holdouts.get(retired_at__isnull=True))
+            for round in locked.rounds.filter(ledger__isnull=False):
+                start_ledger(round)
+            events.record(locked, EventKind.OPENED, actor=by)
     competition.refresh_from_db()
 
 
-def check_settings(competition: Competition) -> None:
-    """Parses schema, metric and mechanism parameters. Raises ParameterError naming the field."""
-    schema = Schema.from_json(competition.schema)
-    metric = metrics.get(competition.metric)
-    metric.check(schema, None, metric.parse(competition.metric_parameters))
-    mechanism = mechanisms.get(competition.mechanism)
-    mechanism.parse(competition.mechanism_parameters)
+def check_settings(board: Board) -> None:
+    """Parse schema, metric and mechanism parameters. Raises ParameterError naming the field."""
+    schema = Schema.from_json(board.round.schema)
+    metric = metrics.get(board.metric)
+    metric.check(schema, None, metric.parse(board.metric_parameters))
+    mechanism = mechanisms.get(board.mechanism)
+    mechanism.parse(board.mechanism_parameters)
 
 
 _WHOLE_FIELDS = ("schema", "metric", "mechanism", "solution")
 
 
-def _run(
-    name: str, title: str, test: Callable[[Competition], str], competition: Competition
-) -> Check:
+def _run(name: str, title: str, test: Callable[[Round], str], round: Round) -> Check:
     try:
-        return Check(name, title, True, test(competition))
+        return Check(name, title, True, test(round))
     except ParameterError as error:
         whole = error.field in _WHOLE_FIELDS
         return Check(name, title, False, error.message if whole else str(error))
@@ -84,35 +87,38 @@ def _run(
         return Check(name, title, False, str(error))
 
 
-def _check_texts(competition: Competition) -> str:
+def _check_texts(round: Round) -> str:
+    competition = round.competition
     for name, text in (("overview", competition.description), ("rules", competition.rules)):
         if not text.strip():
             raise Refused.invalid(name, f"The {name} page is empty.")
     return "Overview and rules are written."
 
 
-def _check_times(competition: Competition) -> str:
-    if competition.closes_at <= timezone.now():
+def _check_times(round: Round) -> str:
+    if round.closes_at is None:
+        return "It has no end."
+    if round.closes_at <= timezone.now():
         raise Refused.invalid("closes_at", "The closing time has passed.")
     return "It closes in the future."
 
 
-def _check_schema(competition: Competition) -> str:
-    return f"Header: {','.join(schema_of(competition).header)}"
+def _check_schema(round: Round) -> str:
+    return f"Header: {','.join(schema_of(round).header)}"
 
 
-def _check_sample_file(competition: Competition) -> str:
-    ids = sample_ids(competition, schema_of(competition))
+def _check_sample_file(round: Round) -> str:
+    ids = sample_ids(round, schema_of(round))
     if ids is None:
         raise Refused.invalid("file", "There is no sample submission.")
     return f"{len(ids)} rows."
 
 
-def _check_holdout(competition: Competition) -> str:
-    holdout = holdout_in_force(competition)
+def _check_holdout(round: Round) -> str:
+    holdout = round.active_holdout
     if holdout is None:
         raise Refused.invalid("solution", "No solution is sealed.")
-    ids = sample_ids(competition, schema_of(competition))
+    ids = sample_ids(round, schema_of(round))
     if ids is None or ids.digest != holdout.row_ids_digest:
         raise Refused.invalid(
             "solution", "The sample submission changed since: upload the solution again."
@@ -123,20 +129,23 @@ def _check_holdout(competition: Competition) -> str:
     )
 
 
-def _check_metric(competition: Competition) -> str:
-    if not competition.metric:
-        raise Refused.invalid("metric", "No metric is chosen yet.")
-    metric = metrics.get(competition.metric)
-    parameters = metric.parse(competition.metric_parameters)
-    metric.check(schema_of(competition), None, parameters)
-    return f"{metric.title}."
+def _check_metric(round: Round) -> str:
+    titles = []
+    for board in round.boards.all():
+        if not board.metric:
+            raise Refused.invalid("metric", "No metric is chosen yet.")
+        metric = metrics.get(board.metric)
+        metric.check(schema_of(round), None, metric.parse(board.metric_parameters))
+        titles.append(f"{metric.title}.")
+    return " ".join(titles)
 
 
-def _check_mechanism(competition: Competition) -> str:
-    if not competition.mechanism:
-        raise Refused.invalid("mechanism", "No mechanism is chosen yet.")
-    holdout = holdout_in_force(competition)
-    if holdout is None:
-        raise Refused.invalid("solution", "No solution is sealed.")
-    counts = effective_rows(holdout)
-    return check_mechanism_fits(competition, counts)
+def _check_mechanism(round: Round) -> str:
+    holdout, titles = round.active_holdout, []
+    for board in round.boards.all():
+        if not board.mechanism:
+            raise Refused.invalid("mechanism", "No mechanism is chosen yet.")
+        if holdout is None:
+            raise Refused.invalid("solution", "No solution is sealed.")
+        titles.append(check_mechanism_fits(board, effective_rows(holdout)))
+    return " ".join(titles)

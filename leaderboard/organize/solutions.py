@@ -1,4 +1,4 @@
-"""The solution: checked, sealed, and in force."""
+"""The solution: checked, sealed, and active."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ from django.utils import timezone
 from leaderboard import vault
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.models import Competition, FileRole, Holdout, HoldoutState, User
+from leaderboard.ledger.heads import start_ledger
+from leaderboard.models import (
+    Audience,
+    Board,
+    EventKind,
+    FileRole,
+    Holdout,
+    Ledger,
+    Round,
+    User,
+)
+from leaderboard.notify import events
 from leaderboard.organize.drafts import frozen, is_frozen
 from leaderboard.organize.parts import content_of, sample_ids, schema_of
 from scoring import mechanisms, metrics
@@ -31,77 +42,92 @@ class RowCounts:
 
 
 def effective_rows(holdout: Holdout) -> RowCounts:
-    """What a mechanism asks of the holdout's size."""
+    """Return what a mechanism asks of the holdout's size."""
     return RowCounts(holdout.effective_public_rows, holdout.effective_private_rows)
 
 
-def install_solution(competition: Competition, file: File[bytes], *, by: User | None) -> Holdout:
-    """Checks and seals a solution, which becomes the holdout in force.
+def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Holdout:
+    """Check and seal a solution, which becomes the active holdout.
 
     The plain labels are in memory for the time of this call only. Raises SolutionError (the file is
     wrong), ParameterError (it doesn't fit the metric), Refused (no sample yet, or frozen).
     """
-    if is_frozen(competition):
+    if is_frozen(round):
         raise frozen("holdout")
-    checked = check_solution(competition, file)
+    checked = check_solution(round, file)
     with transaction.atomic():
-        lock.lock(competition)
-        if is_frozen(competition):
+        competition = lock.lock(round.competition)
+        round.refresh_from_db()
+        if is_frozen(round):
             raise frozen("holdout")
-        holdout = create_version(competition, checked, by)
+        if round.ledger is None:
+            round.ledger = Ledger.objects.create(competition=competition)
+            round.save(update_fields=["ledger"])
+        holdout = create_revision(round.ledger, checked, by)
         if competition.opened_by_organizer_at is not None:
-            start_ledger(competition, holdout)
+            start_ledger(round)
+        events.record(
+            competition,
+            EventKind.SOLUTION_SEALED,
+            actor=by,
+            audience=Audience.ORGANIZERS,
+            subjects={"round": round.number, "ledger": round.ledger.uid},
+            version=holdout.version,
+        )
     return holdout
 
 
 @dataclass(frozen=True, repr=False)
 class CheckedSolution:
-    """A solution that fits a competition. It holds plain labels: keep it for one call only."""
+    """A solution that fits a round. It holds plain labels: keep it for one call only."""
 
     solution: Solution
     ids: RowIds
     effective: RowCounts
 
 
-def check_solution(competition: Competition, file: File[bytes]) -> CheckedSolution:
-    """Reads a solution and checks it against sample, metric and, once open, the mechanism.
+def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
+    """Read a solution and check it against sample, metrics and, once open, the mechanisms.
 
     Raises SolutionError, ParameterError or Refused.
     """
-    schema = schema_of(competition)
-    ids = sample_ids(competition, schema)
+    schema = schema_of(round)
+    ids = sample_ids(round, schema)
     if ids is None:
         raise Refused.invalid("solution", "Upload the sample submission first: it fixes the rows.")
-    if not competition.metric:
+    boards = list(round.boards.all())
+    if not all(board.metric for board in boards):
         raise Refused.invalid("solution", "Choose the metric first: the labels must fit it.")
     content = content_of(file)
-    _check_not_the_sample(competition, content)
+    _check_not_the_sample(round, content)
     solution = read_solution(content, schema, ids)
-    metric = metrics.get(competition.metric)
-    metric.check(schema, solution, metric.parse(competition.metric_parameters))
+    for board in boards:
+        metric = metrics.get(board.metric)
+        metric.check(schema, solution, metric.parse(board.metric_parameters))
     if not solution.counts().private:
         raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
     effective = RowCounts(
         solution.effective_rows(Usage.PUBLIC), solution.effective_rows(Usage.PRIVATE)
     )
-    if competition.opened_by_organizer_at is not None:
-        check_mechanism_fits(competition, effective)
+    if round.competition.opened_by_organizer_at is not None:
+        for board in boards:
+            check_mechanism_fits(board, effective)
     return CheckedSolution(solution, ids, effective)
 
 
-def create_version(
-    competition: Competition, checked: CheckedSolution, by: User | None, **facts: Any
+def create_revision(
+    ledger: Ledger, checked: CheckedSolution, by: User | None, **facts: Any
 ) -> Holdout:
-    """Seals a solution with a new salt and a new secret; it takes the place of the one in force.
+    """Seal a solution with a new salt and a new secret; it takes the place of the active one.
 
     Call it under `lock.lock`.
     """
     counts = checked.solution.counts()
     sealed, secret = vault.seal_solution(checked.solution), vault.seal_new_secret()
-    versions = competition.holdouts.aggregate(last=Max("version"))["last"] or 0
-    competition.holdouts.filter(retired_at__isnull=True).update(retired_at=timezone.now())
+    versions = ledger.holdouts.aggregate(last=Max("version"))["last"] or 0
+    ledger.holdouts.active().update(retired_at=timezone.now())
     return Holdout.objects.create(
-        competition=competition,
+        ledger=ledger,
         version=versions + 1,
         sealed_solution=ContentFile(sealed.box, name=sealed.commitment),
         sealed_secret=secret.box,
@@ -119,30 +145,20 @@ def create_version(
     )
 
 
-def start_ledger(competition: Competition, holdout: Holdout) -> None:
-    """Gives the holdout in force of an open competition its ledger."""
-    mechanism = mechanisms.get(competition.mechanism)
-    head = mechanism.initial_holdout(mechanism.parse(competition.mechanism_parameters))
-    fresh = {"budget_left": head.budget_left}
-    HoldoutState.objects.get_or_create(holdout=holdout, defaults=fresh)
-    # An opening that was taken back may have left a head with the budget of other parameters.
-    HoldoutState.objects.filter(holdout=holdout, releases=0).update(**fresh)
-
-
-def check_mechanism_fits(competition: Competition, counts: RowCounts) -> str:
-    """The mechanism's title. Raises ParameterError where it fits neither metric nor rows."""
-    mechanism = mechanisms.get(competition.mechanism)
-    parameters: Any = mechanism.parse(competition.mechanism_parameters)
-    metric = metrics.get(competition.metric)
-    if reason := metric.allows(mechanism.name):
+def check_mechanism_fits(board: Board, counts: RowCounts) -> str:
+    """Return the mechanism's title. Raises ParameterError where it fits neither metric nor rows."""
+    mechanism = mechanisms.get(board.mechanism)
+    parameters: Any = mechanism.parse(board.mechanism_parameters)
+    metric = metrics.get(board.metric)
+    if reason := metric.allows(mechanism):
         raise ParameterError("mechanism", reason)
     mechanism.check(parameters, metric, counts)
     return f"{mechanism.title}."
 
 
-def _check_not_the_sample(competition: Competition, content: bytes) -> None:
+def _check_not_the_sample(round: Round, content: bytes) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
-    if competition.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
+    if round.origin.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
         raise Refused.invalid(
             "solution", "This is the sample submission. Choose the file with the true labels."
         )

@@ -1,33 +1,53 @@
-"""Joining a competition, making a team, inviting to it."""
+"""Teams: making, joining, leaving and merging them, and inviting to them."""
 
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Invitation, Membership, Phase, Team, User
+from leaderboard.ledger import lock, watermark
+from leaderboard.ledger.merging import merge_teams
+from leaderboard.models import (
+    Competition,
+    EventKind,
+    Invitation,
+    Membership,
+    Phase,
+    Selection,
+    Status,
+    Submission,
+    Team,
+    User,
+)
+from leaderboard.notify import events
 
 TEAM_NAME_LENGTH = 60
 INVITATION_DAYS = 14
 
 
 def join(*, competition: Competition, user: User, accept_rules: bool, team_name: str) -> Team:
-    """Accepts the rules and makes a team of one. Raises Refused."""
+    """Accept the rules and make a team of one. Raises Refused."""
     _check_may_join(competition, user, accept_rules)
     name = clean_team_name(team_name)
     try:
         with transaction.atomic():
+            # Starting the finals takes this lock, too, before it waits for all teams: a team that
+            # is made here is among them, or comes too late.
+            locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+            _check_may_join(locked, user, accept_rules)
             team = Team.objects.create(competition=competition, name=name, captain=user)
             _add(team, user)
+            _record(team, EventKind.TEAM_CREATED, user, name=name)
     except IntegrityError:
         raise _why_not(competition, user) from None
     return team
 
 
 def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team:
-    """Accepts the rules and becomes a member of the inviting team. Raises Refused."""
+    """Accept the rules and become a member of the inviting team. Raises Refused."""
     competition = invitation.team.competition
     if invitation.expires_at <= timezone.now():
         raise Refused(
@@ -39,29 +59,39 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
     _check_may_join(competition, user, accept_rules)
     try:
         with transaction.atomic():
-            team = Team.objects.select_for_update().get(pk=invitation.team_id)
-            if team.memberships.count() >= competition.team_size:
+            team = Team.objects.select_for_update(no_key=True).get(pk=invitation.team_id)
+            if team.merged_into_id is not None:
+                raise Refused(
+                    "team_merged",
+                    "The team was merged",
+                    "This team has become a part of another one. Ask its captain for an "
+                    "invitation.",
+                    410,
+                )
+            if team.memberships.active().count() >= competition.team_size:
                 raise _team_full(competition)
             _add(team, user)
+            _record(team, EventKind.MEMBER_JOINED, user)
     except IntegrityError:
         raise _why_not(competition, user) from None
     return team
 
 
 def accept_rules_again(*, membership: Membership) -> None:
-    """Accepts the current version of the rules."""
+    """Accept the current version of the rules."""
     Membership.objects.filter(pk=membership.pk).update(
         rules_version=membership.competition.rules_version, accepted_at=timezone.now()
     )
 
 
 def rename_team(*, team: Team, user: User, name: str) -> Team:
-    """Gives the team another name. Raises Refused."""
+    """Give the team another name. Raises Refused."""
     _check_captain(team, user)
     cleaned = clean_team_name(name)
     try:
         with transaction.atomic():
             Team.objects.filter(pk=team.pk).update(name=cleaned)
+            _record(team, EventKind.TEAM_RENAMED, user, name=cleaned)
     except IntegrityError:
         raise _name_taken() from None
     team.name = cleaned
@@ -69,9 +99,9 @@ def rename_team(*, team: Team, user: User, name: str) -> Team:
 
 
 def invite(*, team: Team, user: User) -> Invitation:
-    """A fresh link that lets others join the team. Raises Refused."""
+    """Make a fresh link that lets others join the team. Raises Refused."""
     _check_captain(team, user)
-    if team.memberships.count() >= team.competition.team_size:
+    if team.memberships.active().count() >= team.competition.team_size:
         raise _team_full(team.competition)
     return Invitation.objects.create(
         team=team,
@@ -82,12 +112,109 @@ def invite(*, team: Team, user: User) -> Invitation:
 
 
 def withdraw_invitations(*, team: Team, user: User) -> None:
-    """Makes all links of the team invalid. Raises Refused."""
+    """Make all links of the team invalid. Raises Refused."""
     _check_captain(team, user)
     team.invitations.all().delete()
 
 
+def leave(*, team: Team, user: User) -> None:
+    """Leave a team. Raises Refused for the captain of a team with other members.
+
+    Whoever leaves a team that has submitted in this round stays bound to it: its used quota and
+    corrections can't be won back in another team.
+    """
+    with transaction.atomic():
+        team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        mine = team.memberships.active().filter(user=user)
+        if not mine.exists():
+            raise Refused.not_a_member()
+        others = team.memberships.active().exclude(user=user)
+        if team.captain_id == user.pk and others.exists():
+            raise Refused(
+                "captain_stays",
+                "The captain can't leave yet",
+                "Hand the captaincy to another member first.",
+                409,
+            )
+        if team.submissions.filter(round=team.competition.current_round).exists():
+            mine.update(left_at=timezone.now())
+        else:
+            mine.delete()
+        _record(team, EventKind.MEMBER_LEFT, user)
+
+
+def merge(*, team: Team, into: Team, by: User) -> None:
+    """Merge a team into another one of its competition, for good. Raises Refused.
+
+    Entries of the ledger stay as they were written, under the merged team's own uid. What it used
+    counts for the other team from now on: quotas and corrections add up, and nothing is freed. Its
+    members become the other team's, and its place on the boards ends.
+    """
+    with transaction.atomic(durable=True):
+        # Ledgers and both teams stay locked to the end: no answer, upload or selection may come
+        # between adding up the states and writing the notes that report it.
+        competition = lock.lock(team.competition)
+        locked = {
+            each.pk: each
+            for each in Team.objects.select_for_update(no_key=True)
+            .filter(pk__in=(team.pk, into.pk), competition=competition)
+            .order_by("pk")
+        }
+        _check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
+        members = team.memberships.count() + into.memberships.count()
+        if members > competition.team_size:
+            raise _team_full(competition)
+        heads = merge_teams(team, into)
+        team.memberships.update(team=into)
+        team.invitations.all().delete()
+        Team.objects.filter(merged_into=team).update(merged_into=into)
+        Team.objects.filter(pk=team.pk).update(merged_into=into)
+        _record(into, EventKind.TEAM_MERGED, by, merged=team.uid)
+    for ledger, head in heads:
+        watermark.append(ledger, head)
+    team.refresh_from_db()
+
+
+def _check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
+    if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
+        raise Refused(
+            "not_mergeable",
+            "These teams can't be merged",
+            "Two different teams of this competition can be merged, neither of them merged before.",
+            409,
+        )
+    round = competition.current_round
+    if round.finals_started_at is not None or round.paused_for:
+        raise Refused.finals_started() if round.finals_started_at else Refused.paused()
+    waiting = Submission.objects.filter(
+        team__in=(team, into), status__in=(Status.QUEUED, Status.SCORING)
+    )
+    if waiting.exists():
+        raise Refused(
+            "submissions_waiting",
+            "Submissions are being scored",
+            "Merge the teams when all their submissions have their answers.",
+            409,
+        )
+    if Selection.objects.filter(team=team).exists():
+        raise Refused(
+            "selections_left",
+            "The team has selected final entries",
+            "The team that is merged has to take its final entries out first.",
+            409,
+        )
+
+
+def _record(team: Team, kind: EventKind, actor: User, **data: Any) -> None:
+    events.record(
+        team.competition, kind, actor=actor, subjects={"team": team.uid, "user": actor.uid}, **data
+    )
+
+
 def _add(team: Team, user: User) -> None:
+    # Frees a person who left a team in an earlier round.
+    left = Membership.objects.filter(competition=team.competition, user=user)
+    left.filter(left_at__isnull=False).delete()
     Membership.objects.create(
         competition=team.competition,
         team=team,
@@ -98,12 +225,25 @@ def _add(team: Team, user: User) -> None:
 
 
 def _check_may_join(competition: Competition, user: User, accept_rules: bool) -> None:
-    if competition.phase(timezone.now()) is Phase.CLOSED:
-        raise Refused.deadline_passed(competition.closes_at)
-    if competition.paused_for():
+    round = competition.current_round
+    if round.phase(timezone.now()) is Phase.CLOSED:
+        raise Refused.deadline_passed(round.closes_at)
+    if round.paused_for:
         raise Refused.paused()
-    if Membership.objects.filter(competition=competition, user=user).exists():
+    if Membership.objects.active().filter(competition=competition, user=user).exists():
         raise _already_joined()
+    if Membership.objects.filter(
+        competition=competition,
+        user=user,
+        left_at__isnull=False,
+        team__submissions__round=round,
+    ).exists():
+        raise Refused(
+            "left_a_team",
+            "You have left a team that submitted",
+            "What your former team used of quota and corrections stays used, so you can't join or "
+            "found another team in this round.",
+        )
     if not accept_rules:
         raise Refused(
             "rules_not_accepted",
@@ -125,7 +265,7 @@ def _check_captain(team: Team, user: User) -> None:
 
 
 def clean_team_name(name: str) -> str:
-    """The name with single spaces. Raises Refused where it is empty, invisible or too long."""
+    """Return the name with single spaces. Raises Refused for an empty, invisible or long one."""
     cleaned = " ".join(name.split())
     if not cleaned or not cleaned.isprintable():
         raise Refused.invalid("team_name", "Give the team a name of visible characters.")
@@ -137,7 +277,7 @@ def clean_team_name(name: str) -> str:
 
 
 def _why_not(competition: Competition, user: User) -> Refused:
-    """Which of the two unique constraints refused."""
+    """Return the refusal for the violated unique constraint."""
     if Membership.objects.filter(competition=competition, user=user).exists():
         return _already_joined()
     return _name_taken()

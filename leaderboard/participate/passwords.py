@@ -1,15 +1,17 @@
-"""What a new password ends."""
+"""Revoke API tokens when a password changes."""
 
 from leaderboard.models import User
 from leaderboard.participate import tokens
 
 
 class RevokeTokens:
-    """Not a rule: Django tells every validator of passwords when one has been changed, on whatever
-    page or console that was. Whoever had the old one may have made tokens with it."""
+    """Revoke tokens as a validator: Django notifies validators whenever a password changes.
+
+    That covers every page and console. Whoever had the old password may have made tokens with it.
+    """
 
     def validate(self, password: str, user: User | None = None) -> None:
-        """Any password will do."""
+        """Accept any password."""
 
     def get_help_text(self) -> str:
         return "A new password ends other sessions and revokes all API tokens."

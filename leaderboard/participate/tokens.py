@@ -17,18 +17,18 @@ class Issued:
 
 
 def issue(user: User, *, days: int | None) -> Issued:
-    """A new token that ends after `days`, or never for None. Only its hash is kept."""
+    """Return a new token that ends after `days`, or never for None. Only its hash is kept."""
     lifetime = None if days is None else timedelta(days=days)
     record, text = AuthToken.objects.create(user, expiry=lifetime)
     return Issued(text, record.expiry)
 
 
 def revoke(user: User, key: str) -> bool:
-    """Makes this person's tokens that begin with `key` invalid; whether there were any."""
+    """Invalidate this person's tokens that begin with `key`; return whether there were any."""
     deleted, _ = AuthToken.objects.filter(user=user, token_key=key).delete()
     return bool(deleted)
 
 
 def revoke_all(user: User) -> None:
-    """Makes all tokens of this person invalid."""
+    """Invalidate all tokens of this person."""
     AuthToken.objects.filter(user=user).delete()

@@ -8,13 +8,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard import vault
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
-from leaderboard.models import Competition, FinalScore, Phase, Status, Submission, Team
+from leaderboard.models import (
+    Board,
+    Competition,
+    EventKind,
+    FinalScore,
+    Holdout,
+    Phase,
+    Round,
+    Status,
+    Submission,
+    Team,
+    User,
+)
+from leaderboard.notify import events
 from leaderboard.participate.selection import entered, over_limit
+from leaderboard.pipeline.final_places import store_places
 from leaderboard.pipeline.queue import enqueue_finals, wake_sweeper
 from leaderboard.vault import custom_metrics
 from scoring.predictions import Predictions
@@ -26,15 +41,18 @@ FAILURE_LENGTH = 200
 
 @dataclass(frozen=True)
 class Unfinished:
-    """What stands between a competition and its finals: files on their way, and failed ones."""
+    """What stands between a competition and its finals: unscored and failed submissions."""
 
     waiting: int
     failed: tuple[Submission, ...]
 
 
-def unfinished(competition: Competition) -> Unfinished:
-    """The submissions that have no answer yet, and those that got none by our fault."""
-    submissions = Submission.objects.filter(team__competition=competition)
+def unfinished(round: Round) -> Unfinished:
+    """Return the submissions without an answer yet, and those without one through our fault.
+
+    Submissions of all rounds on the same rows count: exact scores come after the last answer.
+    """
+    submissions = Submission.objects.filter(round__ledger=round.ledger)
     failed = submissions.filter(status=Status.FAILED).select_related("team")
     return Unfinished(
         waiting=submissions.filter(status__in=(Status.QUEUED, Status.SCORING)).count(),
@@ -42,15 +60,13 @@ def unfinished(competition: Competition) -> Unfinished:
     )
 
 
-def close_early(competition: Competition) -> None:
-    """Closes an open competition now, for good; what it was announced for is kept and shown.
+def close_early(round: Round, *, by: User | None = None) -> None:
+    """Close an open competition now, for good; the announced end is kept and shown.
 
     Raises Refused, having changed nothing, unless it is open. What was accepted before is scored.
     """
     with transaction.atomic(durable=True):
-        locked = lock.lock(competition)
-        # Uploads hold one of these: who is accepted was accepted before the moment that is written.
-        list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
+        locked = _lock(round)
         now = timezone.now()
         if locked.phase(now) is not Phase.OPEN or locked.finals_started_at is not None:
             raise Refused(
@@ -58,90 +74,96 @@ def close_early(competition: Competition) -> None:
                 "The competition is not open",
                 "Only a competition that is open can be closed before its time.",
             )
-        locked.announced_closes_at, locked.closes_at = locked.closes_at, now
+        # Also of a round without an end: what is announced marks it as closed for good.
+        locked.announced_closes_at, locked.closes_at = locked.closes_at or now, now
         locked.save(update_fields=["announced_closes_at", "closes_at"])
-    competition.refresh_from_db()
+        _record(locked, EventKind.CLOSED, by)
+    round.refresh_from_db()
 
 
-def start_finals(competition: Competition, *, accept_failed: bool = False) -> None:
-    """Ends submitting and choosing for good; the sweeper then asks workers for exact scores.
+def start_finals(round: Round, *, accept_failed: bool = False, by: User | None = None) -> None:
+    """End submitting and selecting for good; the sweeper then asks workers for exact scores.
 
-    Raises Refused, having changed nothing, unless the competition is closed, everything that was
+    On rows that several rounds share this happens once, in the last of them. Raises Refused, having
+    changed nothing, unless all rounds on these rows are closed, everything that was
     submitted has an answer (`accept_failed`: or failed), and there is something to score.
     """
     with transaction.atomic(durable=True):
-        locked = lock.lock(competition)
+        locked = _lock(round)
         if locked.finals_started_at is None:
-            # Uploads, choices and new teams hold one of these: after this none is on its way.
-            list(Team.objects.select_for_update().filter(competition=locked).order_by("pk"))
             _check_may_start(locked, accept_failed=accept_failed)
             locked.finals_started_at = timezone.now()
             locked.save(update_fields=["finals_started_at"])
+            _record(locked, EventKind.FINALS_STARTED, by)
             transaction.on_commit(wake_sweeper, robust=True)
-    competition.refresh_from_db()
+    round.refresh_from_db()
 
 
-def ask_for_scores(competition: Competition) -> None:
-    """Sends for the final scores that are missing; where none is, notes that all are there."""
-    missing = entered(competition).filter(final_score__isnull=True).order_by("pk")
-    ids = list(missing.values_list("pk", flat=True))
-    if ids:
-        enqueue_finals(competition.pk, ids)
+def ask_for_scores(round: Round) -> None:
+    """Ask for the final scores that are missing; where none is, note that all are there."""
+    missing = list(_unscored(round).order_by("pk").values_list("pk", flat=True))
+    if missing:
+        enqueue_finals(round.pk, missing)
     else:
-        _note_all_scored(competition)
+        _note_all_scored(round)
 
 
 def is_wanted(submission: Submission) -> bool:
-    """Whether the finals have started, and this submission is entered and not measured yet."""
-    competition = submission.team.competition
-    if competition.finals_started_at is None or competition.finals_scored_at is not None:
-        return False
-    return entered(competition).filter(pk=submission.pk, final_score__isnull=True).exists()
+    """Return whether the finals wait for the score of this submission."""
+    round = _round_of_finals(submission)
+    return round is not None and _unscored(round).filter(pk=submission.pk).exists()
 
 
 def measure_final(submission: Submission, predictions: Predictions) -> None:
-    """Measures an entered submission exactly and writes its final score; a retry changes nothing.
+    """Measure an entered submission exactly and write its final scores; a retry changes nothing.
 
-    The rewind guard is told first: no database of before the finals may answer any more. Raises
-    StateError where the holdout was sealed for other rows or columns, GuardAway.
+    The watermark notes it first: no database from before the finals may answer any more. Raises
+    StateError where the holdout was sealed for other rows or columns, WatermarkAway.
     """
-    competition = submission.team.competition
-    holdout = competition.holdouts.select_related("state").get(retired_at__isnull=True)
-    watermark.end(holdout.ledger_name)
+    round = submission.round
+    holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
+    watermark.end(holdout.ledger.uid)
     with custom_metrics.noting() as notes:
-        mean = vault.measure_final(holdout, competition, predictions)
+        means = {
+            board: vault.measure_final(holdout, board, predictions) for board in round.boards.all()
+        }
     with transaction.atomic(durable=True):
-        FinalScore.objects.get_or_create(
-            submission=submission,
-            defaults={
-                "team": submission.team,
-                "holdout": holdout,
-                "chosen": hasattr(submission, "selection"),
-                "units": mean.units,
-                "rows": mean.rows,
-                "resolution": mean.resolution,
-            },
-        )
-        _forget_failure(submission)
+        for board, mean in means.items():
+            FinalScore.objects.get_or_create(
+                submission=submission,
+                board=board,
+                defaults={
+                    "team": submission.team.merged_into or submission.team,
+                    "holdout": holdout,
+                    "chosen": hasattr(submission, "selection"),
+                    "units": mean.units,
+                    "rows": mean.rows,
+                    "resolution": mean.resolution,
+                },
+            )
+        failed = Submission.objects.filter(pk=submission.pk, failure__startswith=FAILURE)
+        failed.update(failure="")
         if notes:
             note_failure(submission, notes[0])
-    if not entered(competition).filter(final_score__isnull=True).exists():
-        _note_all_scored(competition)
+    finals = _round_of_finals(submission)
+    if finals is not None and not _unscored(finals).exists():
+        _note_all_scored(finals)
 
 
 def note_failure(submission: Submission, failure: str) -> None:
-    """What went wrong, by type and place, for the organizer."""
+    """Keep what went wrong, by type and place, for the organizer."""
     text = f"{FAILURE}{failure}"[:FAILURE_LENGTH]
     Submission.objects.filter(pk=submission.pk).update(failure=text)
 
 
-def reveal(competition: Competition) -> None:
-    """Shows the final board to everybody. There is no way back.
+def reveal(round: Round, *, by: User | None = None) -> None:
+    """Show the final board to everybody. There is no way back.
 
     Raises Refused as long as a final score is missing.
     """
     with transaction.atomic():
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
+        Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+        locked = Round.objects.get(pk=round.pk)
         if locked.finals_scored_at is None:
             raise Refused(
                 "finals_not_scored",
@@ -151,26 +173,68 @@ def reveal(competition: Competition) -> None:
         if locked.revealed_at is None:
             locked.revealed_at = timezone.now()
             locked.save(update_fields=["revealed_at"])
-    competition.refresh_from_db()
+            _record(locked, EventKind.REVEALED, by)
+    round.refresh_from_db()
 
 
-def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
-    if competition.phase(timezone.now()) is not Phase.CLOSED:
+def _lock(round: Round) -> Round:
+    """Lock the round against changes, uploads and selections.
+
+    Every upload, selection and new member locks its team, so none of them commits meanwhile.
+    """
+    competition = lock.lock(round.competition)
+    list(Team.objects.select_for_update(no_key=True).filter(competition=competition).order_by("pk"))
+    return Round.objects.select_related("competition", "ledger").get(pk=round.pk)
+
+
+def _record(round: Round, kind: EventKind, by: User | None) -> None:
+    events.record(round.competition, kind, actor=by, subjects={"round": round.number})
+
+
+def _unscored(round: Round) -> QuerySet[Submission]:
+    """Return the entered submissions that have no final score yet."""
+    return entered(round).filter(final_scores__isnull=True)
+
+
+def _round_of_finals(submission: Submission) -> Round | None:
+    """Return the round whose finals measure the submission now: the last one on its rows."""
+    return Round.objects.filter(
+        ledger=submission.round.ledger,
+        finals_started_at__isnull=False,
+        finals_scored_at__isnull=True,
+    ).first()
+
+
+def _check_rows_are_closed(round: Round) -> None:
+    """Raise Refused unless this is the last round on its rows, and all of them have closed."""
+    sharing = list(Round.objects.filter(ledger=round.ledger, competition=round.competition))
+    if any(each.phase(timezone.now()) is not Phase.CLOSED for each in sharing):
         raise Refused(
             "not_closed",
             "The competition is not closed",
             "The finals start after the competition has closed.",
         )
-    if competition.paused_for():
-        raise Refused.paused()
-    if any(each.is_unchecked for each in competition.holdouts.filter(retired_at__isnull=True)):
+    if round.number < max(each.number for each in sharing):
         raise Refused(
-            "correction_unchecked",
-            "The corrected solution is not checked yet",
-            "A worker compares its rows with those of the solutions before. Start the finals in a "
+            "not_the_last_round",
+            "A later round asks the same rows",
+            "Rounds on the same rows have one end. Start the finals in the last of them.",
+        )
+
+
+def _check_may_start(round: Round, *, accept_failed: bool) -> None:
+    _check_rows_are_closed(round)
+    if round.paused_for:
+        raise Refused.paused()
+    holdout = round.active_holdout
+    if holdout is not None and holdout.is_unchecked:
+        raise Refused(
+            "revision_unchecked",
+            "The revised solution is not checked yet",
+            "A worker compares its rows with those of earlier solutions. Start the finals in a "
             "minute.",
         )
-    found = unfinished(competition)
+    found = unfinished(round)
     if found.waiting:
         files = "1 submission is" if found.waiting == 1 else f"{found.waiting} submissions are"
         raise Refused(
@@ -185,14 +249,14 @@ def _check_may_start(competition: Competition, *, accept_failed: bool) -> None:
             f"{_names(found.failed)} failed on our side. Queue them again, or accept that they "
             "end without an answer.",
         )
-    if too_many := tuple(over_limit(competition)):
+    if too_many := tuple(over_limit(round)):
         raise Refused(
             "too_many_finals",
-            "Some teams have chosen too many final entries",
-            f"The limit was lowered to {competition.finals_limit} after these had chosen more: "
-            f"{_names(too_many)}. Raise it again, or let them choose anew.",
+            "Some teams have selected too many final entries",
+            f"The limit was lowered to {round.finals_limit} after these had selected more: "
+            f"{_names(too_many)}. Raise it again, or let them select anew.",
         )
-    if not entered(competition).exists():
+    if not entered(round).exists():
         raise Refused(
             "nothing_to_score",
             "There is nothing to score",
@@ -206,11 +270,12 @@ def _names(found: Sequence[Submission | Team]) -> str:
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 
-def _forget_failure(submission: Submission) -> None:
-    Submission.objects.filter(pk=submission.pk, failure__startswith=FAILURE).update(failure="")
-
-
-def _note_all_scored(competition: Competition) -> None:
-    Competition.objects.filter(
-        pk=competition.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
-    ).update(finals_scored_at=timezone.now())
+def _note_all_scored(round: Round) -> None:
+    """Store the final places, once, with the note that every final score is there."""
+    with transaction.atomic():
+        noted = Round.objects.filter(
+            pk=round.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
+        ).update(finals_scored_at=timezone.now())
+        if noted:
+            for board in Board.objects.filter(round__ledger=round.ledger):
+                store_places(board)

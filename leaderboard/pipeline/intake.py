@@ -1,13 +1,11 @@
-"""Takes an upload in: bytes to storage, a queued row to the database, its id to the queue."""
+"""Accept an upload: bytes go to storage, a queued row to the database, its id to the queue."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import PurePath
 
 from django.conf import settings
@@ -19,15 +17,18 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.models import (
-    COUNTED,
     Competition,
+    EventKind,
     Membership,
     Phase,
+    Round,
     Status,
     Submission,
     Team,
     User,
 )
+from leaderboard.notify import events
+from leaderboard.participate.quotas import quota
 from leaderboard.pipeline import claims
 from leaderboard.pipeline.queue import enqueue
 from leaderboard.platform import logs, outages
@@ -36,7 +37,6 @@ logger = logging.getLogger(__name__)
 
 MESSAGE_LENGTH = 300
 NAME_LENGTH = 200
-REJECTED_PER_DAY = 100
 
 
 def submit(
@@ -47,20 +47,31 @@ def submit(
     message: str = "",
     claimed: float | None = None,
 ) -> Submission:
-    """Accepts a prediction file for scoring.
+    """Accept a prediction file for scoring.
 
     Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
     a limit is reached, the file is empty or too large, a claimed score is missing, or there is no
     space left.
     """
-    competition = team.competition
-    _check_size(upload, competition)
-    claims.check(competition, claimed)
-    _check_may_submit(team, user, timezone.now())
-    sha256 = _digest(upload)
-    with _storing():
+    round = team.competition.current_round
+    limit = min(round.max_file_bytes, settings.MAX_UPLOAD_BYTES)
+    if not upload.size:
+        raise Refused.file_empty()
+    if upload.size > limit:
+        raise Refused.file_too_large(limit)
+    claims.check(round, claimed)
+    _check_may_submit(team, round, user, timezone.now())
+    digest = hashlib.sha256()
+    for chunk in upload.chunks():  # from the beginning, wherever the file stands
+        digest.update(chunk)
+    upload.seek(0)
+    sha256 = digest.hexdigest()
+    try:
         known = _stored_before(team, sha256, upload.size)
         stored = known or _store(upload, sha256)
+    except OSError as error:
+        logger.exception("A file could not be stored.")
+        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
     try:
         return _accept(team, user, upload, stored, sha256, message, claimed)
     except (Refused, OperationalError) as error:
@@ -82,19 +93,22 @@ def _accept(
     message: str,
     claimed: float | None,
 ) -> Submission:
-    """Inserts the row, and has its id sent once that is committed."""
+    """Insert the row, and enqueue its id once that is committed."""
     with transaction.atomic(durable=True):
-        # Read again, because deadline and limits may have changed while the file was stored.
-        # The competition in a query of its own: behind a lock that was waited for, a join would
-        # still show it as it was before.
-        team = Team.objects.select_for_update().get(pk=team.pk)
-        team.competition = Competition.objects.get(pk=team.competition_id)
-        now = timezone.now()
-        _check_may_submit(team, user, now)
+        # Everything is read again: deadline and limits may have changed while the file was stored.
+        # The team's lock serializes quotas and numbers, and starting the finals waits for it. The
+        # competition is read by a query of its own: after waiting for a lock, a join would still
+        # show its state from before.
+        team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        competition = Competition.objects.get(pk=team.competition_id)
+        round, now = competition.current_round, timezone.now()
+        _check_may_submit(team, round, user, now)
+        last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
         submission = Submission.objects.create(
             team=team,
+            round=round,
             user=user,
-            number=_next_number(team),
+            number=(last or 0) + 1,
             file=stored,
             file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
             sha256=sha256,
@@ -103,6 +117,9 @@ def _accept(
             claimed_score=claimed,
             created_at=now,
         )
+        events.record_submission(
+            submission, EventKind.SUBMISSION_ACCEPTED, actor=user, sha256=sha256
+        )
         logs.bind(submission_id=submission.pk)
         transaction.on_commit(lambda: enqueue_quietly(submission.pk))
     logger.info("Submission %s is accepted.", submission.pk)
@@ -110,86 +127,42 @@ def _accept(
 
 
 def enqueue_quietly(submission_id: int) -> None:
-    """The row is committed, so nothing that the queue does may turn acceptance into an error."""
+    """Enqueue a committed submission; nothing may turn its acceptance into an error any more."""
     try:
         enqueue(submission_id)
     except Exception:
         logger.exception("Submission %s is accepted but not enqueued.", submission_id)
 
 
-def day_start(now: datetime) -> datetime:
-    """When the day of `now` began, in UTC: daily limits renew then."""
-    return now.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _check_size(upload: File[bytes], competition: Competition) -> None:
-    limit = min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES)
-    if not upload.size:
-        raise Refused.file_empty()
-    if upload.size > limit:
-        raise Refused.file_too_large(limit)
-
-
-def _check_may_submit(team: Team, user: User, now: datetime) -> None:
-    competition = team.competition
-    _check_phase(competition, now)
-    if competition.paused_for():
-        raise Refused.paused()
-    if not Membership.objects.filter(team=team, user=user).exists():
-        raise Refused.not_a_member()
-    today = team.submissions.filter(created_at__gte=day_start(now))
-    renews_at = day_start(now) + timedelta(days=1)
-    if today.filter(status__in=COUNTED).count() >= competition.daily_limit:
-        raise Refused.daily_limit_reached(competition.daily_limit, renews_at)
-    if today.filter(status=Status.REJECTED).count() >= REJECTED_PER_DAY:
-        raise Refused.too_many_rejected(REJECTED_PER_DAY, renews_at)
-    total = competition.total_limit
-    if total is not None and team.submissions.filter(status__in=COUNTED).count() >= total:
-        raise Refused.total_limit_reached(total)
-
-
-def _check_phase(competition: Competition, now: datetime) -> None:
-    phase = competition.phase(now)
-    if phase is Phase.CLOSED or competition.finals_started_at is not None:
-        raise Refused.deadline_passed(competition.closes_at)
+def _check_may_submit(team: Team, round: Round, user: User, now: datetime) -> None:
+    phase = round.phase(now)
+    if phase is Phase.CLOSED or round.finals_started_at is not None:
+        raise Refused.deadline_passed(round.closes_at)
     if phase is not Phase.OPEN:
-        raise Refused.not_open_yet(competition.opens_at if phase is Phase.UPCOMING else None)
-
-
-def _digest(upload: File[bytes]) -> str:
-    digest = hashlib.sha256()
-    upload.seek(0)
-    for chunk in upload.chunks():
-        digest.update(chunk)
-    upload.seek(0)
-    return digest.hexdigest()
-
-
-@contextmanager
-def _storing() -> Iterator[None]:
-    """Where the storage fails, that is logged once and nothing is accepted."""
-    try:
-        yield
-    except OSError as error:
-        logger.exception("A file could not be stored.")
-        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
+        raise Refused.not_open_yet(round.opens_at if phase is Phase.UPCOMING else None)
+    if round.paused_for:
+        raise Refused.paused()
+    if not Membership.objects.active().filter(team=team, user=user).exists():
+        raise Refused.not_a_member()
+    quota(team, round, now).check()
 
 
 def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:
-    """The stored file of an earlier submission of the same bytes, if it is whole. What a crash cut
-    short while it was being stored has no row; one of the right size that is damaged has failed."""
+    """Return the stored file of an earlier submission of the same bytes, if it is whole.
+
+    A file that a crash cut short while it was stored has no row; the submission of a damaged one
+    of the right size has failed.
+    """
     same = team.submissions.filter(sha256=sha256)
     good = same.exclude(file__in=same.filter(status=Status.FAILED).values("file"))
-    names = good.order_by("file").values_list("file", flat=True)
-    return next((name for name in names.distinct() if _is_whole(name, size)), None)
-
-
-def _is_whole(name: str, size: int | None) -> bool:
-    return default_storage.exists(name) and default_storage.size(name) == size
+    for name in good.order_by("file").values_list("file", flat=True).distinct():
+        if default_storage.exists(name) and default_storage.size(name) == size:
+            return name
+    return None
 
 
 def _store(upload: File[bytes], sha256: str) -> str:
-    """Stores the file under its hash and a name of its own, so that nobody else writes there."""
+    """Store the file under its hash and a random suffix, so that nobody else writes there."""
     name = f"submissions/{sha256[:2]}/{sha256}-{secrets.token_hex(8)}"
     try:
         return default_storage.save(name, upload)
@@ -201,13 +174,8 @@ def _store(upload: File[bytes], sha256: str) -> str:
 
 
 def _discard(name: str) -> None:
-    """Deletes a file that no row refers to. Where that fails, it stays and does no harm."""
+    """Delete a file that no row refers to. Where that fails, it stays and does no harm."""
     try:
         default_storage.delete(name)
     except OSError:
         logger.warning("A file that nobody needs could not be deleted.")
-
-
-def _next_number(team: Team) -> int:
-    last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
-    return (last or 0) + 1

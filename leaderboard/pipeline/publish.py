@@ -1,9 +1,9 @@
-"""After the end: solution, noise secret and every measurement, published at the organizer's word.
+"""After the finals: publish solution, noise secret and measurements when the organizer orders it.
 
-The word is a moment in the competition's row, and it can't be taken back. Workers then write one
-file for each version of the holdout that answered. Measuring all files again may take longer than
-any worker lives, so it is done in parts that are stored as they are finished; the file itself gets
-its name in the row when it is whole. A worker may die at any point: the sweeper sends another.
+The order is a moment in the round's row, and can't be taken back. Workers then write one file for
+each version of the holdout that answered. Measuring all files again may take longer than a worker
+lives, so it is done in parts, each stored when it is finished; the row names the file itself once
+that is whole. A worker may die at any point: the sweeper sends another.
 """
 
 from __future__ import annotations
@@ -26,49 +26,61 @@ from django.utils import timezone
 from leaderboard import vault
 from leaderboard.errors import Refused
 from leaderboard.models import (
+    Board,
     Competition,
+    EventKind,
     Holdout,
     Release,
+    Round,
     Status,
     Submission,
+    User,
 )
-from leaderboard.pipeline.queue import enqueue_opening
+from leaderboard.notify import events
+from leaderboard.pipeline.queue import enqueue_publication
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.vault import Measured
 from scoring.errors import PredictionError, StateError
 from scoring.verification import Lost, Opened, write_opening
 
-# (submission, version of the holdout) -> the digest of its predictions, and what they measure there
-Remeasure = Callable[[Submission, Holdout], tuple[str, Measured]]
+# (submission, revision, board) -> the digest of its predictions, and what they measure there
+Remeasure = Callable[[Submission, Holdout, Board], tuple[str, Measured]]
 
-FOLDER: Final = "openings"
+FOLDER: Final = "publications"
 PART_RELEASES: Final = 500
-# Of the lease: a part is stored, and the next worker sent for, long before another may take over.
+# Shares of the lease: a part is stored, and the next worker asked for, long before it expires.
 PART_OF_LEASE: Final = 0.1
 WORK_OF_LEASE: Final = 0.3
 
 
-def unseal(competition: Competition) -> None:
-    """Says that solution, secret and measurements become public. Said again, it changes nothing.
+def publish(round: Round, *, by: User | None = None) -> None:
+    """Order that solution, secret and measurements become public. Done again, it changes nothing.
 
     Raises Refused unless the final scores are revealed: nobody can submit or choose any more, and
     what the measurements tell is public already.
     """
     with transaction.atomic():
-        locked = Competition.objects.select_for_update().get(pk=competition.pk)
-        check_may_unseal(locked)
-        if locked.unsealed_at is None:
-            locked.unsealed_at = timezone.now()
-            locked.save(update_fields=["unsealed_at"])
-        wanted = to_open().filter(competition=locked).values_list("pk", flat=True)
+        Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+        locked = Round.objects.get(pk=round.pk)
+        check_may_publish(locked)
+        if locked.publication_at is None:
+            locked.publication_at = timezone.now()
+            locked.save(update_fields=["publication_at"])
+            events.record(
+                locked.competition,
+                EventKind.PUBLICATION,
+                actor=by,
+                subjects={"round": locked.number},
+            )
+        wanted = to_publish().filter(ledger=locked.ledger).values_list("pk", flat=True)
         for holdout_id in list(wanted):
-            transaction.on_commit(partial(enqueue_opening, holdout_id), robust=True)
-    competition.refresh_from_db(fields=["unsealed_at"])
+            transaction.on_commit(partial(enqueue_publication, holdout_id), robust=True)
+    round.refresh_from_db(fields=["publication_at"])
 
 
-def check_may_unseal(competition: Competition) -> None:
-    """Raises Refused, saying what has to happen first."""
-    if competition.revealed_at is None:
+def check_may_publish(round: Round) -> None:
+    """Raise Refused, saying what has to happen first."""
+    if round.revealed_at is None:
         raise Refused(
             "not_ended",
             "The competition has not ended",
@@ -76,7 +88,7 @@ def check_may_unseal(competition: Competition) -> None:
             "must stay hidden; and once they are published they can't be hidden again.",
         )
     unfinished = Submission.objects.filter(
-        team__competition=competition, status__in=(Status.QUEUED, Status.SCORING)
+        round__ledger=round.ledger, status__in=(Status.QUEUED, Status.SCORING)
     )
     if unfinished.exists():
         raise Refused(
@@ -87,107 +99,108 @@ def check_may_unseal(competition: Competition) -> None:
         )
 
 
-def to_open() -> QuerySet[Holdout]:
-    """The holdouts whose opening is wanted and not there: every version that answered, and the one
-    in force."""
-    answered = Q(retired_at__isnull=True) | Q(ledger__isnull=False)
+def to_publish() -> QuerySet[Holdout]:
+    """Return the holdouts whose publication was ordered and isn't there yet.
+
+    These are all revisions that answered, and the active one.
+    """
+    answered = Q(retired_at__isnull=True) | Q(releases__isnull=False)
     wanted = Holdout.objects.filter(
-        answered, competition__unsealed_at__isnull=False, opened_at__isnull=True
+        answered, ledger__rounds__publication_at__isnull=False, published_at__isnull=True
     )
     return wanted.order_by("pk").distinct()
 
 
 def unclaimed(holdouts: QuerySet[Holdout]) -> QuerySet[Holdout]:
-    """Those that no living worker writes."""
+    """Return those that no living worker writes."""
     expired = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
-    return holdouts.filter(Q(opening_claimed_at__isnull=True) | Q(opening_claimed_at__lt=expired))
+    return holdouts.filter(
+        Q(publication_claimed_at__isnull=True) | Q(publication_claimed_at__lt=expired)
+    )
 
 
-def open_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
-    """Goes on writing an opening, for a part of a lease; False if more is to be done.
+def publish_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
+    """Go on writing a publication, for a part of a lease; return False if more is to be done.
 
     True also where it is done already, or in the hands of another worker.
     """
-    mine = unclaimed(Holdout.objects.filter(pk__in=to_open().filter(pk=holdout_id)))
-    if mine.update(opening_claimed_at=timezone.now()) != 1:
+    mine = unclaimed(Holdout.objects.filter(pk__in=to_publish().filter(pk=holdout_id)))
+    if mine.update(publication_claimed_at=timezone.now()) != 1:
         return True
-    holdout = Holdout.objects.select_related("competition").get(pk=holdout_id)
+    holdout = Holdout.objects.select_related("ledger__competition").get(pk=holdout_id)
     done = _measure_parts(holdout, remeasure)
     if done:
-        _publish(holdout)
-    Holdout.objects.filter(pk=holdout_id).update(opening_claimed_at=None)
+        _write(holdout)
+    Holdout.objects.filter(pk=holdout_id).update(publication_claimed_at=None)
     return done
 
 
 def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
-    """Measures what no stored part has, until the time is over; whether all is measured."""
+    """Measure what no stored part has, until the time is over; return whether all is measured."""
     end = time.monotonic() + WORK_OF_LEASE * settings.LEASE_SECONDS
     done = _measured(holdout)
     lines: list[bytes] = []
-    first, part_end = done + 1, _part_end()
+    part = PART_OF_LEASE * settings.LEASE_SECONDS
+    first, part_end = done + 1, time.monotonic() + part
     rows = Release.objects.filter(holdout=holdout, number__gt=done).order_by("number")
-    rows = rows.select_related("submission__team__competition")
+    rows = rows.select_related("submission__round", "submission__team", "team", "board__round")
     for entry in rows.iterator(chunk_size=PART_RELEASES):
         lines.append(opened_of(entry, holdout, remeasure).line())
         done = entry.number
         now = time.monotonic()
         if len(lines) >= PART_RELEASES or now > min(part_end, end):
             _store_part(holdout, first, done, lines)
-            lines, first, part_end = [], done + 1, _part_end()
+            lines, first, part_end = [], done + 1, now + part
         if now > end:
             return False
     _store_part(holdout, first, done, lines)
     return True
 
 
-def _part_end() -> float:
-    return time.monotonic() + PART_OF_LEASE * settings.LEASE_SECONDS
-
-
 def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
-    """What an answer was drawn from, by measuring its file again; labels stay in the vault.
+    """Return what an answer was drawn from, by measuring its file again; labels stay in the vault.
 
     Whatever is done with it before the end must not store or show it.
     """
     if not entry.submission.file:
         return Lost(entry.number, "The server had lost this submission.")
     try:
-        digest, measured = remeasure(entry.submission, holdout)
+        digest, measured = remeasure(entry.submission, holdout, entry.board)
     except FileNotFoundError:
         return Lost(entry.number, "The stored file is gone.")
     except FileDamaged:
         return Lost(entry.number, "The stored file is damaged.")
     except (PredictionError, StateError):
         return Lost(entry.number, "The stored file can't be read any more.")
-    tag = measured.noise.tag(digest, team=str(entry.team_id), board="")
+    tag = measured.noise.tag(digest, team=entry.team.uid, board=entry.board.uid)
     if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
     return Opened(entry.number, digest, measured.measurement)
 
 
-def _publish(holdout: Holdout) -> None:
-    """Writes the archive and names it in the row; then the parts are of no use any more."""
+def _write(holdout: Holdout) -> None:
+    """Write the archive, name it in the row, and delete the parts."""
     _claim_longer(holdout)
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=settings.VAR_DIR) as file:
         solution, secret = vault.contents(holdout)
         write_opening(
             file,
-            competition=holdout.competition.slug,
+            competition=holdout.ledger.competition.slug,
             version=holdout.version,
             solution=solution,
             secret=secret,
             releases=_lines(holdout),
         )
         name = _store(file)
-    opened = Holdout.objects.filter(pk=holdout.pk, opened_at__isnull=True)
-    opened.update(opening=name, opened_at=timezone.now())
+    opened = Holdout.objects.filter(pk=holdout.pk, published_at__isnull=True)
+    opened.update(publication=name, published_at=timezone.now())
     for part in _parts(holdout):
         default_storage.delete(part)
 
 
 def _store(file: IO[bytes]) -> str:
-    """Content-addressed. A file cut short by a crash has another size and is not reused."""
+    """Store the file under its hash; replace one of another size, which a crash cut short."""
     size = file.seek(0, 2)
     file.seek(0)
     sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a real file
@@ -201,18 +214,18 @@ def _store(file: IO[bytes]) -> str:
 
 
 def _claim_longer(holdout: Holdout) -> None:
-    Holdout.objects.filter(pk=holdout.pk).update(opening_claimed_at=timezone.now())
+    Holdout.objects.filter(pk=holdout.pk).update(publication_claimed_at=timezone.now())
 
 
 def _measured(holdout: Holdout) -> int:
-    """The last number that stored parts reach without a gap; parts behind a gap are deleted."""
+    """Return the last number that stored parts reach without a gap; delete parts behind a gap."""
     reached = 0
     for name in _parts(holdout):
-        first, last, sha256 = _read_name(name)
+        first, last, sha256 = name.rpartition("/")[2].split("-")
         with open_stored(name) as file:
             is_whole = hashlib.sha256(file.read()).hexdigest()[: len(sha256)] == sha256
-        if is_whole and first == reached + 1:
-            reached = last
+        if is_whole and int(first) == reached + 1:
+            reached = int(last)
         else:
             default_storage.delete(name)
     return reached
@@ -235,17 +248,12 @@ def _store_part(holdout: Holdout, first: int, last: int, lines: list[bytes]) -> 
 
 
 def _parts(holdout: Holdout) -> list[str]:
-    """The stored parts, in order."""
+    """Return the names of the stored parts, in order."""
     try:
         names = default_storage.listdir(_folder(holdout))[1]
     except FileNotFoundError:
         return []
     return [f"{_folder(holdout)}/{name}" for name in sorted(names)]
-
-
-def _read_name(name: str) -> tuple[int, int, str]:
-    first, last, sha256 = name.rpartition("/")[2].split("-")
-    return int(first), int(last), sha256
 
 
 def _folder(holdout: Holdout) -> str:

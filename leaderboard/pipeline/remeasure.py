@@ -1,18 +1,18 @@
-"""Reading and measuring a stored file again, for openings and verification: nothing is written."""
+"""Read and measure a stored file again, for publication and verification: nothing is written."""
 
 from __future__ import annotations
 
-from leaderboard.models import Holdout, Submission
+from leaderboard.models import Board, Holdout, Submission
 from leaderboard.pipeline.measure import measure_again
 from leaderboard.pipeline.parse import parse
 from leaderboard.vault import Measured
 
 
-def remeasure(submission: Submission, holdout: Holdout) -> tuple[str, Measured]:
-    """The digest of a submission's predictions, and what a version of the holdout says of them.
+def remeasure(submission: Submission, holdout: Holdout, board: Board) -> tuple[str, Measured]:
+    """Return the digest of a submission's predictions, and what a board measures on a revision.
 
     Raises FileNotFoundError, FileDamaged, PredictionError, StateError where the file can't be used
     any more, and VaultClosed.
     """
     predictions = parse(submission)
-    return predictions.digest, measure_again(submission, holdout, predictions)
+    return predictions.digest, measure_again(submission, holdout, board, predictions)

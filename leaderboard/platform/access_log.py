@@ -1,4 +1,4 @@
-"""Gives every request an id; when it is answered, writes a line and counts it."""
+"""Give every request an id; when it is answered, log and count it."""
 
 import logging
 import re
@@ -17,17 +17,17 @@ logger = logging.getLogger("leaderboard.access")
 
 HEADER = "X-Request-ID"
 SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
-# What machines ask every few seconds: only worth a line when it goes wrong.
+# Polled by machines every few seconds: only worth a line when something goes wrong.
 STATIC = "static/"
 ROUTINE = {"healthz", "readyz", "metrics", STATIC}
 NO_PAGE = "no such page"
 
 
 class RequestLogMiddleware:
-    """The first of all, so that whatever is logged meanwhile says which request it was for.
+    """Run first of all, so that every line logged meanwhile names its request.
 
-    The id is that of the header X-Request-ID, where a proxy sets one and it is 8 to 64 letters,
-    digits, dots, dashes or underscores; the answer carries it back.
+    The id is that of the header X-Request-ID, if a proxy sets one of 8 to 64 letters, digits, dots,
+    dashes or underscores; the response carries it back.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -40,7 +40,10 @@ class RequestLogMiddleware:
         with logs.context(request_id=request_id):
             response = self.get_response(request)
             seconds = time.monotonic() - started
-            route = _route(request)
+            # A pattern: the address itself can hold a token, or anything else.
+            route = STATIC if request.path.startswith("/static/") else None
+            if request.resolver_match:
+                route = request.resolver_match.route
             request_monitoring.observe(
                 request.method or "", route or NO_PAGE, response.status_code, seconds
             )
@@ -49,17 +52,11 @@ class RequestLogMiddleware:
         return response
 
 
-def _route(request: HttpRequest) -> str | None:
-    """The pattern of its address: the address itself can hold a token, and anything at all."""
-    if request.resolver_match:
-        return request.resolver_match.route
-    return STATIC if request.path.startswith("/static/") else None
-
-
 def _write(request: HttpRequest, response: HttpResponse, route: str | None, seconds: float) -> None:
     match = request.resolver_match
+    level = logging.DEBUG if route in ROUTINE else logging.INFO
     logger.log(
-        _level(route, response.status_code),
+        logging.WARNING if response.status_code >= 500 else level,
         "%s %s %s",
         request.method,
         route or NO_PAGE,
@@ -75,14 +72,8 @@ def _write(request: HttpRequest, response: HttpResponse, route: str | None, seco
     )
 
 
-def _level(route: str | None, status: int) -> int:
-    if status >= 500:
-        return logging.WARNING
-    return logging.DEBUG if route in ROUTINE else logging.INFO
-
-
 def _user_id(request: HttpRequest) -> int | None:
-    """The account's id, as far as answering needed it: the log asks the database nothing."""
+    """Return the account's id, if it was loaded for the response: the log makes no query."""
     user: Any = getattr(request, "user", None)
     if user is not None and not isinstance(user, SimpleLazyObject):
         found: int | None = user.pk

@@ -102,8 +102,8 @@ class Transport(redis.Transport):
 
 
 def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
-    """Whether kombu can build a message of it and knows where to put it back; and on the queue of
-    tasks, whether that asks for a task as `send_task` does."""
+    """Return whether kombu can build a message of it and knows where to put it back; and on the
+    queue of tasks, whether that asks for a task as `send_task` does."""
     try:
         if queue == QUEUE:
             return _has_plain_headers(message) and _has_plain_arguments(message, channel)
@@ -114,8 +114,8 @@ def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
 
 
 def _has_plain_headers(message: Any) -> bool:
-    """Whether nothing is to be decompressed, delayed or given more time, and all is a text or a
-    number where Celery takes it for one."""
+    """Return whether nothing is to be decompressed, delayed or given more time, and all is a text
+    or a number where Celery takes it for one."""
     headers, properties = dict(message["headers"]), dict(message["properties"])
     delivery = properties.pop("delivery_info")
     limits = headers.pop("timelimit", None) or [None, None]
@@ -135,7 +135,7 @@ def _has_plain_headers(message: Any) -> bool:
 
 
 def _has_plain_arguments(message: Any, channel: Any) -> bool:
-    """Whether the arguments are database keys, and nothing follows on the task."""
+    """Return whether the arguments are database keys, and nothing follows on the task."""
     built = channel.Message(message, channel=channel, accept={"application/json"})
     args, kwargs, more = built.decode()
     keys = kwargs.values()

@@ -1,16 +1,26 @@
-"""Answers that are files, the same from the pages and from the API."""
+"""Downloads, the same from the pages and from the API."""
 
 from collections.abc import Iterable
 
 from django.http import StreamingHttpResponse
 
 JSON_LINES = "application/jsonl"
+CSV = "text/csv; charset=utf-8"
 
 
 def jsonl_response(parts: Iterable[bytes], name: str) -> StreamingHttpResponse:
-    """JSON Lines under a file name, sent as they are read."""
+    """Send JSON Lines under a file name, as they are read."""
+    return _download(parts, name, JSON_LINES)
+
+
+def csv_response(parts: Iterable[bytes], name: str) -> StreamingHttpResponse:
+    """Send CSV under a file name, as it is read."""
+    return _download(parts, name, CSV)
+
+
+def _download(parts: Iterable[bytes], name: str, content_type: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
         parts,
-        content_type=JSON_LINES,
+        content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

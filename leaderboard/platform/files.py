@@ -1,8 +1,10 @@
 """Stored files as binary streams."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from django.core.files.storage import default_storage
@@ -11,22 +13,22 @@ CHUNK = 1 << 20
 
 
 class FileDamaged(Exception):
-    """A stored file is not what was stored. Says what can be done, for the organizer."""
+    """A stored file is not what was stored. The text tells the organizer what to do."""
 
 
 @contextmanager
 def open_stored(name: str | None) -> Iterator[BinaryIO]:
-    """The stored file of this name, for reading."""
+    """Open the stored file of this name for reading."""
     with default_storage.open(name or "", "rb") as file:
         yield cast(BinaryIO, file)
 
 
 @contextmanager
 def open_whole(name: str, sha256: str) -> Iterator[BinaryIO]:
-    """The same of a file that was stored with this digest; FileDamaged where it has another.
+    """Open a file that was stored with this digest; raise FileDamaged where it has another.
 
-    A power loss can cut a file short that was accepted, or leave zeros in it: that must not look
-    like a mistake of who sent it. Once it is open no storage is asked any more.
+    A power loss can cut an accepted file short, or leave zeros in it: that must not look like its
+    sender's mistake. Once it is open, the storage isn't asked any more.
     """
     with open_stored(name) as file:
         digest = hashlib.sha256()
@@ -39,3 +41,12 @@ def open_whole(name: str, sha256: str) -> Iterator[BinaryIO]:
             )
         file.seek(0)
         yield file
+
+
+def sync(path: Path) -> None:
+    """Make a file or a folder durable: after this a power loss can't undo what was written."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -38,12 +38,12 @@ def readiness() -> dict[str, State]:
 
 
 def is_ready(states: dict[str, State]) -> bool:
-    """Whether pages work: without Redis or workers they do, and uploads wait."""
+    """Return whether pages work: without Redis or workers they do, and uploads wait."""
     return states["database"] == "ok"
 
 
 def database() -> State:
-    """Whether the database answers and has all migrations."""
+    """Return whether the database answers and has all migrations."""
     try:
         executor = MigrationExecutor(connection)
     except Error:
@@ -124,7 +124,7 @@ def redis_client(seconds: float = 1) -> Redis:
 
 
 def redis() -> State:
-    """Whether Redis answers."""
+    """Return whether Redis answers."""
     return _redis_and_workers()["redis"]
 
 

@@ -1,8 +1,8 @@
 """Log lines: a JSON object each for machines, or plain lines for a person at a terminal.
 
-A line says who asked (the id of the request and of the account) and about which submission; never a
-score, a name, an address or a token. What an exception says is left out, because it could carry a
-value of a solution: a line has its type and the places it came through.
+A line names the request, the account and the submission by their ids; never a score, a name, an
+address or a token. The message of an exception is left out, because it could carry a value of a
+solution: a line has its type and the places it came through.
 """
 
 import json
@@ -39,12 +39,12 @@ _context: ContextVar[Mapping[str, Any] | None] = ContextVar("log context", defau
 
 
 class Broken(Exception):
-    """Stands for an exception that must not be seen: its text is a type and a place, no more."""
+    """Stand-in for an exception that must not be seen: its text is a type and a place, no more."""
 
 
 @contextmanager
 def context(**fields: Any) -> Iterator[None]:
-    """Every line inside says these fields, and those that are bound inside."""
+    """Add these fields, and those that are bound inside, to every line logged inside."""
     token = _context.set({**(_context.get() or {}), **fields})
     try:
         yield
@@ -53,29 +53,29 @@ def context(**fields: Any) -> Iterator[None]:
 
 
 def bind(**fields: Any) -> None:
-    """Adds fields to the lines from here to the end of the enclosing `context`, if there is one."""
+    """Add fields to all lines from here to the end of the enclosing `context`, if there is one."""
     known = _context.get()
     if known is not None:
         _context.set({**known, **fields})
 
 
 def begin(**fields: Any) -> None:
-    """Begins a task: from here to `end` every line says these fields."""
+    """Begin a task: add these fields to every line from here to `end`."""
     _context.set(fields)
 
 
 def end() -> None:
-    """Forgets all fields."""
+    """Forget all fields."""
     _context.set(None)
 
 
 def bound(name: str) -> Any:
-    """The value of a field here, or None."""
+    """Return the value of a field here, or None."""
     return (_context.get() or {}).get(name)
 
 
 def discreet(run: Callable[P, None]) -> Callable[P, None]:
-    """Lets no exception out but `Broken`: that is all that Celery can log, store or send."""
+    """Let no exception out but `Broken`: that is all that Celery can log, store or send."""
 
     @wraps(run)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -83,27 +83,31 @@ def discreet(run: Callable[P, None]) -> Callable[P, None]:
             return run(*args, **kwargs)
         except Exception as error:
             broken = place(error)
-        # Outside of `except`, so that it drags no other exception along.
+        # Raised outside `except`, so that no other exception is its context.
         raise Broken(broken)
 
     return wrapped
 
 
 def place(error: BaseException) -> str:
-    """The type of an exception and the file and line it was raised at."""
+    """Return the type of an exception and the file and line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    where = "".join(f" at {_module(frame.filename)}:{frame.lineno}" for frame in last)
+    where = ""
+    for frame in last:  # named as people look for it: a package by its folder
+        path = PurePath(frame.filename)
+        name = f"{path.parent.name}.py" if path.stem == "__init__" else path.name
+        where = f" at {name}:{frame.lineno}"
     return f"{type(error).__name__}{where}"
 
 
 def configure(config: dict[str, Any]) -> None:
-    """Django's hook: sets logging up; warnings become lines like all others."""
+    """Set up logging, as Django's hook; warnings become lines like all others."""
     logging.config.dictConfig(config)
     logging.captureWarnings(True)
 
 
 class Unexpected(logging.Filter):
-    """Of what Django says of answers from 500 up, only what came of an exception that it caught.
+    """Of Django's lines on responses from 500 up, pass only those about an exception it caught.
 
     A refusal (503: the competition is paused) is in the access log with the request's id, which
     Django's own line, written when the request is over, would lack.
@@ -147,7 +151,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def message(record: logging.LogRecord) -> str:
-    """What a record says, without what exceptions, addresses and clients said."""
+    """Return a record's message without texts of exceptions, addresses and clients."""
     text = record.msg
     if isinstance(text, BaseException):
         return type(text).__name__
@@ -161,8 +165,9 @@ def message(record: logging.LogRecord) -> str:
 
 def _arguments(record: logging.LogRecord) -> Any:
     if isinstance(record.args, Mapping):
-        # Celery's account of a task that failed: both texts hold the exception's message.
-        hidden = {"exc": _type_of(record), "traceback": ""}
+        # Celery's record of a failed task: both texts hold the exception's message.
+        kind = record.exc_info[0] if record.exc_info else None
+        hidden = {"exc": kind.__name__ if kind else "an error", "traceback": ""}
         return {name: hidden.get(name, _discreet(v)) for name, v in record.args.items()}
     request = getattr(record, "request", None)
     path = getattr(request, "path", "")
@@ -175,7 +180,7 @@ def _arguments(record: logging.LogRecord) -> Any:
 
 
 def route_of(request: Any) -> str:
-    """The pattern of a request's address: the address itself can hold an invitation's token."""
+    """Return the pattern of a request's address: the address can hold an invitation's token."""
     match = getattr(request, "resolver_match", None)
     return match.route if match else "no such page"
 
@@ -188,43 +193,28 @@ def _discreet(argument: Any) -> Any:
     return argument
 
 
-def _type_of(record: logging.LogRecord) -> str:
-    kind = record.exc_info[0] if record.exc_info else None
-    return kind.__name__ if kind else "an error"
-
-
 def _errors(record: logging.LogRecord) -> list[dict[str, Any]]:
-    """The exceptions of a record, the last raised first, each with its stack, innermost last."""
+    """Return a record's exceptions, the last raised first, each with its stack, innermost last."""
     error = record.exc_info[1] if record.exc_info else None
     found: list[dict[str, Any]] = []
     while error is not None and len(found) < LONGEST_CHAIN:
-        found.append({"type": _name(error), "stack": _stack(error.__traceback__)})
+        name = type(error).__name__
+        # Only texts that can't hold labels: that of our own stand-in, and those of the system.
+        if isinstance(error, Broken):
+            name = f"Broken: {error}"
+        elif isinstance(error, OSError) and error.strerror:
+            name = f"{name}: {error.strerror}"
+        found.append({"type": name, "stack": _stack(error.__traceback__)})
         hidden = None if error.__suppress_context__ else error.__context__
         error = error.__cause__ or hidden
     return found
 
 
-def _name(error: BaseException) -> str:
-    """Its type; of our own stand-in what it says, of the system's errors what they are."""
-    if isinstance(error, Broken):
-        return f"Broken: {error}"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{type(error).__name__}: {error.strerror}"
-    return type(error).__name__
-
-
 def _stack(trace: TracebackType | None) -> list[str]:
-    frames = traceback.extract_tb(trace)[-LONGEST_STACK:]
-    return [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
-
-
-def _module(filename: str) -> str:
-    """Name a file as people look for it: a package by its folder."""
-    path = PurePath(filename)
-    return f"{path.parent.name}.py" if path.stem == "__init__" else path.name
-
-
-def _short(filename: str) -> str:
-    """A file's name below the project or below the installed packages."""
-    _, installed, below = filename.rpartition("/site-packages/")
-    return below if installed else filename.removeprefix(f"{ROOT}/")
+    """Return a line for each frame, its file named below the project or the installed packages."""
+    lines = []
+    for frame in traceback.extract_tb(trace)[-LONGEST_STACK:]:
+        _, installed, below = frame.filename.rpartition("/site-packages/")
+        name = below if installed else frame.filename.removeprefix(f"{ROOT}/")
+        lines.append(f"{name}:{frame.lineno} {frame.name}")
+    return lines

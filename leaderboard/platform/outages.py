@@ -1,4 +1,4 @@
-"""What passes again and is nobody's fault: a database or storage that is away, a full disk."""
+"""Outages that pass and are nobody's fault: a database or storage that is away, a full disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StorageAway(OSError):
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether the error says that a disk is full: that of the files, or the database's."""
+    """Return whether the disk of the files, or that of the database, is full."""
     if isinstance(error, OSError):
         return error.errno in _FULL_DISK
     cause = error.__cause__
@@ -34,34 +34,38 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same may succeed later: what is needed is away or busy, or a disk is full."""
+    """Return whether a retry may succeed: something is away or busy, or a disk is full."""
     return isinstance(error, (OperationalError, InterfaceError, StorageAway)) or is_full(error)
 
 
 def refusal(error: BaseException | None) -> Refused | None:
-    """What a person is told of an outage; None for any other error."""
+    """Return how to answer during an outage; None for any other error."""
     if error is None or not is_outage(error):
         return None
     return Refused.storage_full() if is_full(error) else Refused.unavailable()
 
 
 def headers(refused: Refused) -> dict[str, str]:
-    """When to come back."""
+    """Return the header that names when to come back."""
     return {"Retry-After": str(RETRY_AFTER_SECONDS)} if refused.status == 503 else {}
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500: an outage is told as one, with a page that needs no database."""
+    """Answer for Django's handler500: an outage gets a page of its own, which needs no database."""
     refused = refusal(sys.exception())
     if refused is None:
         return defaults.server_error(request)
-    more = headers(refused)
     if request.path.startswith("/api/"):
-        return JsonResponse(
-            refused.problem(),
-            status=refused.status,
-            content_type="application/problem+json",
-            headers=more,
-        )
+        return problem_response(refused)
     page = render_to_string("outage.html", {"refused": refused})
-    return HttpResponse(page, status=refused.status, headers=more)
+    return HttpResponse(page, status=refused.status, headers=headers(refused))
+
+
+def problem_response(refused: Refused) -> JsonResponse:
+    """Return a refusal as RFC 9457 problem details."""
+    return JsonResponse(
+        refused.problem(),
+        status=refused.status,
+        content_type="application/problem+json",
+        headers=headers(refused),
+    )

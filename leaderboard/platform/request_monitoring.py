@@ -1,8 +1,8 @@
-"""Counts requests and their time. Web processes of one gunicorn share the counts by files.
+"""Count requests and their time. Web processes of one gunicorn share the counts in files.
 
-`gunicorn.conf.py` says where, in PROMETHEUS_MULTIPROC_DIR, before this is imported; without that
-(tests, `runserver`) the process counts for itself. They begin anew with each start of gunicorn,
-which Prometheus expects of counters.
+`gunicorn.conf.py` sets their folder, PROMETHEUS_MULTIPROC_DIR, before this is imported; without it
+(tests, `runserver`) the process counts for itself. Counts restart with gunicorn, as Prometheus
+expects of counters.
 """
 
 import os
@@ -31,15 +31,15 @@ _seconds = Histogram(
 
 
 def observe(method: str, route: str, status: int, seconds: float) -> None:
-    """Counts a request. Labels are patterns of our own addresses: nobody can add to them."""
+    """Count a request. Labels are patterns of our own addresses: nobody can add to them."""
     known = method if method in METHODS else "other"
-    with suppress(OSError):  # no room for a count is no reason to fail
+    with suppress(OSError):  # a full disk is no reason to fail
         _requests.labels(known, route, status).inc()
         _seconds.labels(route).observe(seconds)
 
 
 def registry() -> CollectorRegistry:
-    """What all web processes counted."""
+    """Return the counts of all web processes."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return _here
     together = CollectorRegistry()

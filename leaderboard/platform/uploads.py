@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from leaderboard.errors import Refused
+from leaderboard.platform.outages import problem_response
 
 FORM_OVERHEAD_BYTES = 64 * 1024
 PREDICTIONS = re.compile(r"/c/[^/]+/submit/|/api/v1/competitions/[^/]+/submissions/")
@@ -19,7 +20,7 @@ def body_limit() -> int:
 
 
 def is_upload(path: str) -> bool:
-    """Whether predictions are sent there, which may wait on the disk, as a solution may not."""
+    """Return whether predictions are sent there: only these may be spooled to disk."""
     return PREDICTIONS.fullmatch(path) is not None
 
 
@@ -35,7 +36,5 @@ class UploadLimitMiddleware:
             return self.get_response(request)
         refused = Refused.file_too_large(settings.MAX_UPLOAD_BYTES)
         if request.path.startswith("/api/"):
-            return JsonResponse(
-                refused.problem(), status=413, content_type="application/problem+json"
-            )
+            return problem_response(refused)
         return render(request, "refused.html", {"refused": refused}, status=413)

@@ -1,4 +1,4 @@
-"""Which code runs: for telling whether workers were restarted after an upgrade."""
+"""Identify the code that runs, to see whether workers were restarted after an upgrade."""
 
 import hashlib
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def code_version() -> str:
-    """Twelve hex digits of a hash over the source files of the server as they are on disk now."""
+    """Return twelve hex digits of a hash over the server's source files as they are on disk now."""
     digest = hashlib.sha256()
     for folder in ("leaderboard", "scoring"):
         for path in sorted((ROOT / folder).rglob("*.py")):

@@ -43,11 +43,15 @@ POLL_SECONDS = 0.5
 
 
 class LengthRequired(Error):  # type: ignore[misc]  # waitress ships no types
+    """A body of unknown length."""
+
     code = 411
     reason = "Length Required"
 
 
 class Busy(Error):  # type: ignore[misc]  # waitress ships no types
+    """More bodies in memory than there is room for."""
+
     code = 503
     reason = "Service Unavailable"
 
@@ -126,7 +130,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
             self.since, self.moved = now, moved
 
     def _find_step(self) -> tuple[str, int]:
-        """What the client does: receives an answer, sends a request, waits for us, or nothing."""
+        """Return what the client does: receives an answer, sends a request, waits for us, or
+        nothing."""
         # By what was sent before, so that the next request has its own time.
         if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
             return ("receives", 0)

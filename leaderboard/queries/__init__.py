@@ -1,7 +1,7 @@
 """All reads for the pages and the API: frozen rows, made of public facts and releases only."""
 
+from leaderboard.participate.quotas import Quota
 from leaderboard.queries.boards import (
-    PAGE_ROWS,
     BoardPage,
     BoardRow,
     ScoreCount,
@@ -20,7 +20,6 @@ from leaderboard.queries.competitions import (
     competition_cards,
     competition_head,
     expected_file,
-    holdout_in_force,
     mechanism_facts,
     metric_facts,
     public_files,
@@ -42,8 +41,9 @@ from leaderboard.queries.finals import (
     whole_final_board,
 )
 from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines, lines_of
-from leaderboard.queries.publications import Opening, opening, openings
-from leaderboard.queries.revisions import Correction, correction
+from leaderboard.queries.paging import PAGE_ROWS
+from leaderboard.queries.publications import Publication, publication, publications
+from leaderboard.queries.revisions import Revision, revision
 from leaderboard.queries.scales import (
     Interval,
     Scale,
@@ -55,7 +55,6 @@ from leaderboard.queries.submissions import Released, SubmissionRow, submission_
 from leaderboard.queries.teams import (
     InvitationLink,
     Member,
-    Quota,
     TeamRow,
     invitation_links,
     members,
@@ -74,7 +73,6 @@ __all__ = [
     "Choice",
     "CompetitionCard",
     "CompetitionHead",
-    "Correction",
     "FinalBoard",
     "FinalEntry",
     "FinalFacts",
@@ -84,10 +82,11 @@ __all__ = [
     "LedgerPage",
     "MechanismFacts",
     "Member",
-    "Opening",
     "Progress",
+    "Publication",
     "Quota",
     "Released",
+    "Revision",
     "Scale",
     "ScoreCount",
     "Snapshot",
@@ -102,11 +101,9 @@ __all__ = [
     "choice",
     "competition_cards",
     "competition_head",
-    "correction",
     "expected_file",
     "final_board",
     "final_entries",
-    "holdout_in_force",
     "invitation_links",
     "leading_steps",
     "ledger",
@@ -117,12 +114,13 @@ __all__ = [
     "metric_facts",
     "my_team",
     "my_teams",
-    "opening",
-    "openings",
     "progress",
     "public_files",
+    "publication",
+    "publications",
     "quota",
     "reach",
+    "revision",
     "sampling_interval",
     "scale",
     "schema_of",

@@ -2,9 +2,10 @@
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from io import StringIO
+from itertools import chain, islice
 
 from leaderboard.queries import BoardRow, FinalRow, Interval
 
@@ -43,29 +44,31 @@ FINAL_HEADER = (
 # Where a formula may begin: a cell, or what becomes one where spreadsheets split at semicolons.
 FORMULA = re.compile(r"(^|[;\t])(?=\s*[=+\-@\t\r＝＋－＠])")
 DIGITS = 6
+PART_ROWS = 500
 
 
-def board_csv(rows: Iterable[BoardRow]) -> str:
-    """The whole file, with a header; nothing is there for what has not been released."""
+def board_csv(rows: Iterable[BoardRow]) -> Iterator[bytes]:
+    """Return the whole file in parts; nothing is there for what has not been released."""
     return _csv(HEADER, (_cells(row) for row in rows))
 
 
-def final_csv(rows: Iterable[FinalRow]) -> str:
-    """The whole final board, with a header: a team's best entry, its exact loss as a fraction."""
+def final_csv(rows: Iterable[FinalRow]) -> Iterator[bytes]:
+    """Return the final board in parts: a team's best entry, its exact loss as a fraction."""
     return _csv(FINAL_HEADER, (_final_cells(row) for row in rows))
 
 
 def plain_text(text: str) -> str:
-    """Text that no spreadsheet runs as a formula (OWASP, CSV injection)."""
+    """Return text that no spreadsheet runs as a formula (OWASP, CSV injection)."""
     return FORMULA.sub(r"\1'", text)
 
 
-def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()
+def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[bytes]:
+    """Write lines as they are read, so that the longest board takes no more memory."""
+    left = chain((header,), rows)
+    while part := list(islice(left, PART_ROWS)):
+        out = StringIO()
+        csv.writer(out, lineterminator="\r\n").writerows(part)
+        yield out.getvalue().encode()
 
 
 def _cells(row: BoardRow) -> tuple[object, ...]:
@@ -77,7 +80,7 @@ def _cells(row: BoardRow) -> tuple[object, ...]:
         *_ends(row.certificate),
         row.entries,
         _moment(row.improved_at),
-        row.last_kind.value,
+        row.last_kind,
         str(row.is_baseline).lower(),
         str(row.is_verified).lower(),
         row.version,

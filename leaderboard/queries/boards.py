@@ -1,26 +1,29 @@
-"""The board: made of released values only, ranked by them, ties by who was first."""
+"""The board: made of released values only, ranked by them, ties by who was first.
 
-import math
-from collections.abc import Sequence
+The database orders, searches and pages. Where a page begins, and which place a team has, follows
+from the counts of the levels (`ledger.levels`), so that both cost the same on every page.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from itertools import accumulate, chain, groupby
+from operator import itemgetter
+from typing import Final, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from leaderboard.access import Person
-from leaderboard.models import (
-    Competition,
-    Kind,
-    Release,
-    Standing,
-    User,
-)
+from leaderboard.models import Board, Holdout, LevelCount, Standing, Team, User
 from leaderboard.queries.certificates import certificate_interval
-from leaderboard.queries.competitions import holdout_in_force
 from leaderboard.queries.moments import to_the_second
+from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
 from leaderboard.queries.scales import Interval, sampling_interval, scale
+from scoring import mechanisms
 
-PAGE_ROWS = 50
+_FEW_FOUND: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class BoardRow:
     """A team on the board. `value` and the intervals are scores; None: nothing released yet.
 
     `version` is that of the solution that the score was released on, `earlier` whether it has been
-    corrected since.
+    revised since.
     """
 
     rank: int
@@ -42,24 +45,14 @@ class BoardRow:
     certificate: Interval | None
     entries: int
     improved_at: datetime | None
-    last_kind: Kind
+    last_kind: str
     last_at: datetime
     version: int
     earlier: bool
     mine: bool
 
 
-@dataclass(frozen=True)
-class BoardPage:
-    """One page of the board. `my_row` is the person's row wherever it stands."""
-
-    rows: tuple[BoardRow, ...]
-    page: int
-    pages: int
-    total: int
-    search: str
-    my_row: BoardRow | None
-    my_page: int | None
+BoardPage = RankedPage[BoardRow]
 
 
 @dataclass(frozen=True)
@@ -83,94 +76,89 @@ class Step:
 
 
 def board(
-    competition: Competition,
+    board: Board,
     user: Person,
     *,
     page: int = 1,
     search: str = "",
     page_rows: int = PAGE_ROWS,
 ) -> BoardPage:
-    """A page of the board, ranked by released value, ties by who was first."""
-    ranked = _ranked(competition)
-    shown = ranked.filter(team__name__icontains=search) if search else ranked
-    total = shown.count()
-    pages = max(1, math.ceil(total / page_rows))
-    page = min(max(1, page), pages)
-    first = (page - 1) * page_rows
-    standings = list(shown[first : first + page_rows])
-    mine = _my_standing(competition, user)
-    ranks = (
-        _ranks(ranked, standings) if search else list(range(first + 1, first + 1 + len(standings)))
-    )
-    make = _RowMaker(competition, mine.team_id if mine else None)
-    my_rank = _rank(ranked, mine) if mine else None
-    return BoardPage(
-        rows=tuple(make(rank, each) for rank, each in zip(ranks, standings, strict=True)),
-        page=page,
-        pages=pages,
-        total=total,
-        search=search,
-        my_row=make(my_rank, mine) if mine and my_rank else None,
-        my_page=math.ceil(my_rank / page_rows) if my_rank else None,
-    )
+    """Return a page of the board, ranked by released value, ties by who was first."""
+    return page_of(_Ranking(board, user), page, search, page_rows)
 
 
-def whole_board(competition: Competition, user: Person) -> list[BoardRow]:
-    """Every row, for the CSV."""
-    mine = _my_standing(competition, user)
-    make = _RowMaker(competition, mine.team_id if mine else None)
-    return [make(rank, each) for rank, each in enumerate(_ranked(competition), start=1)]
+def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
+    """Return every row, for the CSV: read from the database as they are asked for."""
+    make = _RowMaker(board, my_team(board, user))
+    for rank, row in enumerate(chain(*map(_read, _parts(board))), start=1):
+        yield make(rank, row)
 
 
-def board_row(competition: Competition, user: Person) -> BoardRow | None:
-    """The person's own row."""
-    mine = _my_standing(competition, user)
-    if mine is None:
+def board_row(board: Board, user: Person) -> BoardRow | None:
+    """Return the person's own row."""
+    mine = _Ranking(board, user).mine()
+    return mine[1] if mine else None
+
+
+def my_team(board: Board, user: Person) -> int | None:
+    """Return the key of the person's team."""
+    if not isinstance(user, User):
         return None
-    return _RowMaker(competition, mine.team_id)(_rank(_ranked(competition), mine), mine)
+    own = user.memberships.active().filter(competition=board.round.competition_id)
+    return own.values_list("team", flat=True).first()
 
 
-def score_counts(competition: Competition) -> list[ScoreCount]:
-    """The scores on the board, best first: at most as many as the grid has levels."""
-    reads, holdout = scale(competition), holdout_in_force(competition)
-    counts = (
-        Standing.objects.filter(competition=competition, loss__isnull=False)
-        .values("loss")
-        .annotate(teams=Count("pk"))
-        .order_by("loss")
-        .values_list("loss", "teams")
-    )
+def named(board: Board, search: str) -> Q:
+    """Return what finds the rows of teams whose names contain a text.
+
+    Few teams are looked up by their keys, so that names are read once and not with each row.
+    """
+    teams = Team.objects.filter(
+        competition=board.round.competition_id, name__icontains=search
+    ).order_by()
+    keys = list(teams.values_list("pk", flat=True)[: _FEW_FOUND + 1])
+    return Q(team__in=keys) if len(keys) <= _FEW_FOUND else Q(team__name__icontains=search)
+
+
+def score_counts(board: Board) -> list[ScoreCount]:
+    """Return the scores on the board, best first: at most as many as the grid has levels."""
+    reads, holdout = scale(board), board.round.active_holdout
+    counts = board.level_counts.filter(loss__isnull=False).values_list("loss", "teams")
     return [
         ScoreCount(
             value=reads.score(loss),
             sampling=sampling_interval(reads, holdout, loss),
-            teams=teams,
+            teams=sum(teams for _, teams in level),
         )
-        for loss, teams in counts
-        if loss is not None
+        for loss, level in groupby(counts, key=itemgetter(0))
     ]
 
 
-def leading_steps(competition: Competition, teams: int = 8) -> list[Step]:
-    """When the teams that lead now reached each of their best scores, oldest first."""
-    leaders = _ranked(competition).filter(loss__isnull=False)[:teams]
-    ids = [standing.team_id for standing in leaders]
-    reads = scale(competition)
+def leading_steps(board: Board, teams: int = 8) -> list[Step]:
+    """Return when the teams that lead now reached each of their best scores, oldest first."""
+    leaders = board.standings.filter(loss__isnull=False).order_by("loss", "reached_at", "pk")[
+        :teams
+    ]
+    names = dict(leaders.values_list("team_id", "team__name"))
+    # What a merged team had sent is the other team's now.
+    sources = Team.objects.filter(merged_into__in=names).values_list("pk", flat=True)
+    reads, mechanism = scale(board), mechanisms.get(board.mechanism)
     best = dict[int, int]()
     steps = list[Step]()
-    releases = Release.objects.filter(
-        team__in=ids,
-        kind__in=(Kind.IMPROVED, Kind.CONFIRMED, Kind.CORRECTED),
+    releases = board.releases.filter(
+        team__in=[*names, *sources],
+        kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
         holdout__retired_at__isnull=True,
     )
     for entry in releases.select_related("team").order_by("number"):
-        if entry.level is not None and entry.level < best.get(entry.team_id, entry.steps + 1):
-            best[entry.team_id] = entry.level
+        team = entry.team.merged_into_id or entry.team_id
+        if entry.level is not None and entry.level < best.get(team, entry.steps + 1):
+            best[team] = entry.level
             loss = entry.level / entry.steps
             steps.append(
                 Step(
-                    entry.team_id,
-                    entry.team.name,
+                    team,
+                    names[team],
                     to_the_second(entry.created_at),
                     reads.score(loss),
                     reads.text(loss),
@@ -179,64 +167,177 @@ def leading_steps(competition: Competition, teams: int = 8) -> list[Step]:
     return steps
 
 
-def _ranked(competition: Competition) -> QuerySet[Standing]:
+_FIELDS = (
+    *("pk", "team", "team__name", "team__is_baseline", "team__is_verified"),
+    *("loss", "reached_at", "entries", "best__low", "best__high", "best__holdout"),
+    *("last__kind", "last__created_at", "last__holdout"),
+)
+
+
+class _Record(NamedTuple):
+    """A row of the board as it is stored."""
+
+    key: int
+    team_id: int
+    team: str
+    is_baseline: bool
+    is_verified: bool
+    loss: float | None
+    reached_at: datetime
+    entries: int
+    low: float | None
+    high: float | None
+    best_holdout: int | None
+    last_kind: str
+    last_at: datetime
+    last_holdout: int
+
+
+def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
+    """Return the rows with a score and those without, each in the order of the index."""
     return (
-        Standing.objects.filter(competition=competition)
-        .select_related("team", "best", "last")
-        .order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
+        board.standings.filter(loss__isnull=False).order_by("loss", "reached_at", "pk"),
+        board.standings.filter(loss__isnull=True).order_by("reached_at", "pk"),
     )
 
 
-def _ranks(ranked: QuerySet[Standing], some: Sequence[Standing]) -> list[int]:
-    """The ranks of some rows, by one query over the keys of all."""
-    places = {key: place for place, key in enumerate(ranked.values_list("pk", flat=True), start=1)}
-    return [places[standing.pk] for standing in some]
+def _read(rows: QuerySet[Standing]) -> Iterator[_Record]:
+    return map(_Record._make, rows.values_list(*_FIELDS).iterator())
 
 
-def _rank(ranked: QuerySet[Standing], standing: Standing) -> int:
-    """One more than the number of teams above."""
-    earlier = Q(reached_at__lt=standing.reached_at) | Q(
-        reached_at=standing.reached_at, pk__lt=standing.pk
-    )
-    if standing.loss is None:
-        above = Q(loss__isnull=False) | (Q(loss__isnull=True) & earlier)
-    else:
-        above = Q(loss__lt=standing.loss) | (Q(loss=standing.loss) & earlier)
-    return ranked.filter(above).count() + 1
+class _Ranking:
+    """The board's order. `ends` is how many teams stand down to the end of each count."""
 
+    def __init__(self, board: Board, user: Person) -> None:
+        self.board = board
+        self.counts = list(board.level_counts.values_list("loss", "since", "teams"))
+        self.ends = list(accumulate(teams for _, _, teams in self.counts))
+        self.my_team = my_team(board, user)
+        self.make = _RowMaker(board, self.my_team)
 
-def _my_standing(competition: Competition, user: Person) -> Standing | None:
-    if not isinstance(user, User):
-        return None
-    return _ranked(competition).filter(team__memberships__user=user).first()
+    def count(self, search: str) -> int:
+        if search:
+            return self._named(search).count()
+        return self.ends[-1] if self.ends else 0
+
+    def rows(self, search: str, first: int, count: int) -> list[BoardRow]:
+        if not search:
+            found = self._records(self._keys(first, count))
+            return [self.make(rank, row) for rank, row in enumerate(found, start=first + 1)]
+        ranked = self._named(search).order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
+        found = self._records(ranked.values_list("pk", flat=True)[first : first + count])
+        places = self._places(found)
+        return [self.make(places[row.key], row) for row in found]
+
+    def mine(self) -> tuple[int, BoardRow] | None:
+        if self.my_team is None:
+            return None
+        own = self.board.standings.filter(team=self.my_team).order_by()
+        found = self._records(own.values_list("pk", flat=True))
+        places = self._places(found)
+        return next(((places[row.key], self.make(places[row.key], row)) for row in found), None)
+
+    def _named(self, search: str) -> QuerySet[Standing]:
+        return self.board.standings.filter(named(self.board, search))
+
+    def _records(self, keys: Iterable[int]) -> list[_Record]:
+        """Return some rows in the order of their keys: only these are joined with others."""
+        keys = list(keys)
+        found = {row.key: row for row in _read(Standing.objects.filter(pk__in=keys).order_by())}
+        return [found[key] for key in keys if key in found]
+
+    def _keys(self, first: int, count: int) -> list[int]:
+        """Return the keys of a page: from within a level, then of the next ones."""
+        part = bisect_right(self.ends, first)
+        if part == len(self.ends):
+            return []
+        loss, since, teams = self.counts[part]
+        scored, unscored = _parts(self.board)
+        skipped = first - (self.ends[part] - teams)
+        if loss is None:
+            pieces = [unscored.filter(reached_at__gte=since)[skipped:]]
+        else:
+            begun = scored.filter(loss=loss, reached_at__gte=since)[skipped:]
+            pieces = [begun, scored.filter(loss__gt=loss), unscored]
+        keys = list[int]()
+        for piece in pieces:
+            if len(keys) < min(count, self.ends[-1] - first):
+                keys += piece.values_list("pk", flat=True)[: count - len(keys)]
+        return keys
+
+    def _places(self, found: list[_Record]) -> dict[int, int]:
+        """Return the places of some rows by their keys: who is on better levels, and was first."""
+        starts = [(loss is None, loss or 0.0, since) for loss, since, _ in self.counts]
+        within = self._within(found)
+        places = dict[int, int]()
+        for row in found:
+            part = bisect_right(starts, (row.loss is None, row.loss or 0.0, row.reached_at)) - 1
+            above = self.ends[part - 1] if part > 0 else 0
+            places[row.key] = above + within.get(row.key, 0) + 1
+        return places
+
+    def _within(self, found: list[_Record]) -> dict[int, int]:
+        """Return how many stand above each row in its own count of a level."""
+        within = dict[int, int]()
+        for unscored in {row.loss is None for row in found}:
+            level = Q(loss__isnull=True) if unscored else Q(loss=OuterRef("loss"))
+            outer = Q(loss__isnull=True) if unscored else Q(loss=OuterRef(OuterRef("loss")))
+            begins = LevelCount.objects.filter(
+                outer, board=self.board, since__lte=OuterRef(OuterRef("reached_at"))
+            ).order_by("-since")
+            earlier = Q(reached_at__lt=OuterRef("reached_at")) | Q(
+                reached_at=OuterRef("reached_at"), pk__lt=OuterRef("pk")
+            )
+            above = Standing.objects.filter(
+                level,
+                earlier,
+                board=self.board,
+                reached_at__gte=Subquery(begins.values("since")[:1]),
+                reached_at__lte=OuterRef("reached_at"),
+            ).order_by()
+            number = above.values("board").annotate(teams=Count("pk")).values("teams")
+            keys = [row.key for row in found if (row.loss is None) == unscored]
+            rows = Standing.objects.filter(pk__in=keys).order_by()
+            counted = rows.annotate(above=Subquery(number)).values_list("pk", "above")
+            within |= {key: teams or 0 for key, teams in counted}
+        return within
 
 
 class _RowMaker:
-    """Makes board rows; looks up once what all rows share."""
+    """Make board rows; look up once what all rows share, and read each score once."""
 
-    def __init__(self, competition: Competition, my_team: int | None) -> None:
+    def __init__(self, board: Board, my_team: int | None) -> None:
         self.my_team = my_team
-        self.reads = scale(competition)
-        self.holdouts = {holdout.pk: holdout for holdout in competition.holdouts.all()}
+        self.reads = scale(board)
+        self.holdouts = Holdout.objects.filter(ledger=board.round.ledger_id).in_bulk()
+        self.score = cache(self._score)
 
-    def __call__(self, rank: int, standing: Standing) -> BoardRow:
-        best, loss = standing.best, standing.loss
-        holdout = self.holdouts[(best or standing.last).holdout_id]
+    def __call__(self, rank: int, row: _Record) -> BoardRow:
+        holdout = self.holdouts[row.best_holdout or row.last_holdout]
+        text, value, sampling = self.score(row.loss, holdout.pk)
         return BoardRow(
             rank=rank,
-            team_id=standing.team_id,
-            team=standing.team.name,
-            is_baseline=standing.team.is_baseline,
-            is_verified=standing.team.is_verified,
-            score=None if loss is None else self.reads.text(loss),
-            value=None if loss is None else self.reads.score(loss),
-            sampling=None if loss is None else sampling_interval(self.reads, holdout, loss),
-            certificate=certificate_interval(self.reads, holdout, best),
-            entries=standing.entries,
-            improved_at=standing.reached_at if loss is not None else None,
-            last_kind=Kind(standing.last.kind),
-            last_at=to_the_second(standing.last.created_at),
+            team_id=row.team_id,
+            team=row.team,
+            is_baseline=row.is_baseline,
+            is_verified=row.is_verified,
+            score=text,
+            value=value,
+            sampling=sampling,
+            certificate=certificate_interval(self.reads, row),
+            entries=row.entries,
+            improved_at=None if row.loss is None else row.reached_at,
+            last_kind=row.last_kind,
+            last_at=to_the_second(row.last_at),
             version=holdout.version,
             earlier=holdout.retired_at is not None,
-            mine=standing.team_id == self.my_team,
+            mine=row.team_id == self.my_team,
         )
+
+    def _score(
+        self, loss: float | None, holdout: int
+    ) -> tuple[str | None, float | None, Interval | None]:
+        if loss is None:
+            return None, None, None
+        sampling = sampling_interval(self.reads, self.holdouts[holdout], loss)
+        return self.reads.text(loss), self.reads.score(loss), sampling

@@ -1,32 +1,30 @@
-"""The certificate beside a score, from released values only."""
+"""The guarantee beside a score: the interval that was stored when it was released."""
 
 import math
+from typing import Protocol
 
-from leaderboard.models import Holdout, Kind, Release
 from leaderboard.queries.scales import Interval, Scale
-from scoring import metrics
-from scoring.guarantees.certificate import certify
-
-# Only these say something of the file they answer; the others repeat an earlier score.
-SPEAKING = (Kind.IMPROVED, Kind.CONFIRMED, Kind.CORRECTED)
 
 
-def certificate_interval(
-    reads: Scale, holdout: Holdout | None, entry: Release | None
-) -> Interval | None:
-    """The certified interval of a released score by the KL bound; None: no certificate."""
-    if holdout is None or entry is None or entry.kind not in SPEAKING:
+class Ends(Protocol):
+    """Where the stored interval of a loss ends; null where nothing was promised."""
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+
+def certificate_interval(reads: Scale, entry: Ends | None) -> Interval | None:
+    """Return the guaranteed interval of a released score; None without a guarantee."""
+    if entry is None or entry.low is None or entry.high is None:
         return None
-    rows = holdout.effective_private_rows
-    rounding = metrics.get(reads.metric).rounding(weighted=rows < holdout.private_rows)
-    certificate = certify(entry, rows, rounding=rounding)
-    if certificate is None:
-        return None
-    return reads.interval(certificate.low, certificate.high)
+    return reads.interval(entry.low, entry.high)
 
 
 def reach(certificate: Interval, value: float) -> str:
-    """How far the certificate reaches from the score, with two digits, rounded up."""
+    """Return how far the guarantee reaches from the score, with two digits, rounded up."""
     distance = max(value - certificate.low, certificate.high - value)
     if distance <= 0:
         return "0"

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Final
 
-from django.db.models import F, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
 from leaderboard.models import (
-    Competition,
+    Board,
     FinalScore,
-    HoldoutState,
     Phase,
-    Release,
-    Standing,
+    Round,
     Submission,
     Team,
-    User,
 )
 from leaderboard.participate.selection import entered
+from leaderboard.pipeline.final_places import beta, on_final_rows
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
-from leaderboard.queries.boards import PAGE_ROWS
-from leaderboard.queries.competitions import holdout_in_force
-from leaderboard.queries.scales import Interval, Scale, finest_step, scale
-from scoring import mechanisms, metrics
-from scoring.guarantees.finals import counted_interval, untouched_interval
+from leaderboard.queries.boards import my_team, named
+from leaderboard.queries.certificates import certificate_interval
+from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
+from leaderboard.queries.scales import Interval, finest_step, scale
+from scoring import metrics
 from scoring.guarantees.intervals import bonferroni_width
-from scoring.guarantees.ledger import ledger_width
+
+_CSV_ROWS: Final = 500
 
 
 class Stage(Enum):
@@ -66,8 +67,8 @@ class Choice:
 @dataclass(frozen=True)
 class Progress:
     """How far the end has come, for organizers. Of `teams` that have an answer `chose` chose what
-    they enter. `failures` can't be measured, and say why; `worst` got the worst score, because an
-    operator's own metric gave none."""
+    they enter. `failures` can't be measured, and say why; `worst` got the worst score, because a
+    custom metric gave none."""
 
     stage: Stage
     before: Unfinished
@@ -134,24 +135,17 @@ class FinalFacts:
 
     @property
     def percent(self) -> str:
-        """The confidence as people say it."""
+        """Return the confidence as people write it."""
         return f"{100 * self.confidence:.4g} %"
 
 
 @dataclass(frozen=True)
-class FinalBoard:
-    """A page of the final board. `winners` are those on the first rank."""
+class FinalBoard(RankedPage[FinalRow]):
+    """A page of the final board; where several share the first rank, the widest interval is the
+    winner's."""
 
     facts: FinalFacts
-    rows: tuple[FinalRow, ...]
-    winners: tuple[str, ...]
     winners_interval: Interval | None
-    page: int
-    pages: int
-    total: int
-    search: str
-    my_row: FinalRow | None
-    my_page: int | None
 
     @property
     def together(self) -> bool:
@@ -159,285 +153,208 @@ class FinalBoard:
         return any(row.with_winner and row.rank > 1 for row in self.rows)
 
 
-def stage(competition: Competition) -> Stage:
-    """Where the end stands, from what the organizer did and the clock, nothing else."""
-    if competition.revealed_at is not None:
+def stage(round: Round) -> Stage:
+    """Return where the end stands, from what the organizer did and the clock, nothing else."""
+    if round.revealed_at is not None:
         return Stage.REVEALED
-    if competition.finals_started_at is not None:
+    if round.finals_started_at is not None:
         return Stage.SCORING
-    closed = competition.phase(timezone.now()) is Phase.CLOSED
+    closed = round.phase(timezone.now()) is Phase.CLOSED
     return Stage.CHOOSING if closed else Stage.RUNNING
 
 
 def choice(team: Team) -> Choice:
-    """What the team enters."""
-    competition = team.competition
-    numbers = team.selections.order_by("submission__number")
-    standing = Standing.objects.filter(team=team).select_related("best", "last").first()
+    """Return what the team enters in the current round."""
+    round = team.competition.current_round
+    selected = team.selections.filter(submission__round__ledger=round.ledger_id)
+    numbers = selected.order_by("submission__number")
+    # Rounds that go on with the same rows have one end, and the best score of all stands in.
+    standings = team.standings.filter(board__position=0, board__round__ledger=round.ledger_id)
+    standing = standings.select_related("best", "last").first()
     stand_in = None
     if standing is not None:
         entry = standing.best or standing.last
         stand_in = Submission.objects.get(pk=entry.submission_id)
     lost = stand_in is not None and not stand_in.file
     return Choice(
-        limit=competition.finals_limit,
+        limit=round.finals_limit,
         numbers=tuple(numbers.values_list("submission__number", flat=True)),
         stand_in=None if stand_in is None or lost else stand_in.number,
-        may_change=competition.finals_started_at is None,
+        may_change=round.finals_started_at is None,
         lost=lost,
     )
 
 
-def progress(competition: Competition) -> Progress:
-    """What an organizer sees of the end before the reveal."""
-    known = entered(competition)
-    missing = known.filter(final_score__isnull=True)
+def progress(round: Round) -> Progress:
+    """Return what an organizer sees of the end before the reveal."""
+    known = entered(round)
+    missing = known.filter(final_scores__isnull=True)
     noted = known.filter(failure__startswith=FAILURE).select_related("team")
     noted = noted.order_by("team__name", "number")
     return Progress(
-        stage=stage(competition),
-        before=unfinished(competition),
-        teams=Standing.objects.filter(competition=competition).count(),
-        chose=competition.teams.filter(selections__isnull=False).distinct().count(),
+        stage=stage(round),
+        before=unfinished(round),
+        teams=round.board.standings.count(),
+        chose=known.filter(Q(is_chosen=True)).values("team").distinct().count(),
         entered=known.count(),
         scored=known.count() - missing.count(),
-        failures=tuple(noted.filter(final_score__isnull=True)),
-        worst=tuple(noted.filter(final_score__isnull=False)),
+        failures=tuple(noted.filter(final_scores__isnull=True)),
+        worst=tuple(noted.filter(final_scores__isnull=False).distinct()),
     )
 
 
 def final_board(
-    competition: Competition,
+    round: Round,
     user: Person,
     *,
     page: int = 1,
     search: str = "",
     page_rows: int = PAGE_ROWS,
 ) -> FinalBoard:
-    """A page of the final board. Whether it may be seen is for the caller to know."""
-    maker = _Maker(competition, user)
-    shown = [place for place in maker.places if search.casefold() in place.team.casefold()]
-    pages = max(1, math.ceil(len(shown) / page_rows))
-    page = min(max(1, page), pages)
-    part = shown[(page - 1) * page_rows : page * page_rows]
-    mine = next((place for place in maker.places if place.team_id == maker.my_team), None)
+    """Return a page of the final board. Whether it may be seen is for the caller to know."""
+    ranking = _Ranking(round.board, user)
     return FinalBoard(
-        facts=maker.facts,
-        rows=tuple(maker.row(place) for place in part),
-        winners=tuple(place.team for place in maker.places if place.rank == 1),
-        winners_interval=maker.winners_interval,
-        page=page,
-        pages=pages,
-        total=len(shown),
-        search=search,
-        my_row=maker.row(mine) if mine else None,
-        my_page=maker.places.index(mine) // page_rows + 1 if mine else None,
+        **vars(page_of(ranking, page, search, page_rows)),
+        facts=ranking.facts(),
+        winners_interval=ranking.winners_interval,
     )
 
 
-def whole_final_board(competition: Competition, user: Person) -> list[FinalRow]:
-    """Every row, for the CSV."""
-    maker = _Maker(competition, user)
-    return [maker.row(place) for place in maker.places]
+def whole_final_board(round: Round, user: Person) -> Iterator[FinalRow]:
+    """Return every row, for the CSV: read from the database as they are asked for."""
+    ranking = _Ranking(round.board, user)
+    for first in range(0, ranking.count(""), _CSV_ROWS):
+        yield from ranking.rows("", first, _CSV_ROWS)
 
 
 def final_entries(team: Team) -> dict[int, FinalEntry]:
-    """The team's final scores by the submission's number; none before the reveal."""
-    if team.competition.revealed_at is None:
+    """Return the team's final scores of the current round by the submission's number.
+
+    None before the reveal.
+    """
+    round = team.competition.current_round
+    if round.revealed_at is None:
         return {}
-    reads = _Reader(team.competition)
-    scores = _scores(FinalScore.objects.filter(team=team))
-    return {score.number: reads.entry(score) for score in scores}
-
-
-class _Score(NamedTuple):
-    """An exact score, sorted by its loss."""
-
-    loss: Fraction
-    number: int
-    submission_id: int
-    team_id: int
-    is_chosen: bool
-    rows: int
-
-
-class _Place(NamedTuple):
-    """A team, its rank and its final scores, the best first."""
-
-    rank: int
-    team_id: int
-    team: str
-    is_baseline: bool
-    is_verified: bool
-    released_rank: int
-    released_loss: float | None
-    scores: list[_Score]
+    reads = _Reader(round.board)
+    scores = round.board.final_scores.filter(team=team).select_related("submission")
+    return {score.submission.number: reads.entry(score) for score in scores}
 
 
 class _Reader:
-    """Reads final scores of one competition; looks up once what all share."""
+    """Read final scores of one board; look up once what all share."""
 
-    def __init__(self, competition: Competition) -> None:
-        self.reads: Scale = scale(competition)
-        self.metric = metrics.get(competition.metric)
-        mechanism = mechanisms.get(competition.mechanism)
-        parameters = mechanism.parse(competition.mechanism_parameters)
-        self.beta = float(1 - parameters.confidence)
-        scores = FinalScore.objects.filter(team__competition=competition)
-        self.finalists = scores.count()
-        self.any = scores.select_related("holdout").first()
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.reads = scale(board)
+        self.placed = board.final_scores.filter(position__isnull=False)
+        self.first = self.placed.filter(position=1).select_related("holdout").first()
         self.decimals = self._decimals()
-        self.widths = self._widths(scores)
 
-    @property
-    def on_final_rows(self) -> bool:
-        return self.any is not None and self.any.holdout.final_rows > 0
-
-    def entry(self, score: _Score) -> FinalEntry:
-        value = self.reads.score(float(score.loss))
+    def entry(self, score: FinalScore) -> FinalEntry:
+        value = self.reads.score(score.units / (score.rows * score.resolution))
         return FinalEntry(
-            number=score.number,
-            is_chosen=score.is_chosen,
+            number=score.submission.number,
+            is_chosen=score.chosen,
             loss=score.loss,
             value=value,
             score=f"{value:.{self.decimals}f}",
-            interval=self._interval(score),
+            interval=certificate_interval(self.reads, score),
         )
-
-    def _interval(self, score: _Score) -> Interval | None:
-        if not self.metric.is_mean:
-            return None
-        loss = float(score.loss)
-        if self.on_final_rows:
-            ends = untouched_interval(loss, score.rows, self.finalists, self.beta)
-        else:
-            ends = counted_interval(loss, score.rows, self.widths[score.submission_id])
-        return self.reads.interval(*ends)
-
-    def _widths(self, scores: QuerySet[FinalScore]) -> dict[int, float]:
-        """What the ledger sets aside for each entered submission: as it was published with the
-        answer, or, for one that was not asked since a correction, as one more question now."""
-        if self.any is None or self.on_final_rows or not self.metric.is_mean:
-            return {}
-        asked = Release.objects.filter(
-            holdout=self.any.holdout, submission__in=scores.values("submission")
-        )
-        widths = dict(asked.values_list("submission", "width"))
-        head = HoldoutState.objects.get(holdout=self.any.holdout)
-        others = scores.exclude(submission__in=asked.values("submission")).order_by("submission")
-        keys = others.values_list("submission", flat=True)
-        for question, key in enumerate(keys, start=head.asked + 1):
-            # Half of beta is the ledger's with every mechanism; some keep the rest for their noise.
-            widths[key] = ledger_width(
-                self.any.rows, question, head.answered, head.log_alphabets, math.log(self.beta / 2)
-            )
-        return widths
 
     def _decimals(self) -> int:
-        """Enough to tell a row's worth of loss apart; a finer difference means nothing."""
-        if self.any is None:
+        """Return enough to tell a row's worth of loss apart; a finer difference means nothing."""
+        if self.first is None:
             return self.reads.decimals
-        step = finest_step(self.reads.score, self.any.rows)
+        step = finest_step(self.reads.score, self.first.rows)
         return max(0, math.ceil(-math.log10(step) - 1e-9))
 
 
-class _Maker(_Reader):
-    """Makes rows of the final board."""
+class _Ranking(_Reader):
+    """The final board's order, as it was stored when all scores were there."""
 
-    def __init__(self, competition: Competition, user: Person) -> None:
-        super().__init__(competition)
-        self.my_team = _team_of(user, competition)
-        self.places = _places(competition)
-        self.facts = self._facts(competition)
-        self.winners_interval = self._winners_interval()
+    def __init__(self, board: Board, user: Person) -> None:
+        super().__init__(board)
+        self.my_team = my_team(board, user)
+        widest = self.placed.filter(place=1).order_by("low", "-high").first()
+        self.winners_interval = certificate_interval(self.reads, widest)
 
-    def row(self, place: _Place) -> FinalRow:
-        best, *others = (self.entry(score) for score in place.scores)
-        loss = place.released_loss
-        return FinalRow(
-            rank=place.rank,
-            team_id=place.team_id,
-            team=place.team,
-            is_baseline=place.is_baseline,
-            is_verified=place.is_verified,
-            best=best,
-            others=tuple(others),
-            released_rank=place.released_rank,
-            released_score=None if loss is None else self.reads.text(loss),
-            move=place.released_rank - place.rank,
-            with_winner=self._overlaps(best.interval),
-            mine=place.team_id == self.my_team,
+    def count(self, search: str) -> int:
+        if search:
+            return self._named(search).count()
+        last = self.placed.order_by("-position").values_list("position", flat=True).first()
+        return last or 0
+
+    def rows(self, search: str, first: int, count: int) -> list[FinalRow]:
+        if search:
+            return self._make(self._named(search).order_by("position")[first : first + count])
+        part = self.placed.filter(position__gt=first, position__lte=first + count)
+        return self._make(part.order_by("position"))
+
+    def mine(self) -> tuple[int, FinalRow] | None:
+        if self.my_team is None:
+            return None
+        own = self.placed.filter(team=self.my_team)
+        position = own.values_list("position", flat=True).first()
+        return None if position is None else (position, self._make(own)[0])
+
+    def facts(self) -> FinalFacts:
+        """Return what was measured."""
+        board, first = self.board, self.first
+        metric = metrics.get(board.metric)
+        holdout = first.holdout if first else board.round.active_holdout
+        final = first is not None and on_final_rows(first)
+        count = 0 if holdout is None else holdout.final_rows if final else holdout.private_rows
+        rows = first.rows if first else count
+        return FinalFacts(
+            rows="final" if final else "private",
+            count=count,
+            effective=rows,
+            finalists=board.finalists,
+            teams=self.count(""),
+            confidence=round(1 - beta(board), 9),
+            width=(
+                bonferroni_width(rows, board.finalists, beta(board))
+                if final and metric.is_mean
+                else None
+            ),
+            reason="" if metric.is_mean else metric.guarantee,
+            decimals=self.decimals,
         )
 
-    def _winners_interval(self) -> Interval | None:
-        """That of the first place; the widest where several share it, around the same score."""
-        winners = [place.scores[0] for place in self.places if place.rank == 1]
-        if not winners:
-            return None
-        return self._interval(max(winners, key=lambda s: self.widths.get(s.submission_id, 0.0)))
+    def _named(self, search: str) -> QuerySet[FinalScore]:
+        return self.placed.filter(named(self.board, search))
+
+    def _make(self, found: QuerySet[FinalScore]) -> list[FinalRow]:
+        """Make the rows of teams that have a place, with their other entries."""
+        placed = list(found.select_related("team", "submission"))
+        entries = self.board.final_scores.filter(
+            team__in=[score.team_id for score in placed], position__isnull=True
+        )
+        others: dict[int, list[FinalScore]] = {}
+        for score in entries.order_by("submission__number").select_related("submission"):
+            others.setdefault(score.team_id, []).append(score)
+        return [self._row(score, others.get(score.team_id, [])) for score in placed]
+
+    def _row(self, score: FinalScore, others: list[FinalScore]) -> FinalRow:
+        best, loss = self.entry(score), score.released_loss
+        place, released_place = score.place or 0, score.released_place or 0
+        return FinalRow(
+            rank=place,
+            team_id=score.team_id,
+            team=score.team.name,
+            is_baseline=score.team.is_baseline,
+            is_verified=score.team.is_verified,
+            best=best,
+            others=tuple(self.entry(each) for each in sorted(others, key=attrgetter("loss"))),
+            released_rank=released_place,
+            released_score=None if loss is None else self.reads.text(loss),
+            move=released_place - place,
+            with_winner=self._overlaps(best.interval),
+            mine=score.team_id == self.my_team,
+        )
 
     def _overlaps(self, interval: Interval | None) -> bool | None:
         winners = self.winners_interval
         if interval is None or winners is None:
             return None
         return interval.low <= winners.high and winners.low <= interval.high
-
-    def _facts(self, competition: Competition) -> FinalFacts:
-        holdout = self.any.holdout if self.any else holdout_in_force(competition)
-        final = self.on_final_rows
-        count = 0 if holdout is None else holdout.final_rows if final else holdout.private_rows
-        rows = self.any.rows if self.any else count
-        return FinalFacts(
-            rows="final" if final else "private",
-            count=count,
-            effective=rows,
-            finalists=self.finalists,
-            teams=len(self.places),
-            confidence=round(1 - self.beta, 9),
-            width=(
-                bonferroni_width(rows, self.finalists, self.beta)
-                if final and self.metric.is_mean
-                else None
-            ),
-            reason="" if self.metric.is_mean else self.metric.guarantee,
-            decimals=self.decimals,
-        )
-
-
-def _places(competition: Competition) -> list[_Place]:
-    """The teams by the best of their exact scores; those of one rank as the released board had
-    them."""
-    scores: dict[int, list[_Score]] = {}
-    for score in sorted(_scores(FinalScore.objects.filter(team__competition=competition))):
-        scores.setdefault(score.team_id, []).append(score)
-    standings = Standing.objects.filter(competition=competition).order_by(
-        F("loss").asc(nulls_last=True), "reached_at", "pk"
-    )
-    names = ("team", "team__name", "team__is_baseline", "team__is_verified", "loss")
-    teams = [
-        (row, released_rank)
-        for released_rank, row in enumerate(standings.values_list(*names), start=1)
-        if row[0] in scores
-    ]
-    teams.sort(key=lambda team: scores[team[0][0]][0].loss)
-    places: list[_Place] = []
-    for number, ((key, name, is_baseline, is_verified, loss), released_rank) in enumerate(teams, 1):
-        own = scores[key]
-        tied = places and places[-1].scores[0].loss == own[0].loss
-        rank = places[-1].rank if tied else number
-        places.append(_Place(rank, key, name, is_baseline, is_verified, released_rank, loss, own))
-    return places
-
-
-def _scores(scores: QuerySet[FinalScore]) -> list[_Score]:
-    names = ("submission__number", "submission", "team", "chosen", "rows", "units", "resolution")
-    return [
-        _Score(Fraction(units, rows * resolution), number, key, team, chosen, rows)
-        for number, key, team, chosen, rows, units, resolution in scores.values_list(*names)
-    ]
-
-
-def _team_of(user: Person, competition: Competition) -> int | None:
-    if not isinstance(user, User):
-        return None
-    return competition.memberships.filter(user=user).values_list("team", flat=True).first()

@@ -8,18 +8,12 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
-from leaderboard.models import (
-    Competition,
-    Holdout,
-    HoldoutState,
-    LedgerNote,
-    Release,
-)
-from leaderboard.pipeline.release import ledger_document, parameters_hash, scoring_facts
-from leaderboard.queries.boards import PAGE_ROWS
-from leaderboard.queries.competitions import holdout_in_force
+from leaderboard.ledger.entries import ledger_document, scoring_facts
+from leaderboard.models import Holdout, Ledger, LedgerNote, Release, Round
+from leaderboard.queries.paging import PAGE_ROWS
+from scoring.chain import document_hash
 from scoring.verification import Header, entry_line
 
 _FETCHED_ROWS = 2000
@@ -30,7 +24,7 @@ _LINES_AT_ONCE = 100
 class LedgerPage:
     """A page of the public ledger, newest first, of all versions of the solution.
 
-    `notes` are the entries that are no answers: corrections, and what was written off.
+    `notes` are the entries that are no answers: revisions, merged teams, and what was written off.
     """
 
     entries: tuple[dict[str, Any], ...]
@@ -43,97 +37,117 @@ class LedgerPage:
     secret_commitment: str
 
 
-def ledger(competition: Competition, *, page: int = 1, page_rows: int = PAGE_ROWS) -> LedgerPage:
-    """A page of the public ledger."""
-    holdout = holdout_in_force(competition)
-    versions = competition.holdouts.annotate(entries=Count("ledger")).order_by("-version")
-    counted = [(version, version.entries) for version in versions]
-    total = sum(entries for _, entries in counted)
+def ledger(round: Round, *, page: int = 1, page_rows: int = PAGE_ROWS) -> LedgerPage:
+    """Return a page of the ledger of a round's rows; an empty one where none is sealed."""
+    row = Ledger.objects.filter(rounds=round).first()
+    versions = Holdout.objects.filter(ledger=row).order_by("-version")
+    active = next((each for each in versions if each.retired_at is None), None)
+    answers = dict(versions.values_list("pk").annotate(count=Count("releases")))
+    total = sum(answers.values())
     pages = max(1, math.ceil(total / page_rows))
     page = min(max(1, page), pages)
-    chosen = _newest(counted, (page - 1) * page_rows, page_rows)
-    notes = LedgerNote.objects.filter(holdout__competition=competition).order_by("-number")
-    state = HoldoutState.objects.filter(holdout=holdout).first()
+    chosen = _newest(
+        [(version, answers[version.pk]) for version in versions], (page - 1) * page_rows, page_rows
+    )
+    notes = LedgerNote.objects.filter(holdout__ledger=row).order_by("-number")
     return LedgerPage(
-        entries=tuple(_ledger_entry(entry) for entry in chosen),
-        notes=tuple(_note(note) for note in notes),
+        entries=tuple(
+            ledger_document(entry) | {"version": entry.holdout.version, "hash": entry.hash}
+            for entry in chosen
+        ),
+        notes=tuple({**note.document, "hash": note.hash} for note in notes),
         page=page,
         pages=pages,
         total=total,
-        head_hash=state.head_hash if state else "",
-        solution_commitment=holdout.solution_commitment if holdout else "",
-        secret_commitment=holdout.secret_commitment if holdout else "",
+        head_hash=row.head_hash if row else "",
+        solution_commitment=active.solution_commitment if active else "",
+        secret_commitment=active.secret_commitment if active else "",
     )
 
 
 def _newest(versions: Sequence[tuple[Holdout, int]], skip: int, wanted: int) -> list[Release]:
-    """A part of the ledger, newest first: each version's own index is read from its end."""
+    """Return a part of the ledger, newest first: each version's own index is read from its end."""
     found = list[Release]()
-    for version, entries in versions:
-        rows = Release.objects.filter(holdout=version).select_related("submission", "holdout")
+    for version, answers in versions:
+        rows = _described(Release.objects.filter(holdout=version)).select_related("holdout")
         found += rows.order_by("-number")[skip : skip + wanted - len(found)]
-        skip = max(0, skip - entries)
+        skip = max(0, skip - answers)
         if len(found) >= wanted:
             break
     return found
 
 
-def _ledger_entry(entry: Release) -> dict[str, Any]:
-    return ledger_document(entry) | {"version": entry.holdout.version, "hash": entry.hash}
+def ledger_lines(ledger: Ledger) -> Iterator[bytes]:
+    """Return the whole ledger as JSON Lines, in parts of some lines each: docs/verification.md.
 
-
-def _note(note: LedgerNote) -> dict[str, Any]:
-    return {**note.document, "hash": note.hash}
-
-
-def ledger_lines(competition: Competition) -> Iterator[bytes]:
-    """The whole ledger as JSON Lines, in parts of some lines each: docs/verification.md.
-
-    Every version of the holdout that answered has its segment, the one in force also before it
+    Every version of the solution that answered has its segment, the active one also before it
     answers. Read up to the head that stood when reading began, whatever is appended meanwhile.
     """
-    states = HoldoutState.objects.filter(holdout__competition=competition)
-    ordered = states.select_related("holdout").order_by("holdout__version")
-    lines = lines_of(competition, list(ordered))
+    lines = lines_of(Ledger.objects.select_related("competition").get(pk=ledger.pk))
     while part := b"".join(islice(lines, _LINES_AT_ONCE)):
         yield part
 
 
-def lines_of(competition: Competition, states: list[HoldoutState]) -> Iterator[bytes]:
-    """The same line by line, up to heads that have been read: those of all versions, in order."""
-    number, head = 0, ""
-    for state in states:
-        holdout = state.holdout
-        if holdout.retired_at is not None and state.releases == number:
-            continue
+def lines_of(ledger: Ledger) -> Iterator[bytes]:
+    """Return the same line by line, up to the head that is on this very row."""
+    before = (0, "")
+    for holdout, end in _segments(ledger):
+        facts = scoring_facts(holdout)
         header = Header(
-            competition=competition.slug,
+            competition=ledger.competition.slug,
             version=holdout.version,
-            scoring=scoring_facts(competition, holdout),
-            parameters_hash=parameters_hash(competition, holdout),
-            first=number + 1,
-            previous_hash=head,
-            entries=max(0, state.releases - number),
-            head_hash=state.head_hash or head,
+            scoring=facts,
+            parameters_hash=document_hash(facts),
+            first=before[0] + 1,
+            previous_hash=before[1],
+            entries=end[0] - before[0],
+            head_hash=end[1],
         )
         yield header.line()
-        for _, document, digest in merge(_entries(state), _notes(state), key=itemgetter(0)):
+        parts = (_entries(holdout, ledger.entries), _notes(holdout, ledger.entries))
+        for _, document, digest in merge(*parts, key=itemgetter(0)):
             yield entry_line(document, digest)
-        number, head = max(number, state.releases), header.head_hash
+        before = end
+
+
+def _segments(ledger: Ledger) -> list[tuple[Holdout, tuple[int, str]]]:
+    """Return the versions that have a segment, each with number and hash of its newest entry.
+
+    The last one ends with the ledger's stored head, so that a wrong one shows.
+    """
+    segments = []
+    end = (0, "")
+    for holdout in ledger.holdouts.order_by("version"):
+        kinds = (
+            Release.objects.filter(holdout=holdout, number__lte=ledger.entries),
+            LedgerNote.objects.filter(holdout=holdout, number__lte=ledger.entries),
+        )
+        last = [rows.order_by("-number").values_list("number", "hash").first() for rows in kinds]
+        known = [each for each in last if each is not None]
+        if known or holdout.retired_at is None:
+            end = max(known, default=end)
+            segments.append((holdout, end))
+    if segments:
+        segments[-1] = (segments[-1][0], (ledger.entries, ledger.head_hash))
+    return segments
 
 
 _Line = tuple[int, dict[str, Any], str]
 
 
-def _entries(state: HoldoutState) -> Iterator[_Line]:
-    """The releases up to the head that was read, one query for all of them."""
-    rows = Release.objects.filter(holdout=state.holdout_id, number__lte=state.releases)
-    ordered = rows.select_related("submission").order_by("number")
-    for entry in ordered.iterator(chunk_size=_FETCHED_ROWS):
+def _entries(holdout: Holdout, last: int) -> Iterator[_Line]:
+    """Return the releases up to the head that was read, one query for all of them."""
+    rows = _described(Release.objects.filter(holdout=holdout, number__lte=last))
+    for entry in rows.order_by("number").iterator(chunk_size=_FETCHED_ROWS):
         yield entry.number, ledger_document(entry), entry.hash
 
 
-def _notes(state: HoldoutState) -> Iterator[_Line]:
-    rows = LedgerNote.objects.filter(holdout=state.holdout_id, number__lte=state.releases)
+def _notes(holdout: Holdout, last: int) -> Iterator[_Line]:
+    rows = LedgerNote.objects.filter(holdout=holdout, number__lte=last)
     for note in rows.order_by("number"):
         yield note.number, note.document, note.hash
+
+
+def _described(rows: QuerySet[Release]) -> QuerySet[Release]:
+    """Return the releases with all that their documents name."""
+    return rows.select_related("board", "team", "submission")

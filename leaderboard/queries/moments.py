@@ -9,5 +9,5 @@ def to_the_second(moment: datetime) -> datetime: ...
 @overload
 def to_the_second(moment: None) -> None: ...
 def to_the_second(moment: datetime | None) -> datetime | None:
-    """Whole seconds: finer ones would tell how long the vault and the noise took to answer."""
+    """Cut to whole seconds: finer ones would tell how long vault and noise took to answer."""
     return moment and moment.replace(microsecond=0)

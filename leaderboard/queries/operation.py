@@ -17,13 +17,14 @@ from django.db.models import (
     Min,
     OuterRef,
     Q,
+    QuerySet,
+    Subquery,
     Sum,
-    Value,
     When,
 )
-from django.db.models.functions import Coalesce, NullIf
 
-from leaderboard.models import FINAL, HoldoutState, Release, Status, Submission
+from leaderboard import models
+from leaderboard.models import FINAL, BoardState, Release, Status, Submission, TeamState
 
 EDGES = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600)
 NO_LIMIT = 2**40
@@ -48,22 +49,22 @@ class Queue:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The head of the ledger in force of a competition.
+    """The head of a ledger that has an active solution.
 
     `unassigned` is the budget that is in no team's share yet, `shares` what is left in all shares;
-    None where the mechanism has no budget. `name` is what the rewind guard calls it; a ledger that
-    is halted says why (a `Halt`), and in words.
+    None where the mechanism has no budget. `uid` is what the watermark calls it; a ledger that is
+    paused has the reason (a `Pause`), and the reason in words.
     """
 
     competition: str
-    releases: int
+    entries: int
     unassigned: int | None
     shares: int | None
-    name: str
+    uid: str
     hash: str
-    guarded: bool
-    halted_for: str
-    halted_because: str
+    watermarked: bool
+    paused_for: str
+    paused_because: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class _Seconds(Func):
 
 
 def queue() -> Queue:
-    """The queue now; reads unfinished submissions only."""
+    """Return the queue now; reads unfinished submissions only."""
     unfinished = Submission.objects.exclude(status__in=FINAL)
     counted = unfinished.values_list("team__competition__slug", "status").annotate(n=Count("pk"))
     oldest = unfinished.aggregate(
@@ -108,44 +109,52 @@ def queue() -> Queue:
 
 
 def ledgers() -> list[Ledger]:
-    """The ledgers in force."""
-    heads = HoldoutState.objects.filter(holdout__retired_at__isnull=True)
-    rows = heads.annotate(shares=Sum("holdout__team_states__share_left")).values_list(
-        "holdout__competition__slug",
-        "releases",
-        "budget_left",
-        "shares",
-        Coalesce(NullIf("ledger", Value("")), "holdout__solution_commitment"),
+    """Return the ledgers that have an active solution."""
+    active = models.Holdout.objects.active().filter(ledger=OuterRef("pk"))
+    budgets = BoardState.objects.filter(ledger=OuterRef("pk"))
+    shares = TeamState.objects.filter(holdout__ledger=OuterRef("pk"), holdout__retired_at=None)
+    rows = models.Ledger.objects.filter(Exists(active)).values_list(
+        "competition__slug",
+        "entries",
+        _sum(budgets, "budget_left"),
+        _sum(shares, "share_left"),
+        "uid",
         "head_hash",
-        "guarded",
-        "halted_for",
-        "halted_because",
+        "watermarked",
+        "paused_for",
+        "paused_because",
     )
-    return [Ledger(*row) for row in rows.order_by("holdout__competition__slug")]
+    return [Ledger(*row) for row in rows.order_by("competition__slug", "pk")]
+
+
+def _sum(rows: QuerySet[Any], field: str) -> Subquery:
+    return Subquery(rows.order_by().annotate(all=Func(field, function="SUM")).values("all"))
 
 
 def outcomes() -> dict[tuple[str, str], int]:
-    """How many submissions of each competition were released, rejected, failed."""
+    """Return how many submissions of each competition were released, rejected, failed."""
     finished = Submission.objects.filter(status__in=FINAL)
     counted = finished.values_list("team__competition__slug", "status").annotate(n=Count("pk"))
     return {(slug, status): n for slug, status, n in counted.order_by()}
 
 
 def _asked_at() -> Case:
-    """When a submission was to be scored as it is now: since it was accepted, or since its answer
-    on an earlier version of the holdout was to be replaced."""
-    corrected_at = F("release__holdout__created_at")
+    """Return since when a submission was to be scored as it is now.
+
+    Since it was accepted, or since its answer on an earlier revision was to be replaced.
+    """
+    revised_at = F("release__holdout__created_at")
     earlier = Release.objects.filter(
         submission=OuterRef("pk"), holdout__version__lt=OuterRef("release__holdout__version")
     )
-    again = Q(created_at__lt=corrected_at) & Exists(earlier)
-    return Case(When(again, then=corrected_at), default=F("created_at"))
+    again = Q(created_at__lt=revised_at) & Exists(earlier)
+    return Case(When(again, then=revised_at), default=F("created_at"))
 
 
 def times() -> dict[str, Histogram]:
-    """How long released submissions took, in all and by part, as cumulative histograms.
+    """Return how long released submissions took, in all and by part, as cumulative histograms.
 
-    One that was scored again is counted from the correction on that asked for it.
+    One that was scored again is counted from the revision on that asked for it.
     """
     released = Submission.objects.filter(
         status=Status.RELEASED, claimed_at__isnull=False, read_at__isnull=False

@@ -4,34 +4,34 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
 
-from leaderboard.models import Competition, Holdout
+from leaderboard.models import Holdout, Round
 
 
 @dataclass(frozen=True)
-class Opening:
-    """The opening of one version of the holdout; `name` is the stored file's."""
+class Publication:
+    """The publication of one version of the solution; `name` is the stored file's."""
 
     version: int
-    opened_at: datetime
+    published_at: datetime
     size: int
     sha256: str
     name: str
 
 
-def openings(competition: Competition) -> tuple[Opening, ...]:
-    """All openings, the oldest version first; none before the organizer's word."""
-    opened = competition.holdouts.filter(opened_at__isnull=False).order_by("version")
-    return tuple(opening(holdout) for holdout in opened)
+def publications(round: Round) -> tuple[Publication, ...]:
+    """Return all publications, the oldest version first; none before the organizer's word."""
+    published = Holdout.objects.filter(ledger=round.ledger_id, published_at__isnull=False)
+    return tuple(publication(holdout) for holdout in published.order_by("version"))
 
 
-def opening(holdout: Holdout) -> Opening:
-    """The opening of a holdout that has been opened."""
-    name = holdout.opening.name or ""
-    assert holdout.opened_at is not None  # noqa: S101  (for the type checker)
-    return Opening(
+def publication(holdout: Holdout) -> Publication:
+    """Return the publication of a version that has been published."""
+    name = holdout.publication.name or ""
+    assert holdout.published_at is not None  # noqa: S101  (for the type checker)
+    return Publication(
         version=holdout.version,
-        opened_at=holdout.opened_at,
-        size=holdout.opening.size,
+        published_at=holdout.published_at,
+        size=holdout.publication.size,
         sha256=PurePath(name).stem,
         name=name,
     )

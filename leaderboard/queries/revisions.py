@@ -1,15 +1,14 @@
-"""What everyone may know of a corrected solution."""
+"""What everyone may know of a revised solution."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from leaderboard.models import Competition, Status, Submission
-from leaderboard.queries.competitions import holdout_in_force
+from leaderboard.models import Round, Status, Submission
 
 
 @dataclass(frozen=True)
-class Correction:
-    """The last correction of a solution; `scored` of `of` submissions have their new answer."""
+class Revision:
+    """The last revision of a solution; `scored` of `of` submissions have their new answer."""
 
     version: int
     at: datetime
@@ -18,17 +17,17 @@ class Correction:
     of: int
 
 
-def correction(competition: Competition) -> Correction | None:
-    """The last correction; None where the solution is as it was at the opening."""
-    holdout = holdout_in_force(competition)
+def revision(round: Round) -> Revision | None:
+    """Return the last revision; None where the solution is as it was at the opening."""
+    holdout = round.active_holdout
     if holdout is None or not holdout.reason:
         return None
     left = Submission.objects.filter(
-        team__competition=competition,
+        round__ledger=holdout.ledger_id,
         status__in=(Status.QUEUED, Status.SCORING, Status.FAILED),
         release__isnull=False,
     ).exclude(release__holdout=holdout)
-    return Correction(
+    return Revision(
         version=holdout.version,
         at=holdout.created_at,
         reason=holdout.reason,

@@ -5,11 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from leaderboard.models import (
-    Competition,
-    Holdout,
-)
-from leaderboard.pipeline import claims
+from leaderboard.models import Board, Holdout
 from scoring import mechanisms, metrics
 from scoring.guarantees.intervals import wilson_interval
 
@@ -42,7 +38,7 @@ class Scale:
     reference: str
 
     def score(self, loss: float) -> float:
-        """The score that people read for a loss in [0, 1]."""
+        """Return the score that people read for a loss in [0, 1]."""
         value = metrics.get(self.metric).score(min(1.0, max(0.0, loss)), self.parameters)
         return float(value)
 
@@ -52,7 +48,7 @@ class Scale:
         return metrics.get(self.metric).kind != "transformed_mean"
 
     def text(self, loss: float) -> str:
-        """The score with the digits that mean something.
+        """Return the score with the digits that mean something.
 
         Where steps are uneven the best level may stand for a wide range of scores: then the text
         says so, and not that the best possible score was reached.
@@ -63,45 +59,48 @@ class Scale:
         return f"{'>' if self.maximize else '<'} {self.score(half_a_step):.{self.decimals}f}"
 
     def interval(self, low_loss: float, high_loss: float) -> Interval:
-        """The scores of all losses between two, low to high."""
+        """Return the scores of all losses between two, low to high."""
         low, high = sorted((self.score(low_loss), self.score(high_loss)))
         return Interval(low, high)
 
     def step_text(self, loss: float) -> str:
-        """The size, as a score, of the grid step that leads to this loss from the next better."""
+        """Return the size, as a score, of the grid step to this loss from the next better one."""
         better = max(0.0, loss - 1 / self.steps)
         size = abs(self.score(better) - self.score(better + 1 / self.steps))
         return f"{'' if self.is_even else 'about '}{size:.{self.decimals}f}"
 
 
-def scale(competition: Competition) -> Scale:
-    """How released levels read as scores."""
-    metric = metrics.get(competition.metric)
-    parameters = metric.parse(competition.metric_parameters)
-    mechanism = mechanisms.get(competition.mechanism)
-    steps = mechanism.parse(competition.mechanism_parameters).steps
+def scale(board: Board) -> Scale:
+    """Return how released levels of a board read as scores."""
+    metric = metrics.get(board.metric)
+    parameters = metric.parse(board.metric_parameters)
+    mechanism = mechanisms.get(board.mechanism)
+    settings = mechanism.parse(board.mechanism_parameters)
     worst, best = metric.score_range(parameters)
-    step = finest_step(lambda loss: metric.score(loss, parameters), steps)
+    step = finest_step(lambda loss: metric.score(loss, parameters), settings.steps)
     return Scale(
         metric=metric.name,
         metric_title=metric.title,
         maximize=metric.direction == "maximize",
-        steps=steps,
+        steps=settings.steps,
         decimals=max(0, math.ceil(-math.log10(step) - 1e-9)),
         worst=worst,
         best=best,
         parameters=parameters,
-        reference="claimed" if claims.is_asked(competition) else "public",
+        reference="claimed" if mechanism.reference(settings) == "claim" else "public",
     )
 
 
 def finest_step(score: Callable[[float], float], steps: int) -> float:
-    """The smallest grid step as a score: monotone and concave or convex, so it is at an end."""
+    """Return the smallest grid step as a score.
+
+    Scores are monotone and concave or convex, so it is at an end.
+    """
     return min(abs(score(0) - score(1 / steps)), abs(score(1) - score(1 - 1 / steps)))
 
 
 def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Interval | None:
-    """The plain sampling error of a mean over the private rows (Wilson), where it applies."""
+    """Return the plain sampling error of a mean over the private rows (Wilson), if it has one."""
     if holdout is None or not metrics.get(reads.metric).is_mean:
         return None
     low, high = wilson_interval(loss, holdout.effective_private_rows, 1 - SAMPLING_CONFIDENCE)

@@ -1,18 +1,20 @@
-"""What the database says beside a competition's ledger, at one moment, to be compared with it."""
+"""What the database says beside a ledger, at one moment, to be compared with it."""
 
 from dataclasses import dataclass
 
 from django.db import transaction
 
-from leaderboard.models import Competition, HoldoutState, Standing, TeamState
+from leaderboard.ledger.entries import ledger_head, team_head
+from leaderboard.models import BoardState, Ledger, Standing, TeamState
+from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
 
-Head = HoldoutState  # to be read: whoever writes it imports the model
+BoardAndTeam = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Stand:
-    """A team's row of the board: its loss, the entries it rests on, and how many it has."""
+    """A team's row of a board: its loss, the entries it rests on, and how many it has."""
 
     loss: float | None
     best: int | None
@@ -22,32 +24,38 @@ class Stand:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """heads: of each version, in order. teams: for each version's key, by team. board: by team."""
+    """What the database keeps of a ledger; boards and teams are named by their permanent ids.
 
-    heads: tuple[Head, ...]
-    teams: dict[int, dict[int, TeamHead]]
-    board: dict[int, Stand]
+    `heads` is the head as each board's mechanism knows it, `teams` has the teams' states for each
+    holdout's key, `board` the rows of the boards.
+    """
+
+    head: Ledger
+    heads: dict[str, LedgerHead]
+    teams: dict[int, dict[BoardAndTeam, TeamHead]]
+    board: dict[BoardAndTeam, Stand]
 
 
-def snapshot(competition: Competition) -> Snapshot:
-    """Reads it all while no answer can be written."""
+def snapshot(ledger: Ledger) -> Snapshot:
+    """Read it all while no answer can be written."""
     with transaction.atomic():
-        states = HoldoutState.objects.filter(holdout__competition=competition)
-        heads = states.select_for_update(of=("self",)).select_related("holdout")
-        ordered = tuple(heads.order_by("holdout__version"))
-        teams: dict[int, dict[int, TeamHead]] = {state.pk: {} for state in ordered}
-        for row in TeamState.objects.filter(holdout__in=teams):
-            known = TeamHead(row.best, row.last, row.share_left)
-            teams[row.holdout_id][row.team_id] = known
-        board = {row.team_id: _stand(row) for row in _standings(competition)}
-    return Snapshot(ordered, teams, board)
-
-
-def _standings(competition: Competition) -> list[Standing]:
-    rows = Standing.objects.filter(competition=competition)
-    return list(rows.select_related("best", "last"))
-
-
-def _stand(row: Standing) -> Stand:
-    best = row.best.number if row.best else None
-    return Stand(row.loss, best, row.last.number, row.entries)
+        rows = Ledger.objects.select_for_update(of=("self",), no_key=True).select_related(
+            "competition"
+        )
+        head = rows.get(pk=ledger.pk)
+        states = BoardState.objects.filter(ledger=head).select_related("board")
+        heads = {state.board.uid: ledger_head(head, state) for state in states}
+        teams: dict[int, dict[BoardAndTeam, TeamHead]] = {
+            holdout.pk: {} for holdout in head.holdouts.all()
+        }
+        known = TeamState.objects.filter(holdout__in=teams).select_related("board", "team")
+        for each in known:
+            teams[each.holdout_id][each.board.uid, each.team.uid] = team_head(each)
+        standings = Standing.objects.filter(board__round__ledger=head)
+        board = {
+            (row.board.uid, row.team.uid): Stand(
+                row.loss, row.best.number if row.best else None, row.last.number, row.entries
+            )
+            for row in standings.select_related("board", "team", "best", "last")
+        }
+    return Snapshot(head, heads, teams, board)

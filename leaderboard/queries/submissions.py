@@ -1,36 +1,29 @@
 """Submissions as their team sees them, and what was released about them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from leaderboard.models import (
-    Kind,
-    Release,
-    Status,
-    Submission,
-    Team,
-)
+from leaderboard.models import Board, Release, Status, Submission, Team
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.moments import to_the_second
-from leaderboard.queries.scales import (
-    Interval,
-    Scale,
-    sampling_interval,
-    scale,
-)
+from leaderboard.queries.scales import Interval, Scale, sampling_interval, scale
+from scoring import mechanisms
 from scoring.errors import Problem
+from scoring.mechanisms.base import AnswerKind, Unit
 
 
 @dataclass(frozen=True)
 class Released:
-    """What was released about one submission, ready to be said in words.
+    """What was released about one submission, ready to be put in words.
 
-    `version` is that of the solution that it was measured on, `earlier` whether it has been
-    corrected since.
+    `unit` is what shares are counted in. `version` is that of the solution that it was measured on,
+    `earlier` whether it has been revised since.
     """
 
-    kind: Kind
+    kind: AnswerKind
     number: int
     score: str | None
     value: float | None
@@ -40,6 +33,7 @@ class Released:
     certificate: Interval | None
     step: str
     share_left: int | None
+    unit: Unit | None
     asked: int
     repeat: bool
     version: int
@@ -81,18 +75,18 @@ class SubmissionRow:
 
 
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
-    """The team's submissions, newest first, or a part of them."""
-    rows = team.submissions.select_related("user", "release__holdout").order_by("-number")[part]
-    reads = scale(team.competition)
-    return [_submission_row(row, reads) for row in rows]
+    """Return the team's submissions, newest first, or a part of them."""
+    rows = team.submissions.select_related("user", "release__holdout", "release__board")
+    scale_once = cache(scale)
+    return [_submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
 
 
 def submission_row(submission: Submission) -> SubmissionRow:
-    """One submission."""
-    return _submission_row(submission, scale(submission.team.competition))
+    """Return one submission."""
+    return _submission_row(submission, scale)
 
 
-def _submission_row(submission: Submission, reads: Scale) -> SubmissionRow:
+def _submission_row(submission: Submission, scale_of: Callable[[Board], Scale]) -> SubmissionRow:
     entry = submission.release
     return SubmissionRow(
         number=submission.number,
@@ -107,25 +101,26 @@ def _submission_row(submission: Submission, reads: Scale) -> SubmissionRow:
         created_at=submission.created_at,
         read_at=to_the_second(submission.read_at),
         finished_at=to_the_second(submission.finished_at),
-        released=_released(entry, reads) if entry else None,
+        released=_released(entry, scale_of(entry.board)) if entry else None,
     )
 
 
 def _released(entry: Release, reads: Scale) -> Released:
-    holdout = entry.holdout
+    holdout, mechanism = entry.holdout, mechanisms.get(entry.board.mechanism)
     loss = None if entry.level is None else entry.level / entry.steps
     reference = entry.reference_level
     return Released(
-        kind=Kind(entry.kind),
+        kind=mechanism.kind(entry.kind),
         number=entry.number,
         score=None if loss is None else reads.text(loss),
         value=None if loss is None else reads.score(loss),
         reference=None if reference is None else reads.text(reference / entry.steps),
         reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
-        certificate=certificate_interval(reads, holdout, entry),
+        certificate=certificate_interval(reads, entry),
         step=reads.step_text(loss or 0.0),
         share_left=entry.share_left,
+        unit=mechanism.unit,
         asked=entry.asked,
         repeat=entry.repeat_of_id is not None,
         version=holdout.version,

@@ -6,9 +6,7 @@ from datetime import datetime
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.models import (
-    User,
-)
+from leaderboard.models import User
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class ApiToken:
 
 
 def api_tokens(user: User) -> list[ApiToken]:
-    """The person's valid API tokens, newest first."""
+    """Return the person's valid API tokens, newest first."""
     valid = AuthToken.objects.filter(user=user).exclude(expiry__lte=timezone.now())
     return [
         ApiToken(each.token_key, each.created, each.expiry) for each in valid.order_by("-created")

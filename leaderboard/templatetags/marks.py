@@ -4,7 +4,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from leaderboard.models import Kind
+from scoring.mechanisms import answer_kind
 
 register = template.Library()
 
@@ -59,7 +59,7 @@ SHAPES = {
 
 @register.simple_tag
 def mark(name: str) -> SafeString:
-    """The shape of a state as inline SVG, hidden from screen readers: the word stands beside it."""
+    """Return the shape of a state as inline SVG, hidden from screen readers: a word stands by."""
     return format_html(
         '<svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">{}</svg>',
         mark_safe(SHAPES.get(name, _INFO)),  # noqa: S308  # constants of this file
@@ -68,11 +68,12 @@ def mark(name: str) -> SafeString:
 
 @register.simple_tag
 def state(name: str, word: str) -> SafeString:
-    """Shape and word of a state, in its colour."""
+    """Return shape and word of a state, in its colour."""
     return format_html('<span class="state state-{}">{} {}</span>', name, mark(name), word)
 
 
 @register.simple_tag
-def answer(kind: str) -> SafeString:
-    """What the mechanism said, as shape and word."""
-    return state(kind, Kind(kind).label)
+def answer(code: str) -> SafeString:
+    """Return what a mechanism answered, by the code of its kind, as shape and word."""
+    kind = answer_kind(code)
+    return state(kind.mark, kind.label)

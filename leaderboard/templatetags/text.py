@@ -34,7 +34,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethro
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Markdown as safe HTML whose headings begin at level 2, below the page's own.
+    """Return Markdown as safe HTML whose headings begin at level 2, below the page's own.
 
     Raw HTML is shown as text; what the renderer makes is sanitised once more. Levels are never
     skipped: a text that begins with `###` gets a second-level heading first.
@@ -56,7 +56,7 @@ def markdown(text: str) -> SafeString:
 
 
 def _descend(tokens: list[Token]) -> None:
-    """Renames headings so that they begin at h2 and go down one level at a time."""
+    """Rename headings so that they begin at h2 and go down one level at a time."""
     outer: list[int] = []
     for token in tokens:
         if token.type == "heading_open":
@@ -71,7 +71,7 @@ def _descend(tokens: list[Token]) -> None:
 
 @register.filter
 def ticks(text: str) -> SafeString:
-    """Plain text in which names between backticks are set as code."""
+    """Return plain text in which names between backticks are set as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return format_html("{}", text)
@@ -87,16 +87,16 @@ def ticks(text: str) -> SafeString:
 
 @register.filter
 def as_csv(cell: str) -> str:
-    """A cell as it is written in a CSV file."""
+    """Return a cell as it is written in a CSV file."""
     return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
 
 
 @register.filter
-def told(problem: Problem | Mapping[str, Any]) -> str:
-    """What a problem says, without the line and column that stand beside it in a table."""
-    _, message, line, column = _of(problem)
+def message(problem: Problem | Mapping[str, Any]) -> str:
+    """Return a problem's message without the line and column that stand beside it in a table."""
+    _, text, line, column = _of(problem)
     places = [f"Line {line}", f"line {line}"] if line is not None else []
-    rest = message
+    rest = text
     for place in (*places, f"Column `{column}`", f"column `{column}`"):
         if rest.startswith((f"{place}, ", f"{place}: ")):
             rest = rest[len(place) + 2 :]
@@ -104,21 +104,21 @@ def told(problem: Problem | Mapping[str, Any]) -> str:
 
 
 @register.filter
-def untold(problem: Problem | Mapping[str, Any]) -> str:
-    """What was expected, unless the message says so itself."""
-    expected, message, *_ = _of(problem)
-    return "" if expected is None or expected in message else expected
+def expectation(problem: Problem | Mapping[str, Any]) -> str:
+    """Return what was expected, unless the message says so itself."""
+    expected, text, *_ = _of(problem)
+    return "" if expected is None or expected in text else expected
 
 
 def _of(problem: Problem | Mapping[str, Any]) -> tuple[str | None, str, int | None, str | None]:
-    """Expected, message, line and column of a problem: one just found, or one that was stored."""
+    """Return expected, message, line and column of a problem, just found or stored."""
     found = problem if isinstance(problem, Problem) else Problem.from_json(problem)
     return found.expected, found.message, found.line, found.column
 
 
 @register.filter
 def ordinal(number: int) -> str:
-    """1 as "1st", 42 as "42nd"."""
+    """Return 1 as "1st", 42 as "42nd"."""
     tail = (
         "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )
@@ -127,14 +127,14 @@ def ordinal(number: int) -> str:
 
 @register.filter
 def moment(when: datetime) -> SafeString:
-    """A moment in full, in UTC, as a `time` element."""
+    """Return a moment in full, in UTC, as a `time` element."""
     utc = f"{when.day} {when:%B %Y, %H:%M} UTC"
     return format_html('<time datetime="{}">{}</time>', when.isoformat(), utc)
 
 
 @register.filter
 def ago(when: datetime) -> SafeString:
-    """How long ago in one unit ("3 h ago"), or how long until ("in 5 d"), the moment as a tip."""
+    """Return how long ago in one unit ("3 h ago"), or until ("in 5 d"), the moment as a tip."""
     seconds = (timezone.now() - when).total_seconds()
     full = f"{when.day} {when:%B %Y, %H:%M} UTC"
     return format_html(
@@ -143,7 +143,7 @@ def ago(when: datetime) -> SafeString:
 
 
 def relative(seconds: float) -> str:
-    """A distance in time in words: positive is past, negative is to come."""
+    """Return a distance in time in words: positive is past, negative is to come."""
     # What was 90 days ahead when it was set is a little less when it is read.
     size = seconds if seconds >= 0 else -seconds * 1.01
     units = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "min"))
@@ -155,5 +155,5 @@ def relative(seconds: float) -> str:
 
 @register.filter
 def score(value: float, digits: int) -> str:
-    """A score with the digits that mean something."""
+    """Return a score with the digits that mean something."""
     return f"{value:.{digits}f}"

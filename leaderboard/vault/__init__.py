@@ -1,5 +1,4 @@
-"""The only code that touches private labels: it seals them, measures against them, and opens them
-for everybody after the end.
+"""Seal private labels, measure against them, publish them after the end: no other code may.
 
 A solution is sealed to an X25519 public key (libsodium's sealed box). The web process holds the
 public key and can put labels in; only workers hold the private key. Measuring gives back a
@@ -18,8 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
-from leaderboard.models import Competition, Holdout
-from leaderboard.pipeline import claims
+from leaderboard.models import Board, Holdout
 from leaderboard.platform.files import open_stored
 from leaderboard.vault import keys
 from scoring import measuring, metrics
@@ -37,7 +35,7 @@ class VaultClosed(Exception):
 
 
 class StillSealed(Exception):
-    """The contents may not be published: the competition has not ended, or nobody said so."""
+    """The contents may not be published: the competition has not ended, or nobody ordered it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,57 +55,55 @@ class Measured:
 
 
 def seal_solution(solution: Solution) -> Sealed:
-    """Seals the labels and the usage of each row."""
+    """Seal the labels and the usage of each row."""
     return _sealed(solution.to_bytes())
 
 
 def seal_new_secret() -> Sealed:
-    """Draws and seals the secret that keys all noise of one holdout version."""
+    """Draw and seal the secret that keys all noise of one holdout version."""
     return _sealed(secrets.token_bytes(SECRET_BYTES))
 
 
 def measure(
-    holdout: Holdout, competition: Competition, predictions: Predictions, claimed: float | None
+    holdout: Holdout, board: Board, predictions: Predictions, claimed: float | None
 ) -> Measured:
-    """The empirical mean of the loss on the holdout rows, and what it is compared with: the mean on
-    the reference rows, or the score that the team claims where the competition asks for that.
+    """Return the empirical mean of the loss on the holdout rows, and what it is compared with.
 
+    That is the mean on the reference rows, or the team's claimed score where the board asks for it.
     Raises VaultClosed where the private key is missing or doesn't fit.
     """
     solution, secret = _open(holdout)
-    metric = metrics.get(competition.metric)
-    parameters = metric.parse(competition.metric_parameters)
-    claims_asked = claims.is_asked(competition)
+    metric = metrics.get(board.metric)
+    parameters = metric.parse(board.metric_parameters)
+    takes_claims = board.takes_claims
     measurement = measuring.measure(
         metric,
         parameters,
         predictions,
         solution,
-        claims=claims_asked,
-        claimed=_claimed_loss(competition, claimed) if claims_asked else None,
+        claims=takes_claims,
+        claimed=None if claimed is None or not takes_claims else board.claimed_loss(claimed),
     )
     noise = KeyedNoise(secret, holdout.solution_commitment)
     return Measured(measurement, noise)
 
 
-def _claimed_loss(competition: Competition, claimed: float | None) -> float | None:
-    return None if claimed is None else claims.claimed_loss(competition, claimed)
-
-
-def measure_final(holdout: Holdout, competition: Competition, predictions: Predictions) -> Mean:
-    """The exact mean loss on the Final rows where there are any, else on the holdout rows.
+def measure_final(holdout: Holdout, board: Board, predictions: Predictions) -> Mean:
+    """Return the exact mean loss on the Final rows where there are any, else on the holdout rows.
 
     Only for after the end, when no submission may follow. Raises VaultClosed as `measure` does.
     """
     solution, _ = _open(holdout)
-    metric = metrics.get(competition.metric)
-    parameters = metric.parse(competition.metric_parameters)
+    metric = metrics.get(board.metric)
+    parameters = metric.parse(board.metric_parameters)
     return measuring.measure_final(metric, parameters, predictions, solution)
 
 
 def count_moved(earlier: Holdout, later: Holdout) -> int:
-    """How many rows gave answers in one version and are held back anew in another of the same
-    sample: Public ones that are Private or Final now, and Private ones that are Final."""
+    """Return how many rows that gave answers in one version are held back in a later one.
+
+    These are Public rows that are Private or Final now, and Private ones that are Final.
+    """
     before, after = _open(earlier)[0].usage, _open(later)[0].usage
     shown = (before == Usage.PUBLIC) & ((after == Usage.PRIVATE) | (after == Usage.FINAL))
     asked = (before == Usage.PRIVATE) & (after == Usage.FINAL)
@@ -115,7 +111,7 @@ def count_moved(earlier: Holdout, later: Holdout) -> int:
 
 
 def public_fingerprint() -> str:
-    """Sixteen hex digits that name the key pair: a hash of the public key.
+    """Return sixteen hex digits that identify the key pair: a hash of the public key.
 
     Raises ImproperlyConfigured, OSError, ValueError or TypeError where it can't be read.
     """
@@ -123,10 +119,10 @@ def public_fingerprint() -> str:
 
 
 def private_fingerprint() -> str:
-    """The fingerprint of the public key that belongs to a private one of this process.
+    """Return the fingerprint of the public key that belongs to this process's private key.
 
-    Of several, while the vault is rotated, that of the public key in force. Raises VaultClosed,
-    OSError, ValueError or TypeError where it can't be read.
+    Of several, during a rotation, that of the current public key. Raises VaultClosed, OSError,
+    ValueError or TypeError where it can't be read.
     """
     known = [_fingerprint(key.public_key) for key in _private_keys()]
     with suppress(ImproperlyConfigured, OSError, ValueError, TypeError):
@@ -136,9 +132,8 @@ def private_fingerprint() -> str:
 
 
 def check_opens(holdout: Holdout) -> None:
-    """Opens a holdout and forgets what is inside. Raises VaultClosed where it can't be opened."""
-    _unseal(_stored_box(holdout), holdout.solution_commitment)
-    _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
+    """Open a holdout and forget what is inside. Raises VaultClosed where it can't be opened."""
+    _unseal(holdout)
 
 
 def _fingerprint(key: PublicKey) -> str:
@@ -146,39 +141,35 @@ def _fingerprint(key: PublicKey) -> str:
 
 
 def noise(holdout: Holdout) -> KeyedNoise:
-    """The noise of a holdout. Raises VaultClosed."""
+    """Return the noise of a holdout. Raises VaultClosed."""
     _, secret = _open(holdout)
     return KeyedNoise(secret, holdout.solution_commitment)
 
 
 def contents(holdout: Holdout) -> tuple[Salted, Salted]:
-    """Solution and secret with their salts, as they were committed to: to be published.
+    """Return solution and secret with their salts, as they were committed to, to be published.
 
-    Raises StillSealed before the organizer's word, which is given after the final scores only, and
-    VaultClosed.
+    Raises StillSealed before the organizer's order, which needs the final scores, and VaultClosed.
     """
-    competition = holdout.competition
-    if competition.unsealed_at is None or competition.revealed_at is None:
-        raise StillSealed("Nobody has said that this solution may be seen.")
-    solution = _unseal(_stored_box(holdout), holdout.solution_commitment)
-    return solution, _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
+    if not holdout.ledger.rounds.filter(publication_at__isnull=False, revealed_at__isnull=False):
+        raise StillSealed("Nobody has ordered that this solution be published.")
+    return _unseal(holdout)
 
 
 @dataclass(frozen=True, repr=False)
 class Resealed:
-    """The same contents in boxes for the public key that is in force."""
+    """The same contents in boxes for the current public key."""
 
     solution: bytes
     secret: bytes
 
 
 def reseal(holdout: Holdout) -> Resealed | None:
-    """Seals what is sealed to another key to the one in force; None where nothing is.
+    """Seal what is sealed to another key to the current one; return None where nothing is.
 
     Raises VaultClosed.
     """
-    solution = _unseal(_stored_box(holdout), holdout.solution_commitment)
-    secret = _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment)
+    solution, secret = _unseal(holdout)
     current = keys.public_key().encode().hex()
     if solution.key == secret.key == current:
         return None
@@ -201,8 +192,16 @@ class _Unsealed(Salted):
     key: str = ""
 
 
-def _unseal(box: bytes, commitment: str) -> _Unsealed:
-    """Tries the newest key first. Raises VaultClosed."""
+def _unseal(holdout: Holdout) -> tuple[_Unsealed, _Unsealed]:
+    """Open the boxes of solution and secret. Raises VaultClosed."""
+    with open_stored(holdout.sealed_solution.name) as file:
+        box = file.read()
+    solution = _unseal_box(box, holdout.solution_commitment)
+    return solution, _unseal_box(bytes(holdout.sealed_secret), holdout.secret_commitment)
+
+
+def _unseal_box(box: bytes, commitment: str) -> _Unsealed:
+    """Open a box, trying the newest key first. Raises VaultClosed."""
     for key in reversed(_private_keys()):
         try:
             salted = SealedBox(key).decrypt(box)
@@ -222,18 +221,13 @@ def _private_keys() -> list[PrivateKey]:
         raise VaultClosed(str(error)) from None
 
 
-def _stored_box(holdout: Holdout) -> bytes:
-    with open_stored(holdout.sealed_solution.name) as file:
-        return file.read()
-
-
 @dataclass(frozen=True, repr=False)
 class _Kept:
     """An open holdout in this process's memory."""
 
     solution: Solution
     secret: bytes
-    competition_id: int
+    ledger_id: int
     size: int
 
 
@@ -243,64 +237,46 @@ _opened_by: tuple[str, int, int] | None = None
 
 
 def _open(holdout: Holdout) -> tuple[Solution, bytes]:
-    """The solution and the noise secret, from a small cache in this process's memory.
+    """Return the solution and the noise secret, from a small cache in this process's memory.
 
-    It is emptied when the private key changes, and keeps nothing of a version that another has
-    replaced.
+    It is emptied when the private key changes, keeps nothing of a version that another has
+    replaced, and is limited in number and size: what was used longest ago goes first.
     """
-    with _opened_lock:
-        _forget_other_keys()
-        kept = _opened.get(holdout.solution_commitment) or _read(holdout)
-        if holdout.retired_at is None:
-            _forget_versions_before(holdout)
-        _keep(holdout.solution_commitment, kept)
-        return kept.solution, kept.secret
-
-
-def _forget_other_keys() -> None:
     global _opened_by  # noqa: PLW0603  (guarded by the lock, like the cache itself)
-    try:
-        stamp = keys.stamp()
-    except keys.NoPrivateKey as error:
-        _opened.clear()
-        raise VaultClosed(str(error)) from None
-    if stamp != _opened_by:
-        _opened.clear()
-        _opened_by = stamp
-
-
-def _forget_versions_before(holdout: Holdout) -> None:
-    for commitment, kept in list(_opened.items()):
-        is_other = commitment != holdout.solution_commitment
-        if is_other and kept.competition_id == holdout.competition_id:
-            del _opened[commitment]
-
-
-def _keep(commitment: str, kept: _Kept) -> None:
-    """At most so many and so large: what was used longest ago goes first."""
-    _opened[commitment] = kept
-    _opened.move_to_end(commitment)
-    while len(_opened) > CACHED_HOLDOUTS or _kept_bytes() > settings.VAULT_CACHE_BYTES:
-        _opened.popitem(last=False)
-
-
-def _kept_bytes() -> int:
-    return sum(kept.size for kept in _opened.values())
+    with _opened_lock:
+        try:
+            stamp = keys.stamp()
+        except keys.NoPrivateKey as error:
+            _opened.clear()
+            raise VaultClosed(str(error)) from None
+        if stamp != _opened_by:
+            _opened.clear()
+            _opened_by = stamp
+        commitment = holdout.solution_commitment
+        kept = _opened.get(commitment) or _read(holdout)
+        for other, each in list(_opened.items()):
+            is_replaced = holdout.retired_at is None and each.ledger_id == holdout.ledger_id
+            if is_replaced and other != commitment:
+                del _opened[other]
+        _opened[commitment] = kept
+        _opened.move_to_end(commitment)
+        while (
+            len(_opened) > CACHED_HOLDOUTS
+            or sum(each.size for each in _opened.values()) > settings.VAULT_CACHE_BYTES
+        ):
+            _opened.popitem(last=False)
+        return kept.solution, kept.secret
 
 
 def _read(holdout: Holdout) -> _Kept:
     try:
-        return _unsealed(holdout)
+        solution, secret = _unseal(holdout)
     except (FileNotFoundError, VaultClosed):
         # A rotation may have sealed it again since the row was read.
         name = holdout.sealed_solution.name
         holdout.refresh_from_db(fields=["sealed_solution", "sealed_secret"])
         if holdout.sealed_solution.name == name:
             raise
-    return _unsealed(holdout)
-
-
-def _unsealed(holdout: Holdout) -> _Kept:
-    content = _unseal(_stored_box(holdout), holdout.solution_commitment).content
-    secret = _unseal(bytes(holdout.sealed_secret), holdout.secret_commitment).content
-    return _Kept(Solution.from_bytes(content), secret, holdout.competition_id, len(content))
+        solution, secret = _unseal(holdout)
+    content = solution.content
+    return _Kept(Solution.from_bytes(content), secret.content, holdout.ledger_id, len(content))

@@ -1,4 +1,4 @@
-"""The process that an operator's own metric runs in. A script: it imports nothing of Holdfast.
+"""The process that a custom metric runs in. A script: it imports nothing of Holdfast.
 
 It reads its task from standard input, answers with one JSON object on the pipe that was its
 standard output, and has neither output nor files of its own: what the metric prints is discarded.
@@ -20,24 +20,21 @@ MEBIBYTE = 2**20
 
 
 def main() -> None:
+    """Run the metric on the task from standard input, and answer on standard output."""
     with os.fdopen(os.dup(1), "wb") as answers:
         process = os.getpid()
-        _discard_output()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
         task = json.loads(_read_part(sys.stdin.buffer))
         _limit(task)
         try:
             answer = {"score": _run(task, sys.stdin.buffer)}
         except BaseException as error:
             answer = _failure(error, may_speak=task["step"] == "check")
-        if os.getpid() == process:  # not one that the metric forked
+        if os.getpid() == process:  # not in a child that the metric forked
             answers.write(json.dumps(answer).encode())
     os._exit(0)  # without waiting for threads that the metric started
-
-
-def _discard_output() -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
 
 
 def _limit(task: dict[str, Any]) -> None:
@@ -49,12 +46,15 @@ def _limit(task: dict[str, Any]) -> None:
     }
     for name, limit in limits.items():
         resource.setrlimit(name, (limit, limit))
-    signal.alarm(task["waits"])  # should whoever asked be gone by then
+    signal.alarm(task["waits"])  # in case the parent is gone by then
 
 
 def _run(task: dict[str, Any], source: BinaryIO) -> float | None:
     sys.path[:] = task["path"]
-    frames = [_frame(_read_part(source)) for _ in range(task["frames"])]
+    from pyarrow import ipc
+
+    parts = [BytesIO(_read_part(source)) for _ in range(task["frames"])]
+    frames = [ipc.open_stream(part).read_all().to_pandas() for part in parts]
     metric: Any = import_module(task["module"])
     for name in filter(None, task["attribute"].split(".")):
         metric = getattr(metric, name)
@@ -64,14 +64,8 @@ def _run(task: dict[str, Any], source: BinaryIO) -> float | None:
     return float(metric.score(*frames, task["row_id_column_name"]))
 
 
-def _frame(content: bytes) -> Any:
-    from pyarrow import ipc
-
-    return ipc.open_stream(BytesIO(content)).read_all().to_pandas()
-
-
 def _failure(error: BaseException, *, may_speak: bool) -> dict[str, Any]:
-    """Type and place; the message only of what the participant may read."""
+    """Return type and place, and the message only where the participant may read it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
     is_visible = any(kind.__name__ == VISIBLE for kind in type(error).__mro__)

@@ -1,5 +1,4 @@
-"""Operators' own metrics: entry points in the group `holdfast.metrics`, each run in a process of
-its own, with limits.
+"""Custom metrics: entry points in the group `holdfast.metrics`, run in processes with limits.
 
 An entry point is an object, or a module, with
 
@@ -8,12 +7,13 @@ An entry point is an object, or a module, with
     check(submission)                                     optional; sees no labels
     description, takes, seconds, megabytes                optional
 
-What `check` raises as a `ParticipantVisibleError` is told to the participant. Whatever `score`
+What `check` raises as a `ParticipantVisibleError` is shown to the participant. Whatever `score`
 raises is not: it depends on labels, and so does whether it raises. Such a submission gets the worst
-score, through the mechanism like any other, and the organizer learns the type and the place of what
-was raised, never its message.
+score, through the mechanism like any other, and the organizer learns the type and the place of the
+error, never its message.
 
-Nothing is known of such a metric but its range: the Ladder may show it, without certificates.
+Nothing is known of such a metric but its range: mechanisms that take custom metrics may show it,
+without certificates.
 """
 
 import contextlib
@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, PredictionError
 from scoring.measurement import Mean
+from scoring.mechanisms.base import Mechanism
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE, Parameters, Scale, check_rows
 from scoring.metrics.registry import METRICS, add
@@ -61,7 +62,7 @@ Columns = Mapping[str, Any]
 
 
 class OwnMetricFailed(Exception):
-    """The label-free check of an own metric failed by itself. The text names a type and a place."""
+    """The label-free check of a custom metric crashed. The text names a type and a place."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class OwnMetric(Metric):
     megabytes: int = MEGABYTES
 
     def check(self, schema: Schema, solution: Solution | None, params: Parameters) -> None:
-        """Tries it on the labels of the private rows, as if they had been predicted."""
+        """Try it on the labels of the private rows, as if they had been predicted."""
         super().check(schema, solution, params)
         if solution is None:
             return
@@ -104,7 +105,7 @@ class OwnMetric(Metric):
         mask: NDArray[np.bool_],
         params: Parameters,
     ) -> Mean:
-        """As of any metric; the worst loss where `score` fails, which the organizer learns."""
+        """Measure like any metric; where `score` fails, with the worst loss and a note of it."""
         rows = check_rows(predictions, solution, mask)
         outcome = self._score(
             solution.schema, predictions.columns, solution, mask, predictions.row_ids
@@ -116,9 +117,9 @@ class OwnMetric(Metric):
         return Mean(round(loss * rows * FINE), rows, FINE, additive=False)
 
     def screen(self, predictions: Predictions) -> None:
-        """The metric's own check of predictions, without labels.
+        """Run the metric's own check of predictions, without labels.
 
-        Raises PredictionError with what it says to the participant, OwnMetricFailed otherwise.
+        Raises PredictionError with the message for the participant, OwnMetricFailed otherwise.
         """
         if not self.has_check:
             return
@@ -131,13 +132,12 @@ class OwnMetric(Metric):
             logger.error("%s, check: %s", self.title, outcome.failure)
             raise OwnMetricFailed(outcome.failure)
 
-    def allows(self, mechanism: str) -> str | None:
-        if mechanism == "ladder":
-            return None
-        return (
-            "Of an operator's own metric only the range is known: the Ladder may show it, other "
-            "mechanisms would promise what nobody has proved."
-        )
+    def fits(self, mechanism: Mechanism[Any]) -> bool:
+        return mechanism.takes_custom_metrics
+
+    @property
+    def obstacle(self) -> str:
+        return "only the range of a custom metric is known, and nothing more could be promised."
 
     def _loss_of(self, outcome: Outcome) -> float | None:
         if outcome.score is None or math.isnan(outcome.score):
@@ -170,40 +170,45 @@ class OwnMetric(Metric):
             "waits": self.seconds + 2 * WAITING_SECONDS,
             "megabytes": self.megabytes,
         }
-        parts = [json.dumps(task).encode(), *map(_serialised, frames)]
-        return _outcome(_child_answer(parts, self.seconds + WAITING_SECONDS))
+        parts = [json.dumps(task).encode()]
+        for table in frames:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as stream:
+                stream.write_table(table)
+            parts.append(bytes(sink.getvalue()))
+        return _ask_child(parts, self.seconds + WAITING_SECONDS)
 
 
 def register() -> None:
-    """Adds every installed entry point to the registry; one that can't be used is logged."""
+    """Add every installed entry point to the registry; log those that can't be used."""
     for point in entry_points(group=GROUP):
         if point.name in METRICS:
             logger.error("Metric %s of %s: the name is taken.", point.name, point.value)
             continue
         try:
-            add(_declared(point))
+            add(_load(point))
         except Exception as error:
             logger.error("Metric %s of %s: %s", point.name, point.value, repr(error))
 
 
 def is_own(name: str) -> bool:
-    """Whether the metric is an operator's own."""
+    """Return whether the metric is a custom one."""
     return isinstance(METRICS.get(name), OwnMetric)
 
 
 def screen(name: str, predictions: Predictions) -> None:
-    """The check of an own metric; nothing for others. See `OwnMetric.screen`."""
+    """Run the check of a custom metric; do nothing for others. See `OwnMetric.screen`."""
     metric = METRICS.get(name)
     if isinstance(metric, OwnMetric):
         metric.screen(predictions)
 
 
-_notes: ContextVar[list[str] | None] = ContextVar("notes of own metrics", default=None)
+_notes: ContextVar[list[str] | None] = ContextVar("notes of custom metrics", default=None)
 
 
 @contextlib.contextmanager
 def noting() -> Iterator[list[str]]:
-    """Collects what own metrics have to tell the organizer."""
+    """Collect the notes of custom metrics for the organizer."""
     notes: list[str] = []
     token = _notes.set(notes)
     try:
@@ -219,8 +224,8 @@ def _note(text: str) -> None:
         notes.append(text)
 
 
-def _declared(point: EntryPoint) -> OwnMetric:
-    """Raises whatever is wrong with the entry point."""
+def _load(point: EntryPoint) -> OwnMetric:
+    """Load an entry point. Raises whatever is wrong with it."""
     given: Any = point.load()
     worst, best = float(given.worst), float(given.best)
     if not (math.isfinite(worst) and math.isfinite(best)) or worst == best:
@@ -250,8 +255,8 @@ def _declared(point: EntryPoint) -> OwnMetric:
     )
 
 
-def _child_answer(parts: Sequence[bytes], seconds: float) -> bytes | str:
-    """What the child wrote, or why there is nothing. Labels go through the pipe, nowhere else."""
+def _ask_child(parts: Sequence[bytes], seconds: float) -> Outcome:
+    """Run a task in a child process. Labels go through the pipe, nowhere else."""
     content = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
     with subprocess.Popen(
         [sys.executable, "-I", "-B", str(_CHILD)],
@@ -265,16 +270,12 @@ def _child_answer(parts: Sequence[bytes], seconds: float) -> bytes | str:
         try:
             answer, _ = child.communicate(content, timeout=seconds)
         except subprocess.TimeoutExpired:
-            return f"it took longer than {seconds:g} seconds"
+            return Outcome(failure=f"it took longer than {seconds:g} seconds")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-    return answer or f"its process ended with code {child.returncode}"
-
-
-def _outcome(answer: bytes | str) -> Outcome:
-    if isinstance(answer, str):
-        return Outcome(failure=answer)
+    if not answer:
+        return Outcome(failure=f"its process ended with code {child.returncode}")
     with contextlib.suppress(ValueError, TypeError):  # an error would carry the score along
         return Outcome(**json.loads(answer))
     return Outcome(failure="its answer can't be read")
@@ -283,7 +284,7 @@ def _outcome(answer: bytes | str) -> Outcome:
 def _table(
     schema: Schema, columns: Columns, mask: NDArray[np.bool_], row_ids: RowIds | None
 ) -> pa.Table:
-    """The rows of a mask as the files have them; where ids aren't known any more, their places."""
+    """Return the rows of a mask as the files have them; where ids aren't kept, with positions."""
     rows = np.flatnonzero(mask)
     cells = {schema.id_column: pa.array(rows) if row_ids is None else row_ids.values(rows)}
     for column in schema.columns:
@@ -305,16 +306,9 @@ def _cells(column: Column, values: Any) -> pa.Array:
 
 
 def _classes(column: Column) -> pa.Array:
-    """As pandas would read them: integers if all are."""
+    """Return the classes as pandas would read them: integers if all are."""
     with contextlib.suppress(ValueError, OverflowError):
         numbers = [int(each) for each in column.classes]
         if [str(number) for number in numbers] == list(column.classes):
             return pa.array(numbers)
     return pa.array(column.classes)
-
-
-def _serialised(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())

@@ -1,8 +1,8 @@
 """The files of the vault's keys: one public key for sealing, private keys for opening.
 
-The private file has a key a line, in hex. Usually that is one; while the vault is rotated it also
-has the key that is being replaced, and the last line is the new one. Files are replaced whole: who
-reads one gets what was there before or what is there after.
+The private file has one key per line, in hex. Usually that is one; during a rotation it also has
+the key that is being replaced, and the last line is the new one. Files are replaced atomically:
+readers see either the old content or the new.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from nacl.public import PrivateKey, PublicKey
 
+from leaderboard.platform.files import sync
+
 
 class NoPrivateKey(Exception):
     """This process has no private key of the vault."""
 
 
 def generate(public: Path, private: Path) -> None:
-    """Writes a new key pair, readable by the owner only. Refuses to overwrite one."""
+    """Write a new key pair, readable by the owner only. Refuse to overwrite one."""
     key = PrivateKey.generate()
     for path, material in ((private, key.encode()), (public, key.public_key.encode())):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -29,7 +31,7 @@ def generate(public: Path, private: Path) -> None:
 
 
 def public_key() -> PublicKey:
-    """The key to seal to. Raises ImproperlyConfigured where there is none."""
+    """Return the key to seal to. Raises ImproperlyConfigured where there is none."""
     path = settings.VAULT_PUBLIC_KEY_FILE
     if not path.is_file():
         raise ImproperlyConfigured(
@@ -39,7 +41,7 @@ def public_key() -> PublicKey:
 
 
 def private_file() -> Path:
-    """Where this process finds private keys. Raises NoPrivateKey."""
+    """Return where this process finds private keys. Raises NoPrivateKey."""
     if not settings.VAULT_PRIVATE_KEY_FILE:
         raise NoPrivateKey(
             "This process has no vault private key: VAULT_PRIVATE_KEY_FILE is empty."
@@ -51,7 +53,7 @@ def private_file() -> Path:
 
 
 def private_keys() -> list[PrivateKey]:
-    """All keys that open something, the newest last. Raises NoPrivateKey."""
+    """Return all keys that open something, the newest last. Raises NoPrivateKey."""
     path = private_file()
     found = read(path)
     if not found:
@@ -60,24 +62,24 @@ def private_keys() -> list[PrivateKey]:
 
 
 def read(path: Path) -> list[PrivateKey]:
-    """The private keys of a file, the newest last."""
+    """Return the private keys of a file, the newest last."""
     return [PrivateKey(bytes.fromhex(line)) for line in path.read_text().split()]
 
 
 def stamp() -> tuple[str, int, int]:
-    """Changes whenever the private file is replaced. Raises NoPrivateKey."""
+    """Return a value that changes whenever the private file is replaced. Raises NoPrivateKey."""
     path = private_file()
     found = path.stat()
     return str(path), found.st_ino, found.st_mtime_ns
 
 
 def write_private(path: Path, keys: list[PrivateKey]) -> None:
-    """Replaces the private file, for good."""
+    """Replace the private file, durably."""
     _replace(path, "".join(key.encode().hex() + "\n" for key in keys))
 
 
 def write_public(path: Path, key: PublicKey) -> None:
-    """Replaces the public file, for good."""
+    """Replace the public file, durably."""
     _replace(path, key.encode().hex() + "\n")
 
 
@@ -90,8 +92,4 @@ def _replace(path: Path, text: str) -> None:
         out.flush()
         os.fsync(out.fileno())
     part.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync(path.parent)

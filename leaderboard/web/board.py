@@ -6,8 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from leaderboard import queries
-from leaderboard.models import Competition
+from leaderboard import models, queries
 from leaderboard.queries import BoardPage, BoardRow, Interval, Scale, Step
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
@@ -21,7 +20,7 @@ NEIGHBOURS = 2
 class Line:
     """A row of the board with its drawing; `alternative` says in words what the drawing shows.
 
-    `certificate` is how far the certificate reaches, "none" where there is none.
+    `certificate` is how far the guarantee reaches, "none" where there is none.
     """
 
     row: BoardRow
@@ -41,10 +40,17 @@ class Board:
     banded: bool
 
 
-def draw(competition: Competition, rows: Sequence[BoardRow]) -> Board:
-    """The forest plot of some rows of the board."""
-    reads = queries.scale(competition)
-    shared = _bands(competition)
+def draw(board: models.Board, rows: Sequence[BoardRow]) -> Board:
+    """Draw the forest plot of some rows of the board."""
+    reads = queries.scale(board)
+    tied = [
+        Tied(each.value, each.sampling, each.teams)
+        for each in queries.score_counts(board)
+        if each.sampling
+    ]
+    shared = {
+        score: Interval(interval.low, interval.high) for score, interval in bands(tied).items()
+    }
     estimates = [_estimate(row, shared) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     lines = (
@@ -62,35 +68,23 @@ def draw(competition: Competition, rows: Sequence[BoardRow]) -> Board:
 
 
 def around(page: BoardPage) -> list[BoardRow]:
-    """The person's row with its neighbours on the same page."""
+    """Return the person's row with its neighbours on the same page."""
     if page.my_row is None:
         return []
     rank = page.my_row.rank
     return [row for row in page.rows if abs(row.rank - rank) <= NEIGHBOURS]
 
 
-def history(competition: Competition) -> StepChart | None:
-    """The chart of the leading scores over time."""
-    steps = queries.leading_steps(competition, CHART_TEAMS)
+def history(board: models.Board) -> StepChart | None:
+    """Draw the chart of the leading scores over time."""
+    steps = queries.leading_steps(board, CHART_TEAMS)
     if not steps:
         return None
-    end = max(min(timezone.now(), competition.closes_at), steps[-1].at)
+    now = timezone.now()
+    end = max(min(now, board.round.closes_at or now), steps[-1].at)
     start = steps[0].at
     margin = max((end - start) * 0.02, timedelta(seconds=30))
-    return step_chart(_series(steps, queries.scale(competition)), start - margin, end + margin / 4)
-
-
-def _bands(competition: Competition) -> dict[float, Interval]:
-    return {
-        score: Interval(interval.low, interval.high)
-        for score, interval in bands(
-            [
-                Tied(each.value, each.sampling, each.teams)
-                for each in queries.score_counts(competition)
-                if each.sampling
-            ]
-        ).items()
-    }
+    return step_chart(_series(steps, queries.scale(board)), start - margin, end + margin / 4)
 
 
 def _estimate(row: BoardRow, shared: dict[float, Interval]) -> Estimate | None:
@@ -112,7 +106,7 @@ def _alternative(row: BoardRow, reads: Scale) -> str:
         return "nothing released yet"
     places = max(reads.decimals, 2)
     parts = [row.score]
-    for name, each in (("sampling error", row.sampling), ("certificate", row.certificate)):
+    for name, each in (("sampling error", row.sampling), ("guarantee", row.certificate)):
         parts.append(
             f"{name} {each.low:.{places}f} to {each.high:.{places}f}" if each else f"no {name}"
         )

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from leaderboard import queries
-from leaderboard.models import Competition
+from leaderboard import models, queries
 from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
 from leaderboard.templatetags.text import ordinal
 from leaderboard.web.charts.axis import Axis
@@ -36,9 +35,9 @@ class Board:
     ranged: bool
 
 
-def draw(competition: Competition, page: FinalBoard) -> Board:
-    """The forest plot of a page; the winner's interval is the band of those that overlap it."""
-    reads, rows = queries.scale(competition), page.rows
+def draw(board: models.Board, page: FinalBoard) -> Board:
+    """Draw the forest plot of a page; the winner's interval is the band of all that overlap it."""
+    reads, rows = queries.scale(board), page.rows
     band = page.winners_interval if page.together else None
     estimates = [_estimate(row, band) for row in rows]
     plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
@@ -54,7 +53,7 @@ def draw(competition: Competition, page: FinalBoard) -> Board:
 
 
 def moves(page: FinalBoard) -> MovesChart | None:
-    """How the first teams moved; on the first page of the whole board only."""
+    """Draw how the first teams moved; on the first page of the whole board only."""
     if page.page > 1 or page.search:
         return None
     shown = page.rows[:CHART_TEAMS]

@@ -99,7 +99,7 @@ class TokenForm(forms.Form):
 
 
 def blame(form: forms.Form, refused: Refused) -> None:
-    """Shows a refusal beside the fields that it names, or above the form if it names none."""
+    """Show a refusal beside the fields that it names, or above the form if it names none."""
     named = {name: text for name, text in refused.fields.items() if name in form.fields}
     for name, text in named.items():
         form.add_error(name, text)

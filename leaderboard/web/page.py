@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from leaderboard import queries
-from leaderboard.access import competition_or_404, may_organize, membership_of
-from leaderboard.models import Competition, Membership, Phase, Team, User
+from leaderboard.access import competition_or_404, may_view_console, membership_of
+from leaderboard.models import Board, Competition, Membership, Phase, Round, Team, User
 
 _TABS = (
     ("competition", "Overview"),
@@ -35,10 +35,16 @@ class Page:
     """A page of a competition, for one person."""
 
     competition: Competition
+    round: Round
     head: queries.CompetitionHead
     membership: Membership | None
     organizes: bool
     tab: str
+
+    @property
+    def board(self) -> Board:
+        """The board that ranks."""
+        return self.round.board
 
     @property
     def team(self) -> Team | None:
@@ -75,7 +81,7 @@ class Page:
     @property
     def stage(self) -> str:
         """Where the end stands: "running", "choosing", "scoring" or "revealed"."""
-        return queries.stage(self.competition).value
+        return queries.stage(self.round).value
 
     @property
     def is_ready(self) -> bool:
@@ -91,30 +97,31 @@ class Page:
         )
 
     def url(self, name: str) -> str:
-        """The address of another page of this competition."""
+        """Return the address of another page of this competition."""
         return reverse(name, args=[self.competition.slug])
 
 
 def load(request: HttpRequest, slug: str, tab: str) -> Page:
-    """The page, if the competition exists for this person; raises Http404 otherwise."""
+    """Return the page, if the competition exists for this person; raises Http404 otherwise."""
     competition = competition_or_404(request.user, slug)
     return Page(
         competition=competition,
+        round=competition.current_round,
         head=queries.competition_head(competition),
         membership=membership_of(request.user, competition),
-        organizes=may_organize(request.user, competition),
+        organizes=may_view_console(request.user, competition),
         tab=tab,
     )
 
 
 def page_number(request: HttpRequest) -> int:
-    """The page asked for in the address; 1 for anything that is not a number."""
+    """Return the page asked for in the address; 1 for anything that is not a number."""
     text = request.GET.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The person; raises PermissionDenied for an anonymous one."""
+    """Return the person; raises PermissionDenied for an anonymous one."""
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user

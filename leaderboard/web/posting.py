@@ -17,7 +17,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def sent_from(page: str, *parameters: str, anchor: str = "") -> Callable[[View[P]], View[P]]:
-    """For views that take what the form on a page sends, from somebody who is signed in.
+    """Wrap a view that takes what a form sends, from somebody who is signed in.
 
     `parameters` are those of the view's address that the page's has too. Who only looks, as after
     signing in, comes to the page, if the competition exists for them; who has to sign in first

@@ -14,12 +14,12 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def refused_page(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """What happened, what it means, what can be done; with the refusal's status."""
+    """Return what happened, what it means, what can be done; with the refusal's status."""
     return render(request, "refused.html", {"refused": refused}, status=refused.status)
 
 
 def shows_refusals(view: View[P]) -> View[P]:
-    """Turns a `Refused` raised by the view into a page."""
+    """Turn a `Refused` raised by the view into a page."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

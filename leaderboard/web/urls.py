@@ -56,5 +56,5 @@ urlpatterns = [
     path("c/<slug:slug>/team/withdraw/", teams.withdraw_invitations, name="team-withdraw"),
     path("c/<slug:slug>/ledger/", board.ledger, name="ledger"),
     path("c/<slug:slug>/ledger.jsonl", board.ledger_lines, name="ledger-lines"),
-    path("c/<slug:slug>/openings/<int:version>.zip", board.opening, name="opening"),
+    path("c/<slug:slug>/publications/<int:version>.zip", board.publication, name="publication"),
 ]

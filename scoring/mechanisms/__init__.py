@@ -34,13 +34,17 @@ def get(name: str) -> Mechanism[Any]:
     return MECHANISMS[name]
 
 
+def answer_kinds() -> dict[str, AnswerKind]:
+    """Return the kinds of answers of all mechanisms, by code."""
+    return {kind.code: kind for mechanism in MECHANISMS.values() for kind in mechanism.kinds}
+
+
 def answer_kind(code: str) -> AnswerKind:
     """Return the kind of answers of this code. Raises StateError if no mechanism gives any."""
-    for mechanism in MECHANISMS.values():
-        for kind in mechanism.kinds:
-            if kind.code == code:
-                return kind
-    raise StateError("No mechanism gives such an answer.")
+    kind = answer_kinds().get(code)
+    if kind is None:
+        raise StateError("No mechanism gives such an answer.")
+    return kind
 
 
 def register(mechanism: Mechanism[Any]) -> None:

@@ -24,7 +24,7 @@ EXHAUSTED: Final = AnswerKind(
     sentences=(
         "Your team has used its share of the hidden data.",
         "Files are still kept; the final scoring counts them.",
-        "On the public rows this file scores {public}, which is not certified.",
+        "On the public rows this file scores {public}, which nothing guarantees.",
     ),
     says_more=False,
     shows="earlier",
@@ -124,6 +124,20 @@ def carry_team(team: TeamState) -> TeamState:
     labels.
     """
     return TeamState(share_left=team.share_left)
+
+
+def merge_teams(into: TeamState, team: TeamState) -> TeamState:
+    """Return the state of a team after another was merged into it.
+
+    What is left of their shares adds up, and with it what both have spent: nothing is freed. The
+    better of both levels stays, because both were released.
+    """
+    best = min((each.best for each in (into, team) if each.best is not None), default=None)
+    share_left = into.share_left
+    if team.share_left is not None:
+        share_left = (share_left or 0) + team.share_left
+    last = team.last if into.last is None else into.last
+    return TeamState(best=best, last=last, share_left=share_left)
 
 
 def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:

@@ -14,9 +14,9 @@ CONFIDENCE = Parameter(
     name="confidence",
     title="Confidence",
     help=(
-        "How sure the certificate beside each score is, for all submissions of all teams together: "
+        "How sure the guarantee beside each score is, for all submissions of all teams together: "
         "0.95 means that at most one such competition in twenty ever shows a wrong one. More "
-        "confidence makes the certificates a little wider and changes nothing else."
+        "confidence makes the guarantees a little wider and changes nothing else."
     ),
     kind="fraction",
     default=Fraction(95, 100),
@@ -41,7 +41,7 @@ def check_grid(steps: int, rows: int) -> None:
         raise ParameterError(
             "steps",
             f"With {rows} private rows, steps finer than 1/{finest} would show little but chance, "
-            f"and would widen every certificate. Give at most {finest}.",
+            f"and would widen every guarantee. Give at most {finest}.",
         )
 
 

@@ -46,7 +46,7 @@ IMPROVED: Final = AnswerKind(
     label="Improved",
     word="new best",
     mark="improved",
-    sentences=("New best: {score}.", "The board moves in steps of {step}."),
+    sentences=("New best: {score}.",),
     says_more=True,
     shows="own",
     bounds="both",
@@ -57,7 +57,7 @@ NOT_IMPROVED: Final = AnswerKind(
     word="no improvement",
     mark="not_improved",
     sentences=(
-        "No improvement by more than {step} over your {score}.",
+        "Not better than your {score} by more than {step}.",
         "Your place is unchanged.",
     ),
     says_more=False,
@@ -108,7 +108,7 @@ class Ladder(Mechanism[LadderParams]):
     advice = Advice(
         fits="Every metric and every size of holdout. No Public rows are needed.",
         protects="An answer says at most which step was reached, and most say only “no”: "
-        "certificates widen slowly. It can't be drained: a team that sends noise only stays where "
+        "guarantees widen slowly. It can't be drained: a team that sends noise only stays where "
         "it is.",
         costs="Improvements smaller than a step stay unseen.",
     )
@@ -120,7 +120,7 @@ class Ladder(Mechanism[LadderParams]):
             title="Steps",
             help=(
                 "How many steps the board has between a loss of 0 and a loss of 1: 50 means that "
-                "scores move in steps of 0.02. Fewer steps protect better: certificates get "
+                "scores move in steps of 0.02. Fewer steps protect better: guarantees get "
                 "narrower, but small improvements stay unseen."
             ),
             kind="integer",

@@ -144,7 +144,7 @@ class SparseValidate(Mechanism[SparseValidateParams]):
             title="Passes in all",
             help=(
                 "How many passes may be announced to all teams together. Every pass tells "
-                "something about the private rows and widens the certificates of later ones."
+                "something about the private rows and widens the guarantees of later ones."
             ),
             kind="integer",
             default=100,

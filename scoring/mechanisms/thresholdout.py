@@ -69,8 +69,8 @@ CONFIRMED: Final = AnswerKind(
     word="confirmed",
     mark="confirmed",
     sentences=(
-        "Your public score {public} holds on the hidden rows ({within}).",
-        "Your claimed score {claimed} holds on the hidden rows ({within}).",
+        "Confirmed: {public}. Public and hidden rows agree.",
+        "Confirmed: {claimed}. Your claim and the hidden rows agree.",
     ),
     says_more=False,
     shows="own",
@@ -82,9 +82,9 @@ CORRECTED: Final = AnswerKind(
     word="corrected",
     mark="corrected",
     sentences=(
-        "Your public score {public} did not hold.",
-        "Your claimed score {claimed} did not hold.",
-        "On the hidden rows: about {score} ({within}).",
+        "Your public score of {public} did not hold.",
+        "Your claimed score of {claimed} did not hold.",
+        "On the hidden rows it is about {score}.",
         "{left} left for your team.",
     ),
     says_more=True,
@@ -124,11 +124,6 @@ class ThresholdoutParams:
     def beta_half(self) -> Fraction:
         """Half of 1 - confidence: one half is for the ledger, the other for the noise."""
         return (1 - self.confidence) / 2
-
-
-def takes_claims(params: object) -> bool:
-    """Decide whether these are parameters of a mechanism that checks what teams claim."""
-    return isinstance(params, ThresholdoutParams) and params.reference == CLAIM
 
 
 class Thresholdout(Mechanism[ThresholdoutParams]):
@@ -175,7 +170,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         protects="Honest teams see the score on the Public rows as often as they like. Only a "
         "score that doesn't hold on the Private rows tells something about them, with noise, and "
         "uses up one of the team's corrections.",
-        costs="A certificate is at least as wide as the threshold. A team that overfits the Public "
+        costs="A guarantee is at least as wide as the threshold. A team that overfits the Public "
         "rows uses up its corrections and then learns nothing more.",
     )
     kinds = (CONFIRMED, CORRECTED, EXHAUSTED)
@@ -200,7 +195,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             title="Noise scale",
             help=(
                 "How much noise corrected scores carry, as a loss. More noise hides single private "
-                "rows better but makes certificates wider. The threshold's own noise has to stay "
+                "rows better but makes guarantees wider. The threshold's own noise has to stay "
                 "below a tenth of the threshold, and every noise above one private row."
             ),
             kind="fraction",
@@ -213,7 +208,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             title="Corrections in all",
             help=(
                 "How many scores may be corrected for all teams together. Each correction tells "
-                "something about the private rows and widens the certificates of later scores."
+                "something about the private rows and widens the guarantees of later scores."
             ),
             kind="integer",
             default=100,
@@ -238,7 +233,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             title="Steps",
             help=(
                 "How many steps the shown losses have between 0 and 1: 100 shows two decimals. "
-                "Fewer steps tell less about the private rows and make certificates narrower."
+                "Fewer steps tell less about the private rows and make guarantees narrower."
             ),
             kind="integer",
             default=100,

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean, effective_rows, weighted_mean
+from scoring.mechanisms.base import Mechanism
 from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
 from scoring.predictions.schema import Column, Kind, Schema
@@ -226,29 +227,30 @@ class Metric:
             return self.score(float(np.average(losses, weights=weights)), params)
         return self.score(float(self._set_loss(predicted, actual, params, weights)), params)
 
-    def allows(self, mechanism: str) -> str | None:
-        """Return None where this mechanism may show the metric, else a sentence that says why not.
+    def allows(self, *mechanisms: Mechanism[Any]) -> str | None:
+        """Return None where all these mechanisms may show the metric, else which can't, and why.
 
-        The Ladder and SparseValidate need nothing of a metric but its range; without a mean their
-        answers carry no certificate.
+        Most need nothing of a metric but its range; without a mean their answers carry no
+        certificate.
         """
-        if mechanism != "thresholdout" or self.is_mean:
-            return None
+        titles = [each.title for each in mechanisms if not self.fits(each)]
+        return f"{' and '.join(titles)} can't show this metric: {self.obstacle}" if titles else None
+
+    def fits(self, mechanism: Mechanism[Any]) -> bool:
+        """Return whether this mechanism takes metrics of this kind."""
+        return mechanism.metric_kinds is None or self.kind in mechanism.metric_kinds
+
+    @property
+    def obstacle(self) -> str:
+        """What a mechanism that hides single rows has against it."""
         known = self.sensitivity
         if known is None:
-            says = "nobody has a useful bound on what one row can do to this metric."
-        elif known.always is None:
+            return "nobody has a useful bound on what one row can do to it."
+        moves = f"one row can move this metric by up to {known.formula}"
+        if known.always is None:
             near = f" as long as {known.condition}" if known.condition else ""
-            says = (
-                f"one row can move this metric by up to {known.formula}{near}: that is no bound "
-                "for all predictions and labels."
-            )
-        else:
-            says = (
-                f"one row can move this metric by up to {known.formula}, while its noise is made "
-                "for means, which one row moves by 1 / rows."
-            )
-        return f"Thresholdout hides one row behind noise, and {says}"
+            return f"{moves}{near}: that is no bound for all predictions and labels."
+        return f"{moves}, and a mean, for which noise is made, by 1 / rows."
 
     def facts(self, params: Parameters) -> tuple[str, ...]:
         """Return sentences for pages: what is measured, its range, what is cut, what is known."""
@@ -271,12 +273,12 @@ class Metric:
     def guarantee(self) -> str:
         """Return what is known of how far the score on these rows lies from the expected one."""
         if self.kind == "mean":
-            return "It is a mean over rows, so scores can carry a certificate."
+            return "It is a mean over rows, so scores can carry a guarantee."
         if self.kind == "transformed_mean":
             return (
-                "It is a monotone transform of a mean over rows, so scores can carry a certificate."
+                "It is a monotone transform of a mean over rows, so scores can carry a guarantee."
             )
-        return "It isn't a mean over rows, so scores carry no certificate."
+        return "It isn't a mean over rows, so scores carry no guarantee."
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         """Return the values of some rows, as the metric's function takes them."""

@@ -5,9 +5,11 @@ python -m scoring.metrics.table
 
 import sys
 
+from scoring.mechanisms import MECHANISMS
 from scoring.metrics import METRICS, Metric
 from scoring.metrics.base import Parameters
 
+_CHOOSY = [each for each in MECHANISMS.values() if each.metric_kinds is not None]
 _HEAD = (
     "Name",
     "What it is",
@@ -16,7 +18,7 @@ _HEAD = (
     "Kind",
     "Cut",
     "One label moves it by at most",
-    "Thresholdout",
+    *(mechanism.title for mechanism in _CHOOSY),
 )
 _KINDS = {
     "mean": "mean",
@@ -45,7 +47,7 @@ def _row(metric: Metric) -> tuple[str, ...]:
         _KINDS[metric.kind] + ("" if metric.weighted else "; no weights"),
         _cut(metric),
         _move(metric),
-        "yes" if metric.allows("thresholdout") is None else "no",
+        *("yes" if metric.fits(mechanism) else "no" for mechanism in _CHOOSY),
     )
 
 

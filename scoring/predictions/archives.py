@@ -1,4 +1,4 @@
-"""Expands gzip, zstd and zip, recognized by their first bytes, never further than the limits."""
+"""Expand gzip, zstd and zip, recognized by their first bytes, never further than the limits."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Finds the expected columns in a header, or names what is wrong with it."""
+"""Find the expected columns in a header, or name what is wrong with it."""
 
 import difflib
 import re

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from scoring.errors import ParameterError
+from scoring.errors import ParameterError, Problem
 from scoring.wording import PHRASES
 
 Kind = Literal["label", "probability", "number", "labels", "ranking"]
@@ -78,6 +78,11 @@ class Column:
             return facts | {"choices": _listed(self.classes)}
         choices = f"{_listed(self.classes[:5])}, …, {_listed([last])}"
         return facts | {"choices": choices, "total": len(self.classes)}
+
+    @property
+    def expected(self) -> str | None:
+        """Return what a cell has to be, in English."""
+        return Problem("", **self.facts).expected
 
     def to_json(self) -> dict[str, object]:
         """Return what the API and the command line take."""

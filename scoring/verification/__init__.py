@@ -1,10 +1,10 @@
-"""Checking a competition's ledger from outside, from published documents alone.
+"""Verify a competition's ledger from outside, from published documents alone.
 
     report = verify(lines)                             # chain, books, certificates
     report = verify(lines, openings={1: file})         # and every answer, drawn again
     entries = check_since(lines_kept_earlier, lines)   # nothing was rewritten since
 
-docs/verification.md says what each check shows and what none can show.
+docs/verification.md explains what each check shows and what none can show.
 """
 
 from importlib import import_module

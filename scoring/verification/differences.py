@@ -1,4 +1,4 @@
-"""What a verification says: all is as it should be, or the first thing that is not."""
+"""The result of a verification: all is as it should be, or the first thing that is not."""
 
 from dataclasses import dataclass
 from typing import Any, Final

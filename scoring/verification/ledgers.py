@@ -1,8 +1,8 @@
 """The ledger as a document: JSON Lines that can be kept, compared and verified anywhere.
 
-One segment for each version of the holdout: a line with a header, then a line for each entry, the
-oldest first. Numbers and hashes go on from one segment to the next. Entries that are no answers are
-those of `notes`.
+It has a segment for each version of the holdout: a line with a header, then a line for each entry,
+the oldest first. Numbers and hashes continue from one segment to the next. `notes` defines the
+entries that are no answers.
 """
 
 import json
@@ -20,24 +20,22 @@ _LONGEST_LINE: Final = 1 << 20
 _MOST_DIGITS: Final = 20
 
 Document = Mapping[str, Any]
-# What all versions of a holdout have in common: one part of beta is shared among their answers.
+# The same in all versions of a holdout: one part of beta is shared among their answers.
 _KEPT: Final = (
     *("metric", "metric_parameters", "mechanism", "mechanism_parameters"),
     *("schema", "row_ids_digest"),
 )
-
-# What a header says whenever it is published; entries are added.
-_FIXED: Final = ("competition", "version", "parameters_hash", "first", "previous_hash")
 
 
 @dataclass(frozen=True)
 class Header:
     """The first line of a segment.
 
-    scoring: all that fixes what an answer means, `parameters_hash` its hash; the commitments to
-    solution and secret are in it. first: the number of the segment's first entry, previous_hash the
-    hash that it names. entries: how many numbers follow. head_hash: of the last one, or
-    `previous_hash`.
+    scoring: everything that fixes what answers mean: facts of the `holdout`, with the commitments
+        to solution and secret, and of each of the `boards`, by its id.
+    parameters_hash: the hash of `scoring`.
+    first, previous_hash: the number of the segment's first entry and the hash that it names.
+    entries, head_hash: how many numbers follow, and the hash of the last, or `previous_hash`.
     """
 
     competition: str
@@ -49,22 +47,48 @@ class Header:
     entries: int
     head_hash: str
 
+    @property
+    def holdout(self) -> Document:
+        """Return the facts of this version's rows, with the commitments."""
+        facts: Document = self.scoring["holdout"]
+        return facts
+
+    @property
+    def boards(self) -> dict[str, Document]:
+        """Return everything that fixes what a board's answers mean, by the board's id."""
+        boards = self.scoring["boards"].items()
+        return {board: {**self.holdout, **facts, "board": board} for board, facts in boards}
+
+    def hash_for(self, entry: Document) -> str:
+        """Return the hash of everything that fixes an entry's meaning, "" for an unknown board."""
+        if notes.is_note(entry):
+            return document_hash(self.holdout)
+        facts = self.boards.get(str(entry["board"]))
+        return "" if facts is None else document_hash(facts)
+
     def line(self) -> bytes:
         """Return the header as it is published."""
         return _line({"format": FORMAT, **asdict(self)})
 
     @classmethod
     def of(cls, document: Document) -> "Header":
-        """Read the header of a parsed line. Raises Differs."""
+        """Return the header of a parsed line. Raises Differs."""
         names = {field.name for field in fields(cls)}
         if document.get("format") != FORMAT:
             raise Differs(None, "format", f"This ledger is not in the format {FORMAT!r}.")
         if document.keys() - {"format"} != names:
             raise Differs(None, "header", "A header has exactly the known fields.")
         header = cls(**{name: document[name] for name in names})
-        for name, kind in _KINDS.items():
-            if type(document[name]) is not kind:
+        for name in names:
+            kind = int if name in ("version", "first", "entries") else str
+            if type(document[name]) is not (dict if name == "scoring" else kind):
                 raise Differs(None, name, f"{shown(document[name])} can't be the header's {name}.")
+        scoring = header.scoring
+        if scoring.keys() != {"holdout", "boards"} or not all(
+            isinstance(each, dict)
+            for each in (scoring["holdout"], scoring["boards"], *_values(scoring["boards"]))
+        ):
+            raise Differs(None, "scoring", "It holds the facts of the holdout and of each board.")
         return header
 
 
@@ -82,20 +106,14 @@ def _number(text: str) -> float:
     return number
 
 
+def _values(boards: Any) -> list[Any]:
+    return list(boards.values()) if isinstance(boards, dict) else []
+
+
 _STRICT: Final[dict[str, Any]] = {
     "parse_int": _whole,
     "parse_float": _number,
     "parse_constant": _number,
-}
-_KINDS: Final[Mapping[str, type]] = {
-    "competition": str,
-    "version": int,
-    "scoring": dict,
-    "parameters_hash": str,
-    "first": int,
-    "previous_hash": str,
-    "entries": int,
-    "head_hash": str,
 }
 
 
@@ -105,7 +123,7 @@ def entry_line(entry: Document, digest: str) -> bytes:
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
-    """Yield headers and entries, in order; nothing but their form is checked. Raises Differs."""
+    """Yield headers and entries, in order, checking only their form. Raises Differs."""
     for place, line in enumerate(lines, start=1):
         try:
             document = json.loads(line, **_STRICT) if len(line) <= _LONGEST_LINE else None
@@ -117,9 +135,9 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
 
 
 def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
-    """Yield the same, each entry chained to the one before it, each segment as long as it says.
+    """Yield headers and entries, checking the chain and the length of each segment.
 
-    Raises Differs at the first that is not.
+    Raises Differs at the first entry that is not chained to the one before it.
     """
     header: Header | None = None
     number, head = 0, ""
@@ -131,7 +149,7 @@ def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
         else:
             number = _check_link(item, number, head)
             assert header is not None  # noqa: S101  (the first line is a header)
-            if item["parameters_hash"] != header.parameters_hash:
+            if item["parameters_hash"] != header.hash_for(item):
                 raise Differs(
                     number,
                     "parameters_hash",
@@ -145,7 +163,7 @@ def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
 
 
 def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
-    """Check that an earlier copy is the beginning of the ledger as it is now; count its entries.
+    """Check that an earlier copy is the beginning of the ledger now; return its number of entries.
 
     Both are checked as chains. Raises Differs at the first entry that was changed or left out.
     """
@@ -154,10 +172,7 @@ def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
     for kept in check_chain(earlier):
         found = next(today, None)
         if isinstance(kept, Header):
-            if not isinstance(found, Header) or any(
-                getattr(kept, name) != getattr(found, name) for name in _FIXED
-            ):
-                raise Differs(kept.first, "header", "The earlier copy has another header here.")
+            _same_facts(kept, found)
             continue
         entries += 1
         if found is None or isinstance(found, Header):
@@ -212,7 +227,7 @@ def _check_header(header: Header, before: Header | None, number: int, head: str)
         raise Differs(None, "parameters_hash", "It is not the hash of the header's facts.")
     if (header.first, header.previous_hash) != (number + 1, head):
         raise Differs(
-            number + 1, "header", "The segment does not go on from where the one before it ends."
+            number + 1, "header", "The segment does not continue where the one before it ends."
         )
     if before is None:
         return
@@ -220,9 +235,10 @@ def _check_header(header: Header, before: Header | None, number: int, head: str)
         raise Differs(None, "competition", "The segments are of two competitions.")
     if header.version <= before.version:
         raise Differs(None, "version", "The versions of the holdout do not rise.")
-    for name in _KEPT:
-        if header.scoring.get(name) != before.scoring.get(name):
-            raise Differs(None, name, "A correction changes the solution, not what is asked.")
+    for board, facts in before.boards.items():
+        now = header.boards.get(board, {})
+        if changed := [name for name in _KEPT if now.get(name) != facts.get(name)]:
+            raise Differs(None, changed[0], "A revision changes the solution, not what is asked.")
 
 
 def _check_end(header: Header | None, number: int, head: str) -> None:
@@ -235,10 +251,19 @@ def _check_end(header: Header | None, number: int, head: str) -> None:
         raise Differs(None, "head_hash", "The last entry is not the head that the header names.")
 
 
+def _same_facts(kept: Header, found: Header | dict[str, Any] | None) -> None:
+    names = ("competition", "version", "first", "previous_hash")
+    if (
+        not isinstance(found, Header)
+        or any(getattr(kept, name) != getattr(found, name) for name in names)
+        # A later round may bring boards; those that were there stay as they were.
+        or kept.boards != {board: found.boards.get(board) for board in kept.boards}
+    ):
+        raise Differs(kept.first, "header", "The earlier copy has another header here.")
+
+
 def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file from anybody; of one that is too long, only enough to show that it
-    is.
-    """
+    """Yield the lines of an untrusted file, cutting those that are too long."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
 

@@ -1,11 +1,9 @@
-"""Entries of the ledger that are no answers: corrections, and what was written off.
+"""Entries of the ledger that are no answers: revisions, merged teams, and what was written off.
 
-A correction is the first entry of each version but the first. A write-off stands where a database
-had lost entries that nobody kept: it names the last entry that is known, the last one that is known
-of, and how many answers between them are counted as if each had said the most it could.
+A revision is the first entry of each version but the first. A write-off stands where a database
+lost entries that nobody kept: it names the last entry that is known, the last one known to have
+existed, and how many answers between them are counted as if each had been maximally informative.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -15,38 +13,39 @@ from scoring.verification.differences import Differs, shown
 if TYPE_CHECKING:
     from scoring.mechanisms.base import HoldoutState, TeamState
 
-    States = tuple[HoldoutState, dict[int, TeamState]]
-
-CORRECTION: Final = "correction"
+REVISION: Final = "revision"
+MERGE: Final = "merge"
 WRITE_OFF: Final = "write_off"
 
 _SHARED: Final = (
-    *("number", "kind", "asked", "answered", "log_alphabets", "firings", "budget_left"),
+    *("number", "kind", "asked", "answered", "log_alphabets", "boards"),
     *("parameters_hash", "previous_hash", "created_at", "hash"),
 )
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
-    CORRECTION: frozenset({*_SHARED, "version", "reason", "rescore"}),
+    REVISION: frozenset({*_SHARED, "version", "reason", "rescore"}),
+    MERGE: frozenset({*_SHARED, "team", "into"}),
     WRITE_OFF: frozenset(
-        {*_SHARED, "lost", "known_number", "known_hash", "guard_number", "guard_hash"}
+        {*_SHARED, "lost", "known_number", "known_hash", "watermark_number", "watermark_hash"}
     ),
 }
-_COUNTS: Final = ("lost", "known_number", "guard_number")
+_COUNTS: Final = ("lost", "known_number", "watermark_number")
 
 Entry = Mapping[str, Any]
-States = tuple[HoldoutState, dict[str, TeamState]]
+# Each board's head and its teams' states; what heads say of the ledger as a whole is the same.
+Heads = dict[str, "HoldoutState"]
+Teams = dict[tuple[str, str], "TeamState"]
 
 
 def is_note(entry: Entry) -> bool:
-    """Tell whether an entry is no answer."""
+    """Return whether an entry is no answer."""
     kind = entry.get("kind")
     return isinstance(kind, str) and kind in FIELDS
 
 
 def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
-    """Return the number and the previous hash of an entry that follows `number` with the hash
-    `head`.
+    """Return the number and the previous hash that an entry has after `number` with hash `head`.
 
-    Raises Differs where a write-off does not say of these what it leaves out.
+    Raises Differs where a write-off contradicts them.
     """
     if entry.get("kind") != WRITE_OFF:
         return number + 1, head
@@ -54,18 +53,40 @@ def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
         if type(entry[name]) is not int or entry[name] < 0:
             raise Differs(number + 1, name, f"{shown(entry[name])} is no count.")
     if (entry["known_number"], entry["known_hash"]) != (number, head):
-        raise Differs(number + 1, "known_number", "It does not go on from the entry before it.")
-    if entry["lost"] < entry["guard_number"] - number:
+        raise Differs(number + 1, "known_number", "It does not continue from the entry before it.")
+    if entry["lost"] < entry["watermark_number"] - number:
         raise Differs(number + 1, "lost", "More entries are missing than were written off.")
-    if entry["guard_number"] > number:
-        return entry["guard_number"] + 1, entry["guard_hash"]
+    if entry["watermark_number"] > number:
+        return entry["watermark_number"] + 1, entry["watermark_hash"]
     return number + 1, head
 
 
-def after(entry: Entry, head: HoldoutState, teams: dict[str, TeamState], alphabet: int) -> States:
-    """Return the states after a note, from those before it."""
-    if entry["kind"] == CORRECTION:
-        return books.carry_on(head), {key: books.carry_team(team) for key, team in teams.items()}
+def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Heads, Teams]:
+    """Return the states after a note, from those before it.
+
+    alphabet: the most values that an answer of any board can have. Raises Differs where a merge
+    names no two teams.
+    """
+    from scoring.mechanisms import books  # so that a chain is checked without numpy
+
+    if entry["kind"] == MERGE:
+        team, into = entry["team"], entry["into"]
+        if type(team) is not str or type(into) is not str or team == into:
+            raise Differs(entry["number"], "team", "It names no two teams.")
+        merged = dict(teams)
+        for board, name in teams:
+            if name == team:
+                state = merged.pop((board, team))
+                known = merged.get((board, into))
+                merged[board, into] = books.merge_teams(known, state) if known else state
+        return heads, merged
+    if entry["kind"] == REVISION:
+        return (
+            {board: books.carry_on(head) for board, head in heads.items()},
+            {key: books.carry_team(team) for key, team in teams.items()},
+        )
     lost = entry["lost"]
-    written_off = {key: books.write_off_team(team, lost) for key, team in teams.items()}
-    return books.write_off(head, lost, alphabet), written_off
+    return (
+        {board: books.write_off(head, lost, alphabet) for board, head in heads.items()},
+        {key: books.write_off_team(team, lost) for key, team in teams.items()},
+    )

@@ -1,4 +1,4 @@
-"""The opening of a holdout version: what was committed to, and what was measured.
+"""The publication of a holdout version: what was committed to, and what was measured.
 
 A zip archive with three members:
 
@@ -218,19 +218,23 @@ def _member(name: str, compression: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo
 
 def _check_commitment(salted: Salted, header: Header, name: str) -> None:
     if len(salted.salt) != SALT_BYTES:
-        # Else the same bytes could be opened in several ways, with the seam where it suits.
+        # Otherwise the same bytes could be split into salt and content wherever it suits.
         raise Differs(None, name, f"Its salt does not have {SALT_BYTES} bytes.")
-    if salted.commitment != header.scoring.get(name):
+    if salted.commitment != header.holdout.get(name):
         raise Differs(None, name, "What was opened is not what was committed to.")
 
 
 def _solution(content: bytes, header: Header) -> Solution:
-    """Read the labels, which must be those that the published facts speak of."""
+    """Read the labels, which must match the published facts."""
     try:
         solution = Solution.from_bytes(content)
     except HoldfastError:
         raise Differs(None, "solution", "What was committed to is no solution.") from None
-    if solution.schema != _schema(header):
+    try:
+        schema = Schema.from_json(header.holdout.get("schema"))
+    except ParameterError as error:
+        raise Differs(None, "schema", error.message) from None
+    if solution.schema != schema:
         raise Differs(None, "schema", "It is not the opened solution's.")
     counts = solution.counts()
     found = {
@@ -241,21 +245,14 @@ def _solution(content: bytes, header: Header) -> Solution:
         "effective_private_rows": solution.effective_rows(Usage.PRIVATE),
     }
     for name, value in found.items():
-        if header.scoring.get(name) != value:
+        if header.holdout.get(name) != value:
             raise Differs(None, name, "It is not the opened solution's.")
     return solution
 
 
-def _schema(header: Header) -> Schema:
-    try:
-        return Schema.from_json(header.scoring.get("schema"))
-    except ParameterError as error:
-        raise Differs(None, "schema", error.message) from None
-
-
 def _noise(secret: bytes, header: Header) -> KeyedNoise:
     try:
-        return KeyedNoise(secret, header.scoring["solution_commitment"])
+        return KeyedNoise(secret, header.holdout["solution_commitment"])
     except ValueError:
         raise Differs(None, "secret", "It is too short to key noise.") from None
 

@@ -1,9 +1,9 @@
 """A segment of the ledger, computed again entry by entry.
 
-With an opening, every answer is drawn again: from the measurement, by the mechanism, with the noise
-of the opened secret. Without one, the answer itself is taken as said, and everything else of the
-entry follows from it and from what stood before: which question it was, whether it had been asked
-before, the certificate's parts, the counts of the ledger, budget and shares.
+With a publication, every answer is drawn again: from the measurement, by the mechanism, with the
+noise of the published secret. Without one, the answer is taken as stated, and everything else of
+the entry follows from it and from what stood before: which question it was, whether it had been
+asked before, the certificate's parts, the counts of the ledger, budget and shares.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import HoldfastError, ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
-from scoring.mechanisms.base import Mechanism, State, TeamState
+from scoring.mechanisms.base import HoldoutState, Mechanism, State
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
 from scoring.noise import KeyedNoise, Noise
@@ -28,6 +28,7 @@ from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
 from scoring.verification.openings import Lost, Opened, Recall
 
+COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
 # Widths come out of logarithms, which differ by a last digit between machines.
 _CLOSE: Final = 1e-9
@@ -37,8 +38,9 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """What the published facts say of how answers are made."""
+    """How answers are made, by the published facts."""
 
+    board: str
     mechanism: Mechanism[Any]
     parameters: Any
     metric: Metric | None
@@ -47,9 +49,8 @@ class Rules:
     reference_rows: int
 
     @classmethod
-    def of(cls, header: Header) -> "Rules":
-        """Read the rules from a header. Raises Differs where the facts can't be a competition's."""
-        facts = header.scoring
+    def of(cls, board: str, facts: Mapping[str, Any]) -> "Rules":
+        """Return the rules of a board by its published facts. Raises Differs."""
         try:
             mechanism = mechanisms.get(facts["mechanism"])
             parameters = mechanism.parse(facts["mechanism_parameters"])
@@ -63,23 +64,23 @@ class Rules:
             if type(count) is not int or count < least:
                 raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
         reference_rows = rows if mechanism.reference(parameters) == "claim" else public
-        return cls(mechanism, parameters, metric, metric_parameters, rows, reference_rows)
+        return cls(board, mechanism, parameters, metric, metric_parameters, rows, reference_rows)
 
     @property
     def additive(self) -> bool:
-        """Whether the metric is a mean of the rows' losses, so that answers are certified."""
+        """Return whether the metric is a mean of rows' losses, so that answers are certified."""
         return self.metric is not None and self.metric.is_mean
 
     @property
     def resolutions(self) -> tuple[int, ...]:
-        """The units in which a row's loss may have been counted; weighted rows have their own."""
+        """Return the units that a row's loss may be counted in; weighted rows have their own."""
         if self.metric is None:
             return (FINE,)
         return tuple(dict.fromkeys((self.metric.resolution(self.metric_parameters), FINE)))
 
 
 class Witness(Protocol):
-    """Who knows what the entries of one holdout version were drawn from.
+    """A source of what the entries of one holdout version were drawn from.
 
     `solution` is None where its labels may not be seen.
     """
@@ -91,7 +92,7 @@ class Witness(Protocol):
     def solution(self) -> Solution | None: ...
 
     def opened(self, entry: Entry) -> Opened | Lost:
-        """Return what an entry was drawn from; asked in the ledger's order. Raises Differs."""
+        """Return what an entry was drawn from; called in the ledger's order. Raises Differs."""
         ...
 
     def check_end(self) -> None:
@@ -100,7 +101,11 @@ class Witness(Protocol):
 
 
 class Replay:
-    """One segment. `take` its entries in order; `head` and `teams` are the states after them."""
+    """One segment. `take` its entries in order; `heads` and `teams` are the states after them.
+
+    `heads` are by board, `teams` by board and team. What heads say of the ledger as a whole (asked,
+    answered, log_alphabets) is the same in all of them.
+    """
 
     def __init__(
         self,
@@ -110,102 +115,122 @@ class Replay:
         recall: Recall | None = None,
         before: "Replay | None" = None,
     ) -> None:
-        """Start a segment; `before` is that of the version that this one corrects."""
-        self.rules = Rules.of(header)
+        """Begin a segment; `before` is that of the version that this one revises."""
+        self.rules = {board: Rules.of(board, facts) for board, facts in header.boards.items()}
         self._version = header.version
         self.opening = opening
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
-        self.head = self.rules.mechanism.initial_holdout(self.rules.parameters)
-        self.teams: dict[str, TeamState] = {}
-        self._corrects = before is not None
+        self.heads = {
+            board: rules.mechanism.initial_holdout(rules.parameters)
+            for board, rules in self.rules.items()
+        }
+        self.teams: notes.Teams = {}
+        self._revises = before is not None
         if before is not None:
-            self.head, self.teams = before.head, before.teams
+            self.heads, self.teams = self.heads | before.heads, before.teams
+            self._share_counts(next(iter(before.heads.values())))
         self._answered: dict[bytes, tuple[Any, ...]] = {}
-        self._entered: set[tuple[int, int]] = set()
-        self._resolutions = self.rules.resolutions
+        self._entered: set[tuple[str, str, int]] = set()
+        self._resolutions = {board: rules.resolutions for board, rules in self.rules.items()}
+
+    def state_after(self, entry: Entry) -> State:
+        """Return the states of the ledger and the team after an answer that was just taken."""
+        board = entry["board"]
+        return State(self.heads[board], self.teams[board, entry["team"]])
 
     def take(self, entry: Entry) -> None:
-        """Compute the entry again. Raises Differs at the first field that is another."""
-        if self._corrects != (entry["kind"] == notes.CORRECTION):
-            raise _differs(entry, "kind", "Each later version begins with a correction, once.")
-        self._corrects = False
+        """Compute the entry again. Raises Differs at the first field that is different."""
+        if self._revises != (entry["kind"] == notes.REVISION):
+            raise _differs(entry, "kind", "Each later version begins with a revision, once.")
+        self._revises = False
         try:
             if notes.is_note(entry):
                 self._take_note(entry)
-                return
-            _check_types(entry)
-            submission = (entry["team"], entry["submission"])
-            if submission in self._entered:
-                raise _differs(entry, "submission", "This submission has an entry already.")
-            self._entered.add(submission)
-            self._compare(entry)
+            else:
+                self._take_answer(entry)
         except Differs:
             raise
         except HoldfastError as error:
             raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
 
-    def _take_note(self, entry: Entry) -> None:
-        if entry["kind"] == notes.CORRECTION:
-            _same(entry, "version", self._version)
-        alphabet = self.rules.parameters.alphabet
-        self.head, self.teams = notes.after(entry, self.head, self.teams, alphabet)
-        for name in ("asked", *HEAD_FIELDS):
-            _same(entry, name, getattr(self.head, name))
-        self.head = replace(self.head, log_alphabets=float(entry["log_alphabets"]))
-
-    def _compare(self, entry: Entry) -> None:
-        team = self.teams.get(entry["team"])
-        if team is None:
-            state = State(*self.rules.mechanism.initial_team(self.rules.parameters, self.head))
-        else:
-            state = State(self.head, team)
-        if self.opening is None:
-            self._check_as_said(entry, state)
-            return
-        opened = self.opening.opened(entry)
-        if isinstance(opened, Lost):
-            self.lost += 1
-            self._check_as_said(entry, state)
+    def _take_answer(self, entry: Entry) -> None:
+        _check_types(entry)
+        if entry["board"] not in self.rules:
+            raise _differs(entry, "board", "The header names no such board.")
+        submission = (entry["board"], entry["team"], entry["submission"])
+        if submission in self._entered:
+            raise _differs(entry, "submission", "This submission has an entry already.")
+        self._entered.add(submission)
+        rules = self.rules[entry["board"]]
+        head, team = self.heads[rules.board], self.teams.get((rules.board, entry["team"]))
+        state = (
+            State(head, team)
+            if team
+            else State(*rules.mechanism.initial_team(rules.parameters, head))
+        )
+        opened = self.opening.opened(entry) if self.opening else None
+        if self.opening is None or opened is None or isinstance(opened, Lost):
+            self.lost += opened is not None
+            self._check_as_said(entry, rules, state)
             return
         asked_by = {"team": entry["team"], "board": entry["board"]}
         if self.opening.noise.tag(opened.digest, **asked_by) != entry["predictions_tag"]:
             raise _differs(entry, "predictions_tag", "It is not of the opened predictions.")
-        self._check_rows(entry, opened.measurement)
-        self._check_measurement(entry, opened)
-        question = self._question(entry, state, opened.measurement)
+        self._check_rows(entry, rules, opened.measurement)
+        self._check_measurement(entry, rules, opened)
+        reference = opened.measurement.reference
+        question = rules.mechanism.question(rules.parameters, state, reference)
         noise = self.opening.noise.for_question(opened.digest, question, **asked_by)
-        self._check(entry, state, opened.measurement, noise)
+        self._check(entry, rules, state, opened.measurement, noise)
         self.recomputed += 1
 
-    def _check_as_said(self, entry: Entry, state: State) -> None:
-        """Check in whichever resolution fits; the first entry that tells them apart settles it."""
+    def _take_note(self, entry: Entry) -> None:
+        if entry["kind"] == notes.REVISION:
+            _same(entry, "version", self._version)
+        alphabet = max(rules.parameters.alphabet for rules in self.rules.values())
+        self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
+        head = next(iter(self.heads.values()))
+        for name in COUNTS:
+            _same(entry, name, getattr(head, name))
+        of_boards = {
+            board: {"firings": each.firings, "budget_left": each.budget_left}
+            for board, each in self.heads.items()
+        }
+        _same(entry, "boards", {board: of_boards[board] for board in sorted(of_boards)})
+        self._share_counts(replace(head, log_alphabets=float(entry["log_alphabets"])))
+
+    def _share_counts(self, head: HoldoutState) -> None:
+        """Give every board's head the counts of the ledger as a whole."""
+        counts = {name: getattr(head, name) for name in COUNTS}
+        self.heads = {board: replace(each, **counts) for board, each in self.heads.items()}
+
+    def _check_as_said(self, entry: Entry, rules: Rules, state: State) -> None:
+        """Check with any resolution that fits; the first entry that tells them apart settles it."""
         wrong: HoldfastError | None = None
-        for resolution in self._resolutions:
+        for resolution in self._resolutions[rules.board]:
             try:
-                self._check(entry, state, *_account_for(entry, self.rules, resolution))
+                self._check(entry, rules, state, *_account_for(entry, rules, resolution))
             except HoldfastError as error:
                 wrong = wrong or error
             else:
                 if wrong:
-                    self._resolutions = (resolution,)
+                    self._resolutions[rules.board] = (resolution,)
                 return
         if wrong:
             raise wrong
 
-    def _question(self, entry: Entry, state: State, measurement: Measurement) -> str:
-        return self.rules.mechanism.question(self.rules.parameters, state, measurement.reference)
-
-    def _check(self, entry: Entry, state: State, measurement: Measurement, noise: Noise) -> None:
-        """Compare the entry with what the mechanism says, and go on from the state after it."""
-        _same(entry, "question", self._question(entry, state, measurement))
+    def _check(
+        self, entry: Entry, rules: Rules, state: State, measurement: Measurement, noise: Noise
+    ) -> None:
+        """Compare the entry with the mechanism's answer, and continue from the state after it."""
+        question = rules.mechanism.question(rules.parameters, state, measurement.reference)
+        _same(entry, "question", question)
         key = _key(entry)
         stored = self._answered.get(key)
         _same(entry, "repeat", stored is not None)
         if stored is None:
-            state, answer = self.rules.mechanism.step(
-                self.rules.parameters, state, measurement, noise
-            )
+            state, answer = rules.mechanism.step(rules.parameters, state, measurement, noise)
             fields = answer_fields(answer)
             fields["certificate"] = replace(
                 answer, width=entry["width"], tolerance=entry["tolerance"]
@@ -216,40 +241,42 @@ class Replay:
         fields["share_left"] = state.team.share_left
         for name, value in fields.items():
             _same(entry, name, value)
-        # What was published goes on, so that a last digit that differs does not add up.
-        self.head = replace(state.holdout, log_alphabets=float(entry["log_alphabets"]))
-        self.teams[entry["team"]] = state.team
+        # Continues from the published value, so that differing last digits don't add up.
+        head = replace(state.holdout, log_alphabets=float(entry["log_alphabets"]))
+        self.heads[rules.board] = head
+        self._share_counts(head)
+        self.teams[rules.board, entry["team"]] = state.team
         self._answered.setdefault(key, tuple(entry[name] for name in ANSWER_FIELDS))
 
-    def _check_rows(self, entry: Entry, measurement: Measurement) -> None:
-        """Check that the opened means are of as many rows as published, in a unit of the metric."""
+    def _check_rows(self, entry: Entry, rules: Rules, measurement: Measurement) -> None:
+        """Check that means are of the published number of rows, in a unit that the metric has."""
         for mean, rows in (
-            (measurement.holdout, self.rules.rows),
-            (measurement.reference, self.rules.reference_rows),
+            (measurement.holdout, rules.rows),
+            (measurement.reference, rules.reference_rows),
         ):
             if mean is None:
                 continue
-            if mean.rows != rows or mean.resolution not in self._resolutions:
+            if mean.rows != rows or mean.resolution not in self._resolutions[rules.board]:
                 raise _differs(entry, "measurement", "It is of other rows than the published ones.")
-            if self.rules.metric is not None and mean.additive != self.rules.additive:
+            if rules.metric is not None and mean.additive != rules.additive:
                 raise _differs(entry, "measurement", "The metric does not measure like that.")
-        if (measurement.reference is None) != (self.rules.reference_rows == 0):
+        if (measurement.reference is None) != (rules.reference_rows == 0):
             raise _differs(entry, "measurement", "It has no reference, or one of no rows.")
 
-    def _check_measurement(self, entry: Entry, opened: Opened) -> None:
-        """Measure predictions that are at hand again, against the opened solution."""
+    def _check_measurement(self, entry: Entry, rules: Rules, opened: Opened) -> None:
+        """Measure predictions that are at hand again, against the published solution."""
         known = self.recall(entry, opened.digest) if self.recall else None
-        metric, solution = self.rules.metric, self.opening.solution if self.opening else None
+        metric, solution = rules.metric, self.opening.solution if self.opening else None
         if known is None or metric is None or solution is None:
             return
         if known.predictions.digest != opened.digest:
             raise _differs(entry, "predictions_digest", "The stored predictions are others.")
         again = measure(
             metric,
-            self.rules.metric_parameters,
+            rules.metric_parameters,
             known.predictions,
             solution,
-            claims=self.rules.mechanism.reference(self.rules.parameters) == "claim",
+            claims=rules.mechanism.reference(rules.parameters) == "claim",
             claimed=known.claimed,
         )
         if again.holdout != opened.measurement.holdout:
@@ -288,12 +315,11 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def _check_types(entry: Entry) -> None:
-    """Check the types, and that numbers are finite and not negative, and levels on their grid."""
+    """Check types, that numbers are finite and not negative, and that levels are on their grid."""
     for name, kinds in _TYPES.items():
         value = entry[name]
-        if type(value) not in kinds:
-            raise _differs(entry, name, f"{shown(value)} is impossible here.")
-        if type(value) in (int, float) and not 0 <= value < math.inf:
+        is_number = type(value) in (int, float)
+        if type(value) not in kinds or (is_number and not 0 <= value < math.inf):
             raise _differs(entry, name, f"{shown(value)} is impossible here.")
     if entry["steps"] < 1:
         raise _differs(entry, "steps", "A grid has at least one step.")

@@ -1,4 +1,4 @@
-"""All checks of a ledger, one entry after the other, in bounded memory for each entry."""
+"""Run all checks of a ledger, entry by entry, in bounded memory per entry."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from scoring.verification.replay import Replay, Witness
 
 
 class Observer(Protocol):
-    """Who compares the ledger with something else on the way. Either method may raise Differs."""
+    """Compare the ledger with something else on the way. Either method may raise Differs."""
 
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
         """Look at an entry, with the states behind it."""
@@ -87,11 +87,12 @@ class _Run:
         )
         self._header, opening = header, self._call(header)
         self._replay = Replay(header, opening=opening, recall=self._recall, before=before)
-        if opening and self._recall and self._replay.rules.metric is None:
-            self._note(
-                f"The metric {header.scoring['metric']!r} is a custom metric of this server: what "
-                "it measured can't be measured again here."
-            )
+        for board, rules in self._replay.rules.items():
+            if opening and self._recall and rules.metric is None:
+                self._note(
+                    f"The metric {header.boards[board]['metric']!r} is this server's own: what it "
+                    "measured can't be measured again here."
+                )
 
     def take(self, entry: dict[str, object]) -> None:
         assert self._replay is not None  # noqa: S101  (a ledger begins with a header)

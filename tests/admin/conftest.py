@@ -13,7 +13,7 @@ SignIn = Callable[[User], Client]
 
 @pytest.fixture
 def sign_in() -> SignIn:
-    """A client with the person's session; it checks the form's token like a browser does."""
+    """Make a client with a person's session."""
 
     def client(user: User) -> Client:
         made = Client()
@@ -25,11 +25,11 @@ def sign_in() -> SignIn:
 
 @pytest.fixture
 def organizer(world: World, sign_in: SignIn) -> Client:
-    """The organizer of `world.digits`, signed in."""
+    """Sign in the organizer of `world.digits`."""
     return sign_in(world.organizer)
 
 
 @pytest.fixture
 def rival(world: World) -> User:
-    """Another organizer, with nothing of its own yet."""
+    """Make another organizer, who has nothing yet."""
     return make_user("rival", is_organizer=True)

@@ -12,7 +12,7 @@ from tests.cast import ROWS, truth, upload
 
 
 def scoring_form(metric: str, mechanism: str, **change: str) -> dict[str, str]:
-    """Metric and mechanism as the browser sends them, with `change` to the mechanism's defaults."""
+    """Write metric and mechanism as a browser sends them: the defaults with changes."""
     shown = {each.name: str(each.default) for each in MECHANISMS[mechanism].parameters} | change
     parameters = {f"mechanism-{mechanism}-{name}": value for name, value in shown.items()}
     return {"metric": metric, "mechanism": mechanism} | parameters
@@ -23,12 +23,12 @@ COLUMNS_FORM = {"id_column": "id", "columns": "label: label: 0, 1, 2, 3"}
 
 
 def at(name: str, competition: Competition, *args: object) -> str:
-    """The address of a page of the competition."""
+    """Return the address of a page of the competition."""
     return reverse(f"admin:leaderboard_competition_{name}", args=[competition.pk, *args])
 
 
 def settings_form(**change: Any) -> dict[str, Any]:
-    """The settings as the browser sends them."""
+    """Write settings as a browser sends them."""
     return {
         "title": "Flowers",
         "slug": "flowers",
@@ -50,42 +50,43 @@ def settings_form(**change: Any) -> dict[str, Any]:
 
 
 def settings_of(competition: Competition, **change: Any) -> dict[str, Any]:
-    """The settings of a competition as its form shows them, with changes."""
+    """Return the settings of a competition as its form shows them, with changes."""
+    round = competition.current_round
     shown = {
         "title": competition.title,
         "slug": competition.slug,
         "tagline": competition.tagline,
         "description": competition.description,
         "rules": competition.rules,
-        "opens_at": f"{competition.opens_at:%Y-%m-%dT%H:%M}",
-        "closes_at": f"{competition.closes_at:%Y-%m-%dT%H:%M}",
+        "opens_at": f"{round.opens_at:%Y-%m-%dT%H:%M}",
+        "closes_at": f"{round.closes_at:%Y-%m-%dT%H:%M}",
     }
     return settings_form(**shown) | change
 
 
 def sample() -> bytes:
-    """A sample submission of 40 rows, some of each class."""
+    """Write a sample submission of 40 rows, some of each class."""
     return b"id,label\n" + b"".join(b"r%d,%d\n" % (row, row % 4) for row in range(ROWS))
 
 
 def labels(usage: str = "Private") -> bytes:
-    """The solution of those rows."""
+    """Write the solution of those rows."""
     lines = [f"r{row},{truth(row)},{'Public' if row < 10 else usage}\n" for row in range(ROWS)]
     return ("id,label,Usage\n" + "".join(lines)).encode()
 
 
 def send_file(client: Client, competition: Competition, content: bytes, **fields: Any) -> Any:
-    """Publishes a file; the sample submission unless told otherwise."""
+    """Publish a file, the sample submission by default."""
     given = {"role": "sample", "description": "", "file": upload(content, "sample.csv")} | fields
     return client.post(at("files", competition), given)
 
 
 def send_solution(client: Client, competition: Competition, content: bytes) -> Any:
-    """Uploads the solution."""
+    """Upload the solution."""
     return client.post(at("solution", competition), {"solution": upload(content, "solution.csv")})
 
 
 def text(response: HttpResponseBase) -> str:
-    """What the page says."""
+    """Read what the page says."""
     assert isinstance(response, HttpResponse)
     return response.content.decode()

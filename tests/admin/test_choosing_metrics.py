@@ -8,7 +8,7 @@ from django.test import Client
 from leaderboard.models import Competition
 from scoring.metrics import METRICS
 from tests.admin.pages import at, text
-from tests.cast import World, make_draft
+from tests.cast import World, make_draft, set_board, set_round
 
 LABEL = {"name": "city", "kind": "label", "classes": ["New York, NY", "Oslo", "Rome"]}
 PROBABILITY = {"name": "p", "kind": "probability"}
@@ -22,9 +22,8 @@ def draft(world: World) -> Competition:
 
 
 def offered(client: Client, draft: Competition, *columns: dict[str, Any]) -> Any:
-    """The form for these columns."""
-    draft.schema = {"id_column": "id", "columns": list(columns)}
-    draft.save()
+    """Return the form for these columns."""
+    set_round(draft, schema={"id_column": "id", "columns": list(columns)})
     return client.get(at("scoring", draft)).context["form"]
 
 
@@ -35,7 +34,7 @@ def names(form: Any) -> dict[str, list[str]]:
 def test_metrics_are_grouped_by_what_their_scores_carry(
     organizer: Client, draft: Competition
 ) -> None:
-    draft.metric = "brier"
+    set_board(draft, metric="brier")
     found = names(offered(organizer, draft, PROBABILITY))
     assert list(found) == ["Means over rows", "Other metrics"]
     assert found["Means over rows"] == ["brier", "log_loss"]
@@ -67,7 +66,8 @@ def test_why_a_metric_does_not_fit_is_said(organizer: Client, draft: Competition
 def test_before_there_are_columns_all_metrics_are_offered(
     organizer: Client, draft: Competition
 ) -> None:
-    Competition.objects.filter(pk=draft.pk).update(schema={}, metric="")
+    set_round(draft, schema={})
+    set_board(draft, metric="")
     form = organizer.get(at("scoring", draft)).context["form"]
     assert {name for group in names(form).values() for name in group} == set(METRICS)
     assert form.other_count == 0
@@ -89,6 +89,6 @@ def test_as_many_places_are_proposed_to_count_as_a_ranking_has(
 
 
 def test_places_that_were_chosen_stay(organizer: Client, draft: Competition) -> None:
-    draft.metric, draft.metric_parameters = "map_at_k", {"k": "2"}
+    set_board(draft, metric="map_at_k", metric_parameters={"k": "2"})
     form = offered(organizer, draft, RANKING | {"most": 3})
     assert form["metric-map_at_k-k"].value() == "2"

@@ -1,4 +1,4 @@
-"""The step "The end": who starts and reveals, what is shown on the way, what is fixed by it."""
+"""The step "The end": who starts and reveals, what is shown on the way, what it fixes."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from leaderboard.models import Competition, Status, Submission, User
+from leaderboard.models import Competition, Round, Status, Submission, User
 from leaderboard.participate import selection
 from tests import ending
 from tests.admin.conftest import SignIn
@@ -18,7 +18,7 @@ from tests.web.pages import text
 
 @pytest.fixture
 def played(world: World) -> World:
-    """Alice and bob have answers; bob's released place is the second."""
+    """Give alice and bob answers; bob's released place is the second."""
     world.score(world.join(world.alice), predictions(range(8, 10)))
     world.score(world.join(world.bob), predictions(range(8, 14)))
     return world
@@ -30,7 +30,7 @@ def test_an_open_competition_shows_what_is_to_come(played: World, organizer: Cli
     assert "2 submissions would be entered" in shown
     organizer.post(at("end_start", played.digits))
     played.digits.refresh_from_db()
-    assert played.digits.finals_started_at is None
+    assert played.round.finals_started_at is None
 
 
 def test_it_says_how_many_teams_have_chosen(played: World, organizer: Client) -> None:
@@ -49,40 +49,43 @@ def test_closing_early_is_asked_once_more_logged_and_shown_to_everybody(
     played: World, organizer: Client
 ) -> None:
     digits = played.digits
-    announced = f"{digits.closes_at.day} {digits.closes_at:%B %Y, %H:%M} UTC"
+    closes_at = played.round.closes_at
+    assert closes_at is not None
+    announced = f"{closes_at.day} {closes_at:%B %Y, %H:%M} UTC"
     assert "Close it before its time" in text(organizer.get(at("end", digits)))
     assert "Close it now?" in text(organizer.get(at("end_close", digits)))
     digits.refresh_from_db()
-    assert digits.announced_closes_at is None
+    assert played.round.announced_closes_at is None
     assert "The competition is closed." in text(
         organizer.post(at("end_close", digits), follow=True)
     )
     said = LogEntry.objects.get().change_message
-    assert said == f"Closed early; announced for {digits.closes_at:%Y-%m-%d %H:%M} UTC."
+    assert said == f"Closed early; announced for {closes_at:%Y-%m-%d %H:%M} UTC."
     assert f"before its time: announced for {announced}" in text(Client().get("/c/digits/"))
     detail = Client().get("/api/v1/competitions/digits/").json()
-    assert detail["announced_closes_at"][:16] == f"{digits.closes_at:%Y-%m-%dT%H:%M}"
+    assert detail["announced_closes_at"][:16] == f"{closes_at:%Y-%m-%dT%H:%M}"
 
 
 def test_what_was_closed_early_is_not_opened_again(played: World, organizer: Client) -> None:
     organizer.post(at("end_close", played.digits))
     played.digits.refresh_from_db()
-    closed_at = played.digits.closes_at
+    closed_at = played.round.closes_at
     later = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M}"
     organizer.post(at("change", played.digits), settings_of(played.digits, closes_at=later))
     played.digits.refresh_from_db()
-    assert played.digits.closes_at == closed_at
+    assert played.round.closes_at == closed_at
     assert "not open" in text(organizer.get(at("end_close", played.digits)))
 
 
 def test_the_settings_close_no_open_competition_in_silence(
     played: World, organizer: Client
 ) -> None:
+    announced = played.round.closes_at
     past = f"{timezone.now() - timedelta(hours=1):%Y-%m-%dT%H:%M}"
     shown = organizer.post(at("change", played.digits), settings_of(played.digits, closes_at=past))
     assert "use the page “The end”" in text(shown)
     played.digits.refresh_from_db()
-    assert played.digits.closes_at > timezone.now()
+    assert played.round.closes_at == announced
 
 
 def test_a_draft_has_no_end(world: World, organizer: Client) -> None:
@@ -101,9 +104,9 @@ def test_the_way_from_closing_to_the_reveal(played: World, organizer: Client) ->
     assert "What will be revealed" in shown
     assert "1 team alice 0.94" in shown
     assert "Reveal the final scores?" in text(organizer.get(at("end_reveal", digits)))
-    assert Competition.objects.filter(revealed_at__isnull=True).exists()
+    assert Round.objects.filter(revealed_at__isnull=True).exists()
     assert "are revealed" in text(organizer.post(at("end_reveal", digits), follow=True))
-    assert not Competition.objects.filter(revealed_at__isnull=True).exists()
+    assert not Round.objects.filter(revealed_at__isnull=True).exists()
     said = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
     assert list(said) == ["Finals started.", "Finals revealed."]
 
@@ -116,7 +119,7 @@ def test_what_failed_has_to_be_accepted_with_a_tick(played: World, organizer: Cl
     assert "failed on our side" in text(organizer.post(at("end_start", digits), follow=True))
     organizer.post(at("end_start", digits), {"accept_failed": "on"})
     digits.refresh_from_db()
-    assert digits.finals_started_at is not None
+    assert played.round.finals_started_at is not None
     requeued = {"action": "requeue", "_selected_action": [failed.pk]}
     shown = organizer.post("/admin/leaderboard/submission/", requeued, follow=True)
     assert "The organizer has started the final scoring" in text(shown)
@@ -134,7 +137,7 @@ def test_a_final_score_that_fails_is_named_with_its_place(played: World, organiz
     assert "Some final scores are missing" in shown
 
 
-def test_what_an_own_metric_could_not_score_is_named(played: World, organizer: Client) -> None:
+def test_what_a_custom_metric_could_not_score_is_named(played: World, organizer: Client) -> None:
     ending.score(played.digits)
     Submission.objects.filter(team__name="team bob").update(failure="Final score: Own: E at m.py:1")
     shown = text(organizer.get(at("end", played.digits)))
@@ -144,19 +147,20 @@ def test_what_an_own_metric_could_not_score_is_named(played: World, organizer: C
 
 def test_the_end_fixes_times_and_limits(played: World, organizer: Client) -> None:
     digits = ending.score(played.digits)
-    before = Competition.objects.values().get(pk=digits.pk)
+    before, round_before = Competition.objects.values().get(), Round.objects.values().get()
     later = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M}"
     changed = settings_of(
         digits, closes_at=later, finals_limit="5", daily_limit="99", title="Renamed"
     )
     organizer.post(at("change", digits), changed)
-    assert Competition.objects.values().get(pk=digits.pk) == before | {"title": "Renamed"}
+    assert Competition.objects.values().get() == before | {"title": "Renamed"}
+    assert Round.objects.values().get() == round_before
 
 
 def test_the_limit_of_entries_is_a_setting_before(played: World, organizer: Client) -> None:
     organizer.post(at("change", played.digits), settings_of(played.digits, finals_limit="5"))
     played.digits.refresh_from_db()
-    assert played.digits.finals_limit == 5
+    assert played.round.finals_limit == 5
 
 
 @pytest.mark.parametrize("who", ["rival", "participant"])
@@ -173,11 +177,11 @@ def test_nobody_else_starts_reveals_or_looks(
     for name in ("end_start", "end_reveal", "end_close"):
         client.post(at(name, digits))
     digits.refresh_from_db()
-    assert digits.revealed_at is None
+    assert digits.current_round.revealed_at is None
 
 
 def test_the_csv_is_the_organizers_before_the_reveal(played: World, organizer: Client) -> None:
     digits = ending.score(played.digits)
-    lines = organizer.get(at("end_csv", digits)).content.decode().splitlines()
+    lines = organizer.get(at("end_csv", digits)).getvalue().decode().splitlines()
     assert lines[1].startswith("1,team alice,0.94,")
     assert lines[2].startswith("2,team bob,0.81,")

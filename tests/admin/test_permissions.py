@@ -12,13 +12,13 @@ from tests.cast import World, make_competition, make_user, said
 
 @pytest.fixture
 def stage(world: World) -> World:
-    """A competition with a team, a submission and a release."""
+    """Set a competition with a team, a submission and a release."""
     world.score(world.join(world.alice))
     return world
 
 
 def _keys(world: World) -> dict[str, int]:
-    """An object of each model, all of `world.digits`."""
+    """Return the key of an object of each model, all of `world.digits`."""
     submission = Submission.objects.get()
     return {
         "competition": world.digits.pk,
@@ -60,10 +60,10 @@ def test_a_file_of_another_competition_is_not_removed_through_one_s_own(
     stage: World, rival: User, sign_in: SignIn
 ) -> None:
     own = make_competition("mine", rival)
-    other = stage.digits.files.get(name="train.csv")
+    other = stage.round.files.get(name="train.csv")
     response = sign_in(rival).post(at("files_remove", own, other.pk))
     assert response.status_code == 404
-    assert stage.digits.files.filter(pk=other.pk).exists()
+    assert stage.round.files.filter(pk=other.pk).exists()
 
 
 def test_a_co_organizer_sees_the_competition(stage: World, rival: User, sign_in: SignIn) -> None:

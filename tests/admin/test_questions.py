@@ -27,14 +27,14 @@ def proposed(client: Client, draft: Competition, sample: bytes, more: bytes = b"
 
 
 def sent_back(response: Any, **answers: str) -> dict[str, str]:
-    """The proposed form as a browser sends it, with answers."""
+    """Write the proposed form as a browser sends it, with answers."""
     form = response.context["form"]
     return {name: form[name].value() for name in ("id_column", "columns", "asked")} | answers
 
 
 def saved(draft: Competition) -> Any:
     draft.refresh_from_db()
-    return draft.schema.get("columns")
+    return draft.current_round.schema.get("columns")
 
 
 ZEROS = b"id,target\n1,0\n2,0\n"

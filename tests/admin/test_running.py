@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard.models import Competition, Release, Status, Submission, Team, User
+from leaderboard.models import Board, Competition, Holdout, Release, Status, Submission, Team, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import (
     COLUMNS_FORM,
@@ -18,14 +18,15 @@ from tests.admin.pages import (
     settings_of,
     text,
 )
-from tests.cast import World, make_competition, make_user, said
+from tests.cast import World, active_holdout, make_competition, make_user, said
 
-DEFINITION = ("slug", "schema", "metric", "metric_parameters", "mechanism", "mechanism_parameters")
+DEFINITION = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
 
 
 def _definition(competition: Competition) -> dict[str, Any]:
-    held = Competition.objects.get(pk=competition.pk)
-    return {name: getattr(held, name) for name in DEFINITION}
+    board = Board.objects.get(round__competition=competition)
+    asked = {name: getattr(board, name) for name in DEFINITION}
+    return asked | {"schema": board.round.schema, "slug": board.round.competition.slug}
 
 
 # --- What is fixed --------------------------------------------------------------------------------
@@ -47,15 +48,15 @@ def test_what_is_open_does_not_change_by_any_form(
 ) -> None:
     if released:
         world.score(world.join(world.alice))
-    before, holdout = _definition(world.digits), world.digits.holdouts.get()
+    before, holdout = _definition(world.digits), active_holdout(world.digits)
     organizer.post(at("schema", world.digits), COLUMNS_FORM | {"columns": "other: number"})
     organizer.post(at("scoring", world.digits), LADDER_FORM | {"mechanism-ladder-steps": "10"})
     send_solution(organizer, world.digits, labels())
     organizer.post(at("solution_withdraw", world.digits))
     organizer.post(at("change", world.digits), settings_of(world.digits, slug="other"))
     assert _definition(world.digits) == before
-    assert world.digits.holdouts.get() == holdout
-    assert holdout.retired_at is None
+    assert Holdout.objects.get() == holdout
+    assert active_holdout(world.digits) == holdout
 
 
 def test_limits_and_texts_can_change_while_it_is_open(organizer: Client, world: World) -> None:
@@ -63,7 +64,7 @@ def test_limits_and_texts_can_change_while_it_is_open(organizer: Client, world: 
         at("change", world.digits), settings_of(world.digits, title="Figures", daily_limit="9")
     )
     world.digits.refresh_from_db()
-    assert (world.digits.title, world.digits.daily_limit) == ("Figures", 9)
+    assert (world.digits.title, world.round.daily_limit) == ("Figures", 9)
 
 
 def test_what_has_submissions_can_not_be_deleted(organizer: Client, world: World) -> None:
@@ -83,7 +84,7 @@ def _team(team: Team) -> str:
 
 
 def _form(name: str, **marks: str) -> dict[str, str]:
-    """What a browser sends of a team, with the empty frame of its members."""
+    """Write what a browser sends of a team, with the empty frame of its members."""
     members = {"memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}
     return {"name": name} | members | marks
 
@@ -165,7 +166,7 @@ def _failed(world: World) -> Submission:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The ids that were put on the queue."""
+    """Collect the ids that are put on the queue."""
     ids: list[int] = []
     monkeypatch.setattr(
         "leaderboard.pipeline.queue.current_app.send_task",
@@ -258,7 +259,7 @@ def test_the_budget_page_counts_questions_and_shares(world: World, organizer: Cl
     ]
 
 
-def test_the_next_certificate_is_the_one_that_the_next_answer_carries(
+def test_the_next_guarantee_is_the_one_that_the_next_answer_carries(
     world: World, organizer: Client
 ) -> None:
     page = organizer.get(at("budget", world.digits))
@@ -280,7 +281,7 @@ def test_shares_of_a_mechanism_with_a_budget_are_shown(world: World, organizer: 
 
 def test_a_draft_has_no_ledger_yet(world: World, organizer: Client) -> None:
     Competition.objects.filter(pk=world.digits.pk).update(opened_by_organizer_at=None)
-    world.digits.holdouts.update(retired_at="2026-01-01T00:00Z")
+    Holdout.objects.update(retired_at="2026-01-01T00:00Z")
     assert "There is no ledger yet" in text(organizer.get(at("budget", world.digits)))
 
 

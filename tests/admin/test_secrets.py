@@ -13,10 +13,10 @@ from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import Client
 
 from leaderboard import organize
-from leaderboard.models import Competition, Holdout, User
+from leaderboard.models import Competition, Holdout, Round, User
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, send_solution, text
-from tests.cast import ROWS, World, make_competition, upload
+from tests.cast import ROWS, World, active_holdout, make_competition, set_board, set_round, upload
 from tests.routes import all_routes
 from tests.walking import Stage, make_stage
 
@@ -31,28 +31,23 @@ def _solution(wrong: str = "") -> bytes:
 
 @pytest.fixture
 def draft(world: World) -> Competition:
-    """A draft of numbers without a solution."""
+    """Make a draft of numbers without a solution."""
     made = make_competition("numbers", world.organizer)
-    made.holdouts.update(retired_at="2026-01-01T00:00Z")
+    Holdout.objects.filter(ledger__competition=made).update(retired_at="2026-01-01T00:00Z")
+    Competition.objects.filter(pk=made.pk).update(opened_by_organizer_at=None)
     schema = {"id_column": "id", "columns": [{"name": "label", "kind": "number"}]}
-    Competition.objects.filter(pk=made.pk).update(
-        schema=schema,
-        metric="mae",
-        metric_parameters={"clip": "100"},
-        mechanism_parameters={"steps": "20", "confidence": "0.95"},
-        opened_by_organizer_at=None,
-    )
-    made.refresh_from_db()
+    set_round(made, schema=schema)
+    set_board(made, metric="mae", metric_parameters={"clip": "100"})
     return made
 
 
 def _addresses(stage: Stage) -> list[str]:
-    """Every address of the admin."""
+    """Return every address of the admin."""
     return [stage.path(route) for route in all_routes() if route.area == "admin"]
 
 
 def _stored() -> str:
-    """All that the database holds."""
+    """Return all that the database holds."""
     rows = [list(model._default_manager.values()) for model in apps.get_models()]
     return repr(rows)
 
@@ -77,7 +72,7 @@ def test_the_sealed_file_is_neither_shown_nor_linked(
     world: World, organizer: Client, sign_in: SignIn
 ) -> None:
     stage = make_stage(world)
-    holdout = Holdout.objects.get(competition=world.digits)
+    holdout = active_holdout(world.digits)
     sealed = str(holdout.sealed_solution.name)
     secret = base64.b64encode(bytes(holdout.sealed_secret)).decode()
     for client in (organizer, sign_in(stage.people["operator"])):
@@ -100,10 +95,10 @@ def test_a_large_solution_never_touches_the_disk(
     settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
     seen: list[object] = []
 
-    def install(competition: Competition, file: Any, *, by: User | None) -> Holdout:
+    def install(round: Round, file: Any, *, by: User | None) -> Holdout:
         seen.append(file)
         assert not list(tmp_path.iterdir())
-        return installed(competition, file, by=by)
+        return installed(round, file, by=by)
 
     installed = organize.install_solution
     monkeypatch.setattr(organize, "install_solution", install)
@@ -115,7 +110,7 @@ def test_the_upload_is_protected_against_forged_requests(draft: Competition, wor
     client = Client(enforce_csrf_checks=True)
     client.force_login(world.organizer)
     assert send_solution(client, draft, _solution()).status_code == 403
-    assert not draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert draft.current_round.active_holdout is None
     page = text(client.get(at("solution", draft)))
     token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[0]
     form = {"solution": upload(_solution(), "s.csv"), "csrfmiddlewaretoken": token}
@@ -143,7 +138,7 @@ def test_a_bad_solution_is_explained_and_not_stored(
     assert "This file can&#x27;t be the solution. Nothing was stored." in page
     table = page.split('class="problems"', 1)[1]
     assert said in table
-    assert not draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert draft.current_round.active_holdout is None
     assert MARK not in _stored()
     assert not LogEntry.objects.exists()
 
@@ -155,10 +150,10 @@ def test_an_empty_solution_is_refused(draft: Competition, organizer: Client) -> 
 def test_a_solution_that_does_not_fit_the_metric_is_refused(
     draft: Competition, organizer: Client
 ) -> None:
-    Competition.objects.filter(pk=draft.pk).update(metric="roc_auc", metric_parameters={})
+    set_board(draft, metric="roc_auc", metric_parameters={})
     page = text(send_solution(organizer, draft, _solution()))
-    assert "ROC AUC, private rows" in page
-    assert not draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert "ROC AUC, line 4, column <code>label</code>: labels are 0 or 1" in page
+    assert draft.current_round.active_holdout is None
 
 
 def test_success_shows_counts_only(draft: Competition, organizer: Client) -> None:

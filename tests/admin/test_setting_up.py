@@ -6,7 +6,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
 
-from leaderboard.models import Competition, Holdout, User
+from leaderboard.models import BoardState, Competition, User
 from scoring.mechanisms import MECHANISMS
 from scoring.metrics import METRICS
 from tests.admin.conftest import SignIn
@@ -23,7 +23,15 @@ from tests.admin.pages import (
     settings_of,
     text,
 )
-from tests.cast import World, make_draft, make_user, said, upload
+from tests.cast import (
+    World,
+    active_holdout,
+    make_draft,
+    make_user,
+    said,
+    set_board,
+    upload,
+)
 
 ADD = "/admin/leaderboard/competition/add/"
 
@@ -35,7 +43,7 @@ def _draft(client: Client, **change: Any) -> Competition:
 
 
 def _prepared(client: Client) -> Competition:
-    """A draft with columns, scoring and the sample."""
+    """Make a draft with columns, scoring and the sample."""
     draft = _draft(client)
     assert client.post(at("schema", draft), COLUMNS_FORM).status_code == 302
     assert client.post(at("scoring", draft), LADDER_FORM).status_code == 302
@@ -50,8 +58,14 @@ def _complete(client: Client) -> Competition:
     return draft
 
 
+def _is_withdrawn(draft: Competition) -> bool:
+    """Return whether no solution is sealed any more."""
+    draft.refresh_from_db()
+    return draft.current_round.active_holdout is None
+
+
 def _field_errors(page: str, field: str) -> str:
-    """What stands beside a field."""
+    """Return what stands beside a field."""
     marker = f'id="id_{field}_error"'
     assert marker in page, page
     return page.split(marker, 1)[1].split("</ul>", 1)[0]
@@ -66,8 +80,9 @@ def test_from_nothing_to_open(organizer: Client, world: World) -> None:
     draft.refresh_from_db()
     assert draft.opened_by_organizer_at is not None
     assert list(draft.organizers.all()) == [world.organizer]
-    assert draft.max_file_bytes == 10 * 2**20
-    assert (draft.metric, draft.mechanism_parameters) == (
+    round = draft.current_round
+    assert round.max_file_bytes == 10 * 2**20
+    assert (round.board.metric, round.board.mechanism_parameters) == (
         "accuracy",
         {"steps": "20", "confidence": "0.95"},
     )
@@ -154,7 +169,7 @@ def test_changed_rules_can_ask_members_again(organizer: Client, world: World) ->
     assert (world.digits.rules, world.digits.rules_version) == ("Play very fair.", 2)
 
 
-def test_a_mended_typing_mistake_asks_nobody(organizer: Client, world: World) -> None:
+def test_a_fixed_typing_mistake_asks_nobody(organizer: Client, world: World) -> None:
     organizer.post(at("change", world.digits), settings_of(world.digits, rules="Play, fair."))
     world.digits.refresh_from_db()
     assert world.digits.rules_version == 1
@@ -191,7 +206,7 @@ def test_wrong_columns_are_said_beside_the_field(
     page = text(organizer.post(at("schema", draft), COLUMNS_FORM | form))
     assert message in _field_errors(page, "columns")
     draft.refresh_from_db()
-    assert draft.schema == {}
+    assert draft.current_round.schema == {}
 
 
 def test_columns_are_shown_as_they_were_typed(organizer: Client) -> None:
@@ -200,8 +215,9 @@ def test_columns_are_shown_as_they_were_typed(organizer: Client) -> None:
     typed += "\ntags: labels by vertical bars: sun, heavy rain\ntop: ranking of 3: a, b"
     organizer.post(at("schema", draft), {"id_column": "row", "columns": typed})
     draft.refresh_from_db()
-    assert draft.schema["columns"][0] == {"name": "x: y", "kind": "number"}
-    assert draft.schema["columns"][1]["classes"] == ["cat", "a, b", 'say "hi"', "dog"]
+    columns = draft.current_round.schema["columns"]
+    assert columns[0] == {"name": "x: y", "kind": "number"}
+    assert columns[1]["classes"] == ["cat", "a, b", 'say "hi"', "dog"]
     form = organizer.get(at("schema", draft)).context["form"]
     assert form["columns"].value() == typed
 
@@ -214,7 +230,7 @@ def test_a_sample_proposes_columns_and_nothing_is_saved(organizer: Client) -> No
     assert response.context["form"]["columns"].value() == "label: label: 0, 1, 2, 3"
     assert "not saved yet" in text(response)
     draft.refresh_from_db()
-    assert draft.schema == {}
+    assert draft.current_round.schema == {}
 
 
 def test_a_broken_sample_is_shown_as_a_table(organizer: Client) -> None:
@@ -233,13 +249,13 @@ def test_other_columns_withdraw_the_solution(organizer: Client) -> None:
         at("schema", draft), COLUMNS_FORM | {"columns": "label: label: 3, 2, 1, 0"}, follow=True
     )
     assert "upload it again" in text(page)
-    assert not draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert _is_withdrawn(draft)
 
 
 def test_the_same_columns_again_change_nothing(organizer: Client) -> None:
     draft = _complete(organizer)
     organizer.post(at("schema", draft), COLUMNS_FORM)
-    assert draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert not _is_withdrawn(draft)
 
 
 # --- Scoring --------------------------------------------------------------------------------------
@@ -266,7 +282,7 @@ def test_wrong_scoring_is_said_beside_its_field(
     page = text(organizer.post(at("scoring", draft), LADDER_FORM | form))
     assert message in _field_errors(page, field)
     draft.refresh_from_db()
-    assert draft.metric == ""
+    assert draft.current_round.board.metric == ""
 
 
 THRESHOLDOUT_FORM = scoring_form("accuracy", "thresholdout")
@@ -292,8 +308,9 @@ def test_parameters_of_what_is_not_chosen_are_not_judged(organizer: Client) -> N
     given = THRESHOLDOUT_FORM | {"mechanism-ladder-steps": "nonsense", "metric-rmse-clip": "?"}
     assert organizer.post(at("scoring", draft), given).status_code == 302
     draft.refresh_from_db()
-    assert draft.mechanism == "thresholdout"
-    assert "clip" not in draft.metric_parameters
+    board = draft.current_round.board
+    assert board.mechanism == "thresholdout"
+    assert "clip" not in board.metric_parameters
 
 
 def test_every_parameter_has_its_help_and_its_limits_on_the_page(organizer: Client) -> None:
@@ -320,13 +337,13 @@ def test_another_metric_withdraws_the_solution(organizer: Client) -> None:
     draft = _complete(organizer)
     page = organizer.post(at("scoring", draft), LADDER_FORM | {"metric": "f1_macro"}, follow=True)
     assert "upload it again" in text(page)
-    assert not draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert _is_withdrawn(draft)
 
 
 def test_another_mechanism_keeps_the_solution(organizer: Client) -> None:
     draft = _complete(organizer)
     organizer.post(at("scoring", draft), LADDER_FORM | {"mechanism-ladder-steps": "10"})
-    assert draft.holdouts.filter(retired_at__isnull=True).exists()
+    assert not _is_withdrawn(draft)
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -338,7 +355,7 @@ def test_a_broken_sample_submission_is_not_published(organizer: Client) -> None:
     page = text(send_file(organizer, draft, b"id,label\na,0\na,9\n"))
     assert "can&#x27;t be the sample" in page
     assert '<code class="value">9</code>' in page
-    assert not draft.files.exists()
+    assert not draft.current_round.files.exists()
 
 
 def test_two_files_of_one_name_are_refused(organizer: Client) -> None:
@@ -352,7 +369,7 @@ def test_what_looks_like_the_solution_is_not_published_by_mistake(organizer: Cli
     again = {"role": "other", "file": upload(labels(), "labels.csv")}
     page = text(send_file(organizer, draft, b"", **again))
     assert "looks like the solution" in _field_errors(page, "file")
-    assert draft.files.count() == 1
+    assert draft.current_round.files.count() == 1
 
 
 def test_test_data_with_labels_are_published_only_when_said_twice(organizer: Client) -> None:
@@ -368,23 +385,23 @@ def test_a_file_is_removed_after_asking(
     organizer: Client, django_capture_on_commit_callbacks: Any
 ) -> None:
     draft = _prepared(organizer)
-    entry = draft.files.get()
+    entry = draft.current_round.files.get()
     page = at("files_remove", draft, entry.pk)
     assert organizer.get(page).status_code == 200
-    assert draft.files.exists()
+    assert draft.current_round.files.exists()
     with django_capture_on_commit_callbacks(execute=True):
         organizer.post(page)
-    assert not draft.files.exists()
+    assert not draft.current_round.files.exists()
     assert not default_storage.exists(str(entry.file.name))
 
 
 def test_the_sample_can_be_changed_once_the_solution_is_withdrawn(organizer: Client) -> None:
     draft = _complete(organizer)
-    page = at("files_remove", draft, draft.files.get().pk)
+    page = at("files_remove", draft, draft.current_round.files.get().pk)
     assert "once the solution is withdrawn" in text(organizer.post(page))
     organizer.post(at("solution_withdraw", draft))
     assert organizer.post(page).status_code == 302
-    assert not draft.files.exists()
+    assert not draft.current_round.files.exists()
 
 
 # --- Opening --------------------------------------------------------------------------------------
@@ -416,14 +433,14 @@ def test_reopened_with_another_mechanism_the_ledger_begins_with_its_budget(
     mark = scoring_form("accuracy", "sparse_validate", budget="7")
     assert organizer.post(at("scoring", draft), mark).status_code == 302
     organizer.post(at("open", draft))
-    assert Holdout.objects.get(competition=draft).state.budget_left == 7
+    assert BoardState.objects.get(board__round__competition=draft).budget_left == 7
 
 
 def test_a_draft_can_be_deleted_with_all_that_belongs_to_it(
     organizer: Client, django_capture_on_commit_callbacks: Any
 ) -> None:
     draft = _complete(organizer)
-    sealed = str(draft.holdouts.get().sealed_solution.name)
+    sealed = str(active_holdout(draft).sealed_solution.name)
     address = at("delete", draft)
     assert "1 sealed solutions" in text(organizer.get(address))
     with django_capture_on_commit_callbacks(execute=True):
@@ -452,7 +469,7 @@ def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in
 
 def test_the_choice_of_a_metric_says_what_it_cannot_carry(organizer: Client) -> None:
     page = text(organizer.get(at("scoring", _draft(organizer))))
-    assert "so scores carry no certificate. Thresholdout hides one row behind noise, and" in page
+    assert "so scores carry no guarantee. Thresholdout can&#x27;t show this metric:" in page
 
 
 def test_a_mechanism_that_a_metric_does_not_allow_is_refused_with_the_reason(
@@ -484,12 +501,12 @@ def test_the_first_file_is_proposed_to_be_the_sample(organizer: Client) -> None:
     assert organizer.get(at("files", draft)).context["form"]["role"].value() == "train"
 
 
-def test_where_no_score_carries_a_certificate_the_plan_says_so(organizer: Client) -> None:
+def test_where_no_score_carries_a_guarantee_the_plan_says_so(organizer: Client) -> None:
     draft = _complete(organizer)
     organizer.post(at("scoring", draft), scoring_form("kappa", "ladder", steps="20"))
     assert send_solution(organizer, draft, labels()).status_code == 302
     page = text(organizer.get(at("opening", draft)))
-    assert "no score carries a certificate" in page
+    assert "no score carries a guarantee" in page
     assert "Answers before it" not in page
 
 
@@ -515,14 +532,12 @@ def test_the_steps_of_the_board_are_said_as_scores(
     organizer: Client, world: World, metric: str, parameters: dict[str, str], said: str
 ) -> None:
     draft = make_draft("houses", world.organizer, rows=10)
-    Competition.objects.filter(pk=draft.pk).update(metric=metric, metric_parameters=parameters)
+    set_board(draft, metric=metric, metric_parameters=parameters)
     for page in ("scoring", "opening"):
         assert said in text(organizer.get(at(page, draft)))
 
 
 def test_a_mark_to_pass_has_no_steps(organizer: Client, world: World) -> None:
     draft = make_draft("houses", world.organizer, rows=10)
-    Competition.objects.filter(pk=draft.pk).update(
-        mechanism="sparse_validate", mechanism_parameters={}
-    )
+    set_board(draft, mechanism="sparse_validate", mechanism_parameters={})
     assert "in steps of" not in text(organizer.get(at("opening", draft)))

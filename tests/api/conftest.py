@@ -19,7 +19,7 @@ As = Callable[[User], APIClient]
 
 @pytest.fixture(autouse=True)
 def fresh_throttles() -> Iterator[None]:
-    """No test is throttled for what another one asked."""
+    """Forget what other tests asked, so that none is throttled for it."""
     cache.clear()
     yield
     cache.clear()
@@ -32,7 +32,7 @@ def anonymous() -> APIClient:
 
 @pytest.fixture
 def as_() -> As:
-    """A client with a token of this person."""
+    """Make clients with a token of a person."""
 
     def make(user: User) -> APIClient:
         client = APIClient(raise_request_exception=False)
@@ -44,11 +44,11 @@ def as_() -> As:
 
 
 def file(content: bytes | None = None, name: str = "predictions.csv") -> SimpleUploadedFile:
-    """A prediction file as a form sends it; all right by default."""
+    """Wrap a prediction file as a form sends it; all right by default."""
     return SimpleUploadedFile(name, predictions() if content is None else content)
 
 
 def send(client: APIClient, content: bytes | None = None, **fields: Any) -> Any:
-    """Submits a prediction file to `digits`."""
+    """Submit a prediction file to `digits`."""
     body = {"file": file(content), **fields}
     return client.post(f"{DIGITS}submissions/", body, format="multipart")

@@ -129,7 +129,7 @@ def test_the_csv_has_every_row(played: World, anonymous: APIClient) -> None:
     ending.reveal(played.digits)
     answer = anonymous.get(f"{FINAL}?format=csv")
     assert answer["Content-Disposition"] == 'attachment; filename="digits-final.csv"'
-    rows = list(csv.DictReader(StringIO(answer.content.decode())))
+    rows = list(csv.DictReader(StringIO(answer.getvalue().decode())))
     assert [(row["rank"], row["team"], row["submission"]) for row in rows] == [
         ("1", "team alice", "3"),
         ("2", "team bob", "1"),

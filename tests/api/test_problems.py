@@ -19,13 +19,12 @@ from rest_framework.test import APIClient
 from leaderboard import queries
 from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.throttles import LoginThrottle
-from leaderboard.models import Halt, Invitation, Submission, User
-from leaderboard.participate import membership
-from leaderboard.pipeline import intake
-from leaderboard.pipeline.release import halt
+from leaderboard.ledger.pauses import pause
+from leaderboard.models import Competition, Invitation, Pause, Submission, Team, User
+from leaderboard.participate import membership, quotas
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
-from tests.cast import World
+from tests.cast import World, ledger_of, make_user, set_round
 
 LOGIN = f"{API}auth/login/"
 JSON = "application/json"
@@ -43,9 +42,7 @@ class Stage:
         self.team = world.join(world.alice)
 
     def change(self, **fields: Any) -> None:
-        for name, value in fields.items():
-            setattr(self.world.digits, name, value)
-        self.world.digits.save()
+        set_round(self.world.digits, **fields)
 
     def login(self, **body: str) -> Any:
         return self.anonymous.post(LOGIN, body, format="json")
@@ -112,12 +109,12 @@ def _total_limit_reached(stage: Stage) -> Any:
 
 
 def _too_many_rejected(stage: Stage) -> Any:
-    stage.patch.setattr(intake, "REJECTED_PER_DAY", 0)
+    stage.patch.setattr(quotas, "REJECTED_PER_DAY", 0)
     return send(stage.alice)
 
 
 def _paused(stage: Stage) -> Any:
-    halt(stage.world.digits, Halt.REWOUND, "The guard knows more.")
+    pause(ledger_of(stage.world.digits), Pause.REWOUND, "The watermark knows more.")
     return send(stage.alice)
 
 
@@ -185,7 +182,23 @@ def _follow(stage: Stage, token: str) -> Any:
 
 def _team_full(stage: Stage) -> Any:
     token = _invite(stage)
-    stage.change(team_size=1)
+    Competition.objects.update(team_size=1)
+    return _follow(stage, token)
+
+
+def _left_a_team(stage: Stage) -> Any:
+    token = _invite(stage)
+    _follow(stage, token)
+    stage.world.submit(stage.team)
+    membership.leave(team=stage.team, user=stage.world.bob)
+    return _follow(stage, token)
+
+
+def _team_merged(stage: Stage) -> Any:
+    token = _invite(stage)
+    into = stage.world.join(make_user("carol"))
+    # A merge deletes the invitations: only whoever follows one at the same moment meets this.
+    Team.objects.filter(pk=stage.team.pk).update(merged_into=into)
     return _follow(stage, token)
 
 
@@ -217,6 +230,8 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "team_name_taken": _team_name_taken,
     "team_full": _team_full,
     "invitation_expired": _invitation_expired,
+    "left_a_team": _left_a_team,
+    "team_merged": _team_merged,
     "no_token": _no_token,
     "file_too_large": _file_too_large,
     "body_too_large": _body_too_large,
@@ -264,10 +279,11 @@ def test_every_known_code_is_provoked() -> None:
 
 def test_every_refusal_that_the_api_can_meet_is_known() -> None:
     root = Path(settings.BASE_DIR) / "leaderboard"
-    # What ends and opens a competition is asked for in the admin pages only.
-    in_admin = ("finalize.py", "opening.py")
+    # What ends a competition and publishes its solution is asked for in the admin pages only.
+    in_admin = ("finalize.py", "publish.py")
     stages = [path for path in (root / "pipeline").glob("*.py") if path.name not in in_admin]
-    sources = [root / "errors.py", *stages, *(root / "api").glob("*.py")]
+    asked = [*(root / "participate").glob("*.py"), *(root / "api").glob("*.py")]
+    sources = [root / "errors.py", *stages, *asked]
     codes = {
         call.args[0].value
         for source in sources
@@ -278,8 +294,9 @@ def test_every_refusal_that_the_api_can_meet_is_known() -> None:
         and call.args
         and isinstance(call.args[0], ast.Constant)
     }
-    assert "deadline_passed" in codes
-    assert codes <= set(CATALOGUE)
+    assert {"deadline_passed", "team_merged"} <= codes
+    on_the_web = {"captain_stays", "not_mergeable", "submissions_waiting", "selections_left"}
+    assert codes - on_the_web <= set(CATALOGUE)
 
 
 def test_an_unexpected_error_shows_nothing_of_itself(stage: Stage) -> None:

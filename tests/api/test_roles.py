@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from leaderboard.models import Competition, Visibility
 from tests.api.conftest import API, As, file
-from tests.cast import World
+from tests.cast import World, set_board, set_round
 
 OPERATIONS: dict[str, tuple[str, str, Any]] = {
     "see": ("get", "", None),
@@ -18,8 +18,8 @@ OPERATIONS: dict[str, tuple[str, str, Any]] = {
     "board as csv": ("get", "leaderboard/?format=csv", None),
     "ledger": ("get", "ledger/", None),
     "ledger as a file": ("get", "ledger/?format=jsonl", None),
-    "openings": ("get", "openings/", None),
-    "an opening": ("get", "openings/1/", None),
+    "publications": ("get", "publications/", None),
+    "a publication": ("get", "publications/1/", None),
     "teams": ("get", "teams/", None),
     "join": ("post", "join/", {"accept_rules": True}),
     "team": ("get", "team/", None),
@@ -45,7 +45,9 @@ def _ask(client: APIClient, operation: str) -> Any:
 def test_a_draft_has_no_board_yet_even_for_its_organizer(
     operation: str, world: World, as_: As
 ) -> None:
-    Competition.objects.update(opened_by_organizer_at=None, metric="", mechanism="", schema={})
+    Competition.objects.update(opened_by_organizer_at=None)
+    set_round(world.digits, schema={})
+    set_board(world.digits, metric="", mechanism="")
     status = _ask(as_(world.organizer), operation).status_code
     assert status == (200 if operation in ("see", "files", "download") else 403)
 
@@ -82,5 +84,5 @@ def test_a_session_is_accepted_with_its_csrf_token(world: World) -> None:
 
 
 def test_a_closed_competition_can_still_be_read(world: World, anonymous: APIClient) -> None:
-    Competition.objects.update(closes_at=timezone.now())
+    set_round(world.digits, closes_at=timezone.now())
     assert anonymous.get(f"{API}competitions/digits/leaderboard/").status_code == 200

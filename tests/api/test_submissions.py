@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 
-from leaderboard.models import HoldoutState, Release, Standing, Submission
+from leaderboard.models import Release, Standing, Submission
 from leaderboard.tasks import score_submission
 from tests.api.conftest import API, DIGITS, As, file, send
-from tests.cast import World, make_competition, predictions
+from tests.cast import World, ledger_of, make_competition, predictions, set_round
 
 
 def _lines() -> list[str]:
@@ -114,7 +114,9 @@ def test_submissions_are_listed_newest_first_in_pages(alice: Any) -> None:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_file_is_rejected_with_its_reason_and_costs_nothing(case: str, alice: Any) -> None:
+def test_a_wrong_file_is_rejected_with_its_reason_and_costs_nothing(
+    case: str, alice: Any, world: World
+) -> None:
     content, told = WRONG[case]
     assert send(alice, content).status_code == 201
     _score()
@@ -128,7 +130,7 @@ def test_a_wrong_file_is_rejected_with_its_reason_and_costs_nothing(case: str, a
     assert alice.get(f"{DIGITS}team/").json()["limits"]["daily_left"] == 20
     assert not Release.objects.exists()
     assert not Standing.objects.exists()
-    assert HoldoutState.objects.get().asked == 0
+    assert ledger_of(world.digits).asked == 0
 
 
 def test_problems_have_place_value_and_expectation(alice: Any) -> None:
@@ -169,8 +171,7 @@ def test_a_form_without_a_file_is_refused(alice: Any) -> None:
 
 
 def test_a_refused_upload_stores_nothing(alice: Any, world: World) -> None:
-    world.digits.max_file_bytes = 10
-    world.digits.save()
+    set_round(world.digits, max_file_bytes=10)
     content = b"id,label\nstored nowhere,1\n"
     assert send(alice, content).status_code == 413
     sha256 = hashlib.sha256(content).hexdigest()

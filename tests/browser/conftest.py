@@ -33,7 +33,7 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture(scope="package")
 def site() -> Iterator[Embedded]:
-    """The platform as `make run` starts it."""
+    """Start the platform as `make run` does."""
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-browsed-") as name,
         Embedded(Path(name) / "var") as site,
@@ -49,7 +49,7 @@ def address(site: Embedded) -> str:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium: the one that was named, or found on PATH, or Playwright's own."""
+    """Start Chromium: the one that was named, or found on PATH, or Playwright's own."""
     names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if name and (path := shutil.which(name))), None)
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
@@ -61,7 +61,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, address: str) -> Iterator[NewPage]:
-    """Opens a page in a browser of its own. A script's error or a blocked resource fails the test.
+    """Open pages in browsers of their own. A script's error or a blocked resource fails the test.
 
     An answer that is an error is not one of the page's: browsers write those to the same console.
     """
@@ -88,13 +88,13 @@ def open_page(browser: Browser, address: str) -> Iterator[NewPage]:
 
 @pytest.fixture(scope="package")
 def passwords(site: Embedded) -> dict[str, str]:
-    """The demo accounts' passwords by name."""
+    """Read the demo accounts' passwords by name."""
     lines = (site.directory / "demo-accounts.txt").read_text().splitlines()
     return {line.split()[0]: line.split()[1] for line in lines}
 
 
 def digits_file(wrong: int) -> bytes:
-    """Predictions for the digits that err on the first `wrong` rows."""
+    """Write predictions for the digits that err on the first `wrong` rows."""
     labels = datasets.digits().solution[["id", "label"]].copy()
     labels.loc[labels.index[:wrong], "label"] = (
         labels["label"][:wrong].astype(int).add(1).mod(10).astype(str)
@@ -103,7 +103,7 @@ def digits_file(wrong: int) -> bytes:
 
 
 def broken_file() -> bytes:
-    """The digits, with an unknown label in line 18."""
+    """Write predictions for the digits with an unknown label in line 18."""
     lines = digits_file(0).decode().splitlines()
     lines[17] = lines[17].split(",")[0] + ",cat"
     return ("\n".join(lines) + "\n").encode()
@@ -111,7 +111,7 @@ def broken_file() -> bytes:
 
 @pytest.fixture(scope="package")
 def alice(site: Embedded, passwords: dict[str, str]) -> dict[str, int]:
-    """Alice has joined both competitions and submitted. Her submissions' numbers by what became."""
+    """Let alice join both competitions and submit; return her submissions' numbers by status."""
     with site.client() as client:
         who = {"username": "alice", "password": passwords["alice"]}
         token = client.post("/api/v1/auth/login/", json=who).json()["token"]
@@ -135,7 +135,7 @@ def _submit(client: httpx.Client, content: bytes) -> int:
 
 
 def sign_in(page: Page, name: str, password: str) -> None:
-    """Signs in by the form."""
+    """Sign in by the form."""
     page.goto("/account/login/")
     page.get_by_label("Username or e-mail").fill(name)
     page.get_by_label("Password", exact=True).fill(password)
@@ -144,5 +144,5 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Keeps a screenshot of the whole page; with all of a phone's pixels it would take longest."""
+    """Keep a screenshot of the whole page; with all of a phone's pixels it would take longest."""
     page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True, scale="css")

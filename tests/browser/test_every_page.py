@@ -50,14 +50,14 @@ TOOLS = {"bypass_csp": True}
 
 
 def visit(page: Page, name: str, path: str, variant: str) -> list[str]:
-    """Opens a page, keeps its picture, and says what is wrong with it."""
+    """Open a page, keep its picture, and return what is wrong with it."""
     page.goto(path)
     picture(page, f"{name}-{variant}")
     return [f"{name}: {problem}" for problem in (*overflow(page), *violations(page))]
 
 
 def overflow(page: Page) -> list[str]:
-    """Whether the page scrolls sideways."""
+    """Return whether the page scrolls sideways."""
     wider: int = page.evaluate(
         "() => document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     )
@@ -65,7 +65,7 @@ def overflow(page: Page) -> list[str]:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds to be serious or critical."""
+    """Return what axe finds to be serious or critical."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("() => axe.run({ resultTypes: ['violations'] })")["violations"]
     return [
@@ -107,8 +107,8 @@ def test_pages_for_organizers_fit_and_are_accessible(
     page.get_by_role("link", name="Handwritten digits").click()
     settings = page.url
     wrong.append(visit(page, "admin-competition", settings, variant))
-    correction = settings.replace("/change/", "/solution/correction/")
-    wrong.append(visit(page, "admin-correction", correction, variant))
+    revision = settings.replace("/change/", "/solution/revision/")
+    wrong.append(visit(page, "admin-revision", revision, variant))
     assert [problem for problems in wrong for problem in problems] == []
 
 
@@ -139,6 +139,6 @@ def test_the_reader_chooses_between_light_and_dark(open_page: NewPage) -> None:
 
 
 def background(page: Page) -> int:
-    """How bright the page is, from 0 to 765."""
+    """Return how bright the page is, from 0 to 765."""
     colour: str = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     return sum(int(part) for part in colour.strip("rgba()").split(",")[:3])

@@ -116,7 +116,7 @@ def test_a_submission_can_be_made_by_keyboard_alone(
     chooser.value.set_files(csv_file("keys.csv", digits_file(wrong=61)))
     tab_to(page, "form.upload button")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("No improvement by more than 0.01")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("by more than 0.01")).to_be_visible(timeout=30_000)
 
 
 def test_focus_is_visible_wherever_the_keyboard_goes(open_page: NewPage) -> None:
@@ -140,7 +140,7 @@ def test_focus_is_visible_wherever_the_keyboard_goes(open_page: NewPage) -> None
 
 
 def tab_to(page: Page, selector: str) -> None:
-    """Presses Tab until the element has the focus."""
+    """Press Tab until the element has the focus."""
     for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):

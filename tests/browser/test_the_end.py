@@ -16,7 +16,7 @@ ENDED_PAGES = {
 
 
 def close(page: Page) -> list[str]:
-    """Closes it before its time; what is wrong with the page that asks."""
+    """Close it before its time; return what is wrong with the page that asks."""
     page.goto("/admin/")
     page.get_by_role("link", name="Breast cancer").click()
     page.get_by_role("link", name="The end").click()
@@ -28,7 +28,7 @@ def close(page: Page) -> list[str]:
 
 
 def wait_for_scores(page: Page) -> None:
-    """Looks again until the workers have measured every entry."""
+    """Look again until the workers have measured every entry."""
     there = page.get_by_role("heading", name="All final scores are there")
     for _ in range(60):
         if there.is_visible():
@@ -40,7 +40,7 @@ def wait_for_scores(page: Page) -> None:
 
 @pytest.fixture(scope="package")
 def ends() -> dict[str, list[str]]:
-    """What was wrong with the pages on the way; filled once."""
+    """Hold what was wrong with the pages on the way; filled once."""
     return {}
 
 
@@ -51,7 +51,7 @@ def ended(
     passwords: dict[str, str],
     ends: dict[str, list[str]],
 ) -> list[str]:
-    """Breast cancer has ended and its final scores are revealed."""
+    """End breast cancer and reveal its final scores."""
     if "problems" not in ends:
         page = open_page(**TOOLS)
         sign_in(page, "organizer", passwords["organizer"])
@@ -60,7 +60,7 @@ def ended(
 
 
 def end(page: Page) -> list[str]:
-    """The organizer's way; what is wrong with its pages."""
+    """Go the organizer's way; return what is wrong with its pages."""
     wrong = close(page)
     closed = page.url
     wrong += visit(page, "admin-end-closed", closed, "wide-light")
@@ -86,7 +86,7 @@ def test_everybody_sees_the_final_board_first(open_page: NewPage, ended: list[st
     expect(first).to_contain_text("baseline")
     page.get_by_role("link", name="During the competition").click()
     expect(page.get_by_role("link", name="Final scores")).to_be_visible()
-    expect(page.get_by_role("columnheader", name="Certificate")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Guarantee")).to_be_visible()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

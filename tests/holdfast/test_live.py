@@ -14,7 +14,7 @@ from django.test.utils import override_settings
 from django.utils import timezone
 
 from holdfast import config
-from leaderboard.models import Competition, HoldoutState, Release, Submission
+from leaderboard.models import Ledger, Release, Round, Submission
 from leaderboard.participate import tokens
 from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
@@ -106,24 +106,24 @@ def test_a_wrong_file_is_reported_at_the_terminal_and_costs_nothing(
     assert "Nothing was counted" in ran.err
     assert "20 of 20 submissions left today." in run("team", "digits").out
     assert not Release.objects.exists()
-    assert HoldoutState.objects.get().asked == 0
+    assert Ledger.objects.get().asked == 0
 
 
 def _late() -> None:
-    Competition.objects.update(closes_at=timezone.now() - timedelta(minutes=1))
+    Round.objects.update(closes_at=timezone.now() - timedelta(minutes=1))
 
 
 def _not_open_yet() -> None:
     now = timezone.now()
-    Competition.objects.update(opens_at=now + timedelta(days=1), closes_at=now + timedelta(days=2))
+    Round.objects.update(opens_at=now + timedelta(days=1), closes_at=now + timedelta(days=2))
 
 
 def _over_quota() -> None:
-    Competition.objects.update(daily_limit=1, total_limit=None)
+    Round.objects.update(daily_limit=1, total_limit=None)
 
 
 def _too_big() -> None:
-    Competition.objects.update(max_file_bytes=10)
+    Round.objects.update(max_file_bytes=10)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_without_a_token_the_board_is_public_and_submitting_is_not(
 def test_a_download_is_resumed_by_the_real_server(
     alice: World, run: Run, environment: Path
 ) -> None:
-    entry = alice.digits.files.get(name="train.csv")
+    entry = alice.round.files.get(name="train.csv")
     part = environment / f".train.csv.{entry.sha256[:16]}.part"
     part.write_bytes(b"x,lab")
     assert run("download", "digits", "-f", "train.csv").code == 0

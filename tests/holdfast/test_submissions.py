@@ -26,7 +26,7 @@ NEW = QUEUED | {"limits": {"summary": "4 of 5 submissions left today."}}
 RELEASED = QUEUED | {
     "status": "released",
     "is_final": True,
-    "summary": "New best: 0.94. The board moves in steps of 0.01.",
+    "summary": "New best: 0.94.",
     "release": {
         "kind": "improved", "score": 0.94, "score_text": "0.94",
         "sampling": {"low": 0.9, "high": 0.97}, "certificate": None,

@@ -44,10 +44,10 @@ def publish(server: Server) -> Callable[..., None]:
             rows = [{"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}]
             server.on(
                 "GET",
-                "competitions/played/openings/1/",
+                "competitions/played/publications/1/",
                 lambda _: httpx.Response(200, content=opening),
             )
-        server.on("GET", "competitions/played/openings/", page(*rows))
+        server.on("GET", "competitions/played/publications/", page(*rows))
         entry = {
             "name": "sample_submission.csv",
             "role": "sample",
@@ -248,7 +248,7 @@ def test_a_damaged_publication_is_not_used(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
-    server.on("GET", "competitions/played/openings/1/", httpx.Response(200, content=b"half"))
+    server.on("GET", "competitions/played/publications/1/", httpx.Response(200, content=b"half"))
     ran = run("verify", "played")
     assert ran.code == 1
     assert "arrived damaged" in ran.err
@@ -281,7 +281,7 @@ def test_an_endless_publication_is_not_accepted(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
     publish(board.lines(), board.opening().getvalue())
-    server.on("GET", "competitions/played/openings/1/", _endless)
+    server.on("GET", "competitions/played/publications/1/", _endless)
     ran = run("verify", "played", "--limit", "1")
     assert ran.code == 1
     assert "The publication of version 1 has more than 1.0 MB." in ran.err
@@ -304,12 +304,12 @@ def test_no_more_publications_are_downloaded_than_the_ledger_has_versions(
     publish(board.lines(), opening)
     row = {"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}
     more = ok({"results": [row] * 200, "next": "more"})
-    server.on("GET", "competitions/played/openings/", lambda _: more)
+    server.on("GET", "competitions/played/publications/", lambda _: more)
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
     asked = [request.url.path.removeprefix("/api/v1/") for request in server.requests]
-    assert asked.count("competitions/played/openings/1/") == 1
-    assert asked.count("competitions/played/openings/") == 1
+    assert asked.count("competitions/played/publications/1/") == 1
+    assert asked.count("competitions/played/publications/") == 1
 
 
 def test_a_sample_too_large_to_download_unasked_is_named_by_hand(

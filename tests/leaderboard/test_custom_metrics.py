@@ -1,4 +1,4 @@
-"""Operators' own metrics, from an installed package's entry points to a measured mean."""
+"""Custom metrics, from an installed package's entry points to a measured mean."""
 
 import logging
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leaderboard import queries
 from leaderboard.admin.scoring_form import ScoringForm
-from leaderboard.models import Competition, HoldoutState, Status
+from leaderboard.models import Board, Ledger, Round, Status
 from leaderboard.vault import custom_metrics
 from leaderboard.vault.custom_metrics import OwnMetric, OwnMetricFailed
 from leaderboard.words import summary
@@ -28,7 +28,7 @@ from scoring.predictions import (
     predictions_of,
     read_solution,
 )
-from tests.cast import World, predictions, said
+from tests.cast import World, predictions, said, set_board
 from tests.web.pages import browser
 
 PACKAGE = Path(__file__).parent / "own_metric"
@@ -91,7 +91,7 @@ def test_it_has_a_name_of_its_own_and_a_range(caplog: pytest.LogCaptureFixture) 
 
 
 def test_the_admin_offers_it() -> None:
-    choices = ScoringForm(Competition()).fields["metric"].choices  # type: ignore[attr-defined]  # a ChoiceField
+    choices = ScoringForm(Board(round=Round())).fields["metric"].choices  # type: ignore[attr-defined]  # a ChoiceField
     assert ("example_weekly", "Mean distance from the truth, at most 10") in choices
 
 
@@ -99,7 +99,7 @@ def test_the_admin_offers_it() -> None:
 def test_only_the_ladder_may_show_it(mechanism: str) -> None:
     metric = own("example_weekly")
     assert metric.kind == "any"
-    assert (metric.allows(mechanism) is None) == (mechanism == "ladder")
+    assert (metric.allows(MECHANISMS[mechanism]) is None) == (mechanism == "ladder")
 
 
 def test_its_process_sees_no_secrets_and_writes_no_files() -> None:
@@ -184,8 +184,7 @@ def test_the_organizer_learns_at_set_up_that_a_metric_fails() -> None:
 @pytest.fixture
 def fussy(world: World) -> World:
     """The small competition with a metric that raises where a label is missed."""
-    Competition.objects.filter(pk=world.digits.pk).update(metric="example_fussy")
-    world.digits.refresh_from_db()
+    set_board(world.digits, metric="example_fussy")
     return world
 
 
@@ -213,7 +212,7 @@ def test_a_metrics_own_check_rejects_a_file_before_the_holdout_is_asked(fussy: W
     submission = fussy.score(fussy.join(fussy.alice), content.encode())
     assert submission.status == Status.REJECTED
     assert submission.problems[0]["message"] == "All rows are of class 3."
-    assert HoldoutState.objects.get().asked == 0
+    assert Ledger.objects.get().asked == 0
 
 
 @pytest.mark.parametrize("ids", [["a", "b", "c"], ["9", "7", "5"]])

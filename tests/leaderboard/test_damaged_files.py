@@ -85,7 +85,7 @@ def test_the_same_bytes_sent_again_are_stored_anew(world: World) -> None:
 
 
 def test_a_damaged_sample_is_not_the_participant_s_fault_either(world: World) -> None:
-    name = world.digits.files.get(role=FileRole.SAMPLE).file.name or ""
+    name = world.round.files.get(role=FileRole.SAMPLE).file.name or ""
     with default_storage.open(name) as file:
         sample = file.read()
     put(name, cut_short(sample))

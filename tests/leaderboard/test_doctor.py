@@ -1,4 +1,4 @@
-"""The doctor: each check says what is wrong, how to mend it, and no secret."""
+"""The doctor: each check says what is wrong, how to fix it, and no secret."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from redis.exceptions import AuthenticationError
 
 from leaderboard.ledger.watermark import file_of
 from leaderboard.management.commands import doctor
-from leaderboard.models import Halt, Holdout, HoldoutState, Status, Submission
+from leaderboard.models import Holdout, Ledger, Pause, Status, Submission
 from leaderboard.operate.doctor import broker, database, files, report, submissions, vault, workers
 from leaderboard.operate.doctor.ledgers import ledgers
 from leaderboard.operate.doctor.report import Finding, ok, wrong
@@ -31,7 +31,7 @@ from leaderboard.platform import health
 from leaderboard.platform.version import code_version
 from leaderboard.vault import public_fingerprint
 from leaderboard.vault.keys import generate
-from tests.cast import World
+from tests.cast import World, set_round
 
 
 def problems(check: report.Check) -> list[Finding]:
@@ -42,7 +42,7 @@ def problems(check: report.Check) -> list[Finding]:
 def only(check: report.Check) -> Finding:
     """The one thing that is wrong; it comes with advice."""
     (finding,) = problems(check)
-    assert finding.mend
+    assert finding.fix
     return finding
 
 
@@ -102,7 +102,7 @@ def test_the_json_form_lists_check_state_and_advice(monkeypatch: pytest.MonkeyPa
     call_command("doctor", "--json", stdout=out)
     assert json.loads(out.getvalue()) == {
         "ok": True,
-        "findings": [{"check": "clock", "state": "ok", "says": "Right.", "mend": ""}],
+        "findings": [{"check": "clock", "state": "ok", "says": "Right.", "fix": ""}],
     }
 
 
@@ -213,7 +213,7 @@ def test_a_disk_without_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_static_files_are_told(settings: Settings, tmp_path: Path) -> None:
     settings.STATIC_ROOT = tmp_path
-    assert "collectstatic" in only(files.static_files).mend
+    assert "collectstatic" in only(files.static_files).fix
 
 
 # --- Redis ----------------------------------------------------------------------------------------
@@ -231,22 +231,24 @@ def test_a_redis_that_is_away_is_told() -> None:
     ],
 )
 def test_a_redis_of_the_wrong_kind_is_told(info: dict[str, Any], says: str) -> None:
-    assert says in only(lambda: broker._server(info)).says
+    assert says in only(lambda: broker._settings(info)).says
 
 
 @pytest.mark.parametrize(
     ("info", "says"),
     [
-        ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"}, "allkeys-lru"),
-        ({"maxmemory": 100, "used_memory": 95}, "nine tenths"),
+        ({"maxmemory_policy": "allkeys-lru"}, "allkeys-lru"),
+        ({"used_memory": 95}, "nine tenths"),
     ],
 )
 def test_a_redis_that_may_drop_messages_is_told(info: dict[str, Any], says: str) -> None:
-    assert says in only(lambda: broker._memory(info)).says
+    info |= {"redis_version": "7.2", "maxmemory": 100}
+    assert says in only(lambda: broker._settings(info)).says
 
 
 def test_a_redis_without_a_limit_may_have_any_policy() -> None:
-    assert problems(lambda: broker._memory({"maxmemory_policy": "allkeys-lru"})) == []
+    info = {"redis_version": "7.2", "maxmemory_policy": "allkeys-lru"}
+    assert problems(lambda: broker._settings(info)) == []
 
 
 # --- Vault ----------------------------------------------------------------------------------------
@@ -290,7 +292,7 @@ def other_key(settings: Settings, tmp_path: Path) -> Path:
 def test_a_private_key_of_another_pair_is_told(other_key: Path) -> None:
     finding = only(vault.keys)
     assert "not to the public key" in finding.says
-    assert other_key.read_text().strip() not in finding.says + finding.mend
+    assert other_key.read_text().strip() not in finding.says + finding.fix
 
 
 def test_a_private_key_that_others_can_read_is_told(settings: Settings, tmp_path: Path) -> None:
@@ -298,10 +300,10 @@ def test_a_private_key_that_others_can_read_is_told(settings: Settings, tmp_path
     path.write_text(Path(str(site.VAULT_PRIVATE_KEY_FILE)).read_text())
     path.chmod(0o644)
     settings.VAULT_PRIVATE_KEY_FILE = str(path)
-    assert only(vault.keys).mend == f"Run `chmod 600 {path}`."
+    assert only(vault.keys).fix == f"Run `chmod 600 {path}`."
 
 
-def test_a_holdout_in_force_that_opens_is_well(world: World) -> None:
+def test_an_active_solution_that_opens_is_well(world: World) -> None:
     assert problems(vault.holdouts) == []
 
 
@@ -315,64 +317,62 @@ def test_a_sealed_file_that_is_gone_is_told_even_without_the_key(
     world: World, settings: Settings
 ) -> None:
     settings.VAULT_PRIVATE_KEY_FILE = ""
-    default_storage.delete(world.digits.holdouts.get().sealed_solution.name or "")
+    default_storage.delete(Holdout.objects.get().sealed_solution.name or "")
     assert "is missing" in only(vault.holdouts).says
 
 
 # --- Ledgers --------------------------------------------------------------------------------------
 
 
-def _state(world: World) -> QuerySet[HoldoutState]:
-    return HoldoutState.objects.filter(holdout__competition=world.digits)
+def _ledger(world: World) -> QuerySet[Ledger]:
+    return Ledger.objects.filter(rounds=world.round)
 
 
-def test_a_ledger_that_the_guard_knows_is_well(world: World) -> None:
+def test_a_ledger_that_its_watermark_knows_is_well(world: World) -> None:
     world.score(world.join(world.alice))
-    assert [finding.says for finding in ledgers()] == [
-        "Each of the 1 in force agrees with the guard."
-    ]
+    assert [finding.says for finding in ledgers()] == ["Each of the 1 agrees with its watermark."]
 
 
 def test_a_ledger_that_was_rewound_is_told(world: World) -> None:
     world.score(world.join(world.alice))
-    _state(world).update(releases=0, head_hash="")
+    _ledger(world).update(entries=0, head_hash="")
     finding = only(ledgers)
-    assert finding.says.endswith("the database entry 0 (empty).")
-    assert "manage.py rewind digits" in finding.mend
+    assert finding.says.endswith("the database at entry 0 (empty).")
+    assert "manage.py rewind digits" in finding.fix
 
 
 def test_so_is_one_that_went_on_otherwise(world: World) -> None:
     world.score(world.join(world.alice))
-    _state(world).update(head_hash="0" * 64)
-    assert "the guard knows entry 1" in only(ledgers).says
+    _ledger(world).update(head_hash="0" * 64)
+    assert "the watermark is at entry 1" in only(ledgers).says
 
 
 def test_what_a_crash_left_unwritten_is_no_rewind(world: World) -> None:
-    """The next release writes it: the database may be ahead of the guard."""
+    """The next release writes it: the database may be ahead of the watermark."""
     world.score(world.join(world.alice))
-    _state(world).update(releases=2)
+    _ledger(world).update(entries=2)
     assert problems(ledgers) == []
 
 
-def test_a_guard_s_file_that_is_gone_is_told(world: World) -> None:
+def test_a_watermark_s_file_that_is_gone_is_told(world: World) -> None:
     world.score(world.join(world.alice))
-    file_of(world.digits.holdouts.get().solution_commitment).unlink()
+    file_of(_ledger(world).get().uid).unlink()
     assert "is missing" in only(ledgers).says
 
 
-def test_a_guard_that_can_t_be_read_is_told(world: World, settings: Settings) -> None:
-    settings.GUARD_DIR = Path("/proc/version")
-    assert "GUARD_DIR" in only(ledgers).mend
+def test_a_watermark_that_can_t_be_read_is_told(world: World, settings: Settings) -> None:
+    settings.WATERMARK_DIR = Path("/proc/version")
+    assert "WATERMARK_DIR" in only(ledgers).fix
 
 
 @pytest.mark.parametrize(
-    ("reason", "advice"), [(Halt.REWOUND, "rewind digits"), (Halt.MOVED_ROWS, "The organizer")]
+    ("reason", "advice"), [(Pause.REWOUND, "rewind digits"), (Pause.MOVED_ROWS, "The organizer")]
 )
-def test_a_holdout_that_answers_nobody_is_told(world: World, reason: Halt, advice: str) -> None:
-    _state(world).update(halted_at=timezone.now(), halted_for=reason, halted_because="Because.")
+def test_a_ledger_that_answers_nobody_is_told(world: World, reason: Pause, advice: str) -> None:
+    _ledger(world).update(paused_at=timezone.now(), paused_for=reason, paused_because="Because.")
     finding = only(ledgers)
     assert finding.says == "digits answers nobody. Because."
-    assert advice in finding.mend
+    assert advice in finding.fix
 
 
 # --- Workers, sweeper, clocks ---------------------------------------------------------------------
@@ -413,7 +413,7 @@ def test_a_worker_of_this_code_with_the_key_is_well(monkeypatch: pytest.MonkeyPa
 
 def test_while_redis_is_away_workers_and_sweeper_can_t_be_seen() -> None:
     for check in (workers.workers, workers.sweeper):
-        assert [finding.mend for finding in check()] == ["See redis."]
+        assert [finding.fix for finding in check()] == ["See redis."]
 
 
 @pytest.mark.usefixtures("redis_answers")
@@ -462,9 +462,7 @@ def test_a_clock_that_is_off_is_told(monkeypatch: pytest.MonkeyPatch, drift: flo
 
 def test_the_time_that_an_answer_takes_is_no_drift(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1_010.0)
-    assert workers._worker("slow@here", {"now": 1_005.0}, asked=1_000.0).drift == 0
-    assert workers._worker("late@here", {"now": 990.0}, asked=1_000.0).drift == -10
-    assert workers._worker("early@here", {"now": 1_013.0}, asked=1_000.0).drift == 3
+    assert [workers._drift(now, 1_000.0) for now in (1_005.0, 990.0, 1_013.0)] == [0, -10, 3]
 
 
 # --- Submissions ----------------------------------------------------------------------------------
@@ -505,34 +503,30 @@ def test_one_that_failed_is_told_with_its_place(world: World) -> None:
     submission = _fail(world)
     finding = only(submissions.submissions)
     assert finding.says == f"1 failed ({submission.pk}). The last: ValueError at x.py:1"
-    assert "manage.py requeue" in finding.mend
+    assert "manage.py requeue" in finding.fix
 
 
 def test_after_the_finals_a_failure_is_history(world: World) -> None:
     _fail(world)
-    world.digits.finals_scored_at = timezone.now()
-    world.digits.finals_started_at = timezone.now()
-    world.digits.save()
+    set_round(world.digits, finals_started_at=timezone.now(), finals_scored_at=timezone.now())
     assert problems(submissions.submissions) == []
 
 
 def test_final_scores_that_don_t_come_are_told(world: World) -> None:
-    world.digits.finals_started_at = timezone.now() - timedelta(hours=1, seconds=1)
-    world.digits.save()
+    set_round(world.digits, finals_started_at=timezone.now() - timedelta(hours=1, seconds=1))
     assert only(submissions.submissions).says == (
         "The final scores of digits have been incomplete for 1 hour."
     )
 
 
 @pytest.mark.parametrize(("claimed", "told"), [(None, True), (timedelta(), False)])
-def test_an_opening_that_nobody_writes_is_told(
+def test_a_publication_that_nobody_writes_is_told(
     world: World, claimed: timedelta | None, told: bool
 ) -> None:
     now = timezone.now()
-    for name in ("finals_started_at", "finals_scored_at", "unsealed_at"):
-        setattr(world.digits, name, now - timedelta(hours=1))
-    world.digits.save()
-    Holdout.objects.update(opening_claimed_at=None if claimed is None else now - claimed)
+    names = ("finals_started_at", "finals_scored_at", "publication_at")
+    set_round(world.digits, **dict.fromkeys(names, now - timedelta(hours=1)))
+    Holdout.objects.update(publication_claimed_at=None if claimed is None else now - claimed)
     assert bool(problems(submissions.submissions)) is told
 
 

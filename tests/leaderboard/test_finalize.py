@@ -16,6 +16,7 @@ from leaderboard.models import (
     Competition,
     FinalScore,
     Phase,
+    Round,
     Selection,
     Standing,
     Status,
@@ -50,8 +51,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The tasks that were put on the queue."""
     messages = list[tuple[str, int]]()
 
-    def take(task: str, submission_id: int) -> bool:
-        messages.append((task, submission_id))
+    def take(task: str, submission_id: int | None = None) -> bool:
+        if submission_id is not None:
+            messages.append((task, submission_id))
         return True
 
     monkeypatch.setattr(queue, "_send", take)
@@ -60,7 +62,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 def numbers(competition: Competition) -> list[tuple[str, int, bool]]:
     """What is entered: team, number, and whether it was chosen."""
-    found = selection.entered(competition).order_by("team__name", "number")
+    found = selection.entered(competition.current_round).order_by("team__name", "number")
     return [(each.team.name, each.number, each.is_chosen) for each in found]  # type: ignore[attr-defined]  # annotated
 
 
@@ -145,7 +147,7 @@ def test_the_choice_is_open_after_closing_and_fixed_by_the_start(world: World) -
     world.score(team)
     ending.close(world.digits)
     selection.select(team=team, user=world.alice, numbers=[1])
-    finalize.start_finals(world.digits)
+    finalize.start_finals(world.round)
     with pytest.raises(Refused) as refused:
         selection.select(team=team, user=world.alice, numbers=[])
     assert refused.value.code == "finals_started"
@@ -158,7 +160,7 @@ def test_the_choice_is_open_after_closing_and_fixed_by_the_start(world: World) -
 def test_an_open_competition_does_not_end(world: World) -> None:
     world.score(world.join(world.alice))
     with pytest.raises(Refused) as refused:
-        finalize.start_finals(world.digits)
+        finalize.start_finals(world.round)
     assert refused.value.code == "not_closed"
 
 
@@ -171,8 +173,8 @@ def test_what_waits_is_scored_first_and_counted_in_the_refusal(world: World) -> 
         ending.start(world.digits)
     Submission.objects.filter(number=3).update(status=Status.REJECTED, finished_at=timezone.now())
     with pytest.raises(Refused, match="1 submission is still on the way"):
-        finalize.start_finals(world.digits)
-    assert world.digits.finals_started_at is None
+        finalize.start_finals(world.round)
+    assert world.round.finals_started_at is None
 
 
 def test_what_failed_is_named_and_has_to_be_accepted(world: World) -> None:
@@ -182,8 +184,8 @@ def test_what_failed_is_named_and_has_to_be_accepted(world: World) -> None:
     Submission.objects.filter(pk=failed.pk).update(status=Status.FAILED, finished_at=timezone.now())
     with pytest.raises(Refused, match="team alice #2 failed"):
         ending.start(world.digits)
-    finalize.start_finals(world.digits, accept_failed=True)
-    assert world.digits.finals_started_at is not None
+    finalize.start_finals(world.round, accept_failed=True)
+    assert world.round.finals_started_at is not None
     with pytest.raises(Refused) as refused:
         queue.requeue_failed(Submission.objects.all())
     assert refused.value.code == "finals_started"
@@ -191,12 +193,12 @@ def test_what_failed_is_named_and_has_to_be_accepted(world: World) -> None:
 
 
 def test_who_chose_under_a_higher_limit_chooses_anew_before_the_start(world: World) -> None:
-    Competition.objects.update(finals_limit=3)
+    Round.objects.update(finals_limit=3)
     team = world.join(world.alice)
     for count in (9, 6, 3):
         world.score(team, wrong(count))
     selection.select(team=team, user=world.alice, numbers=[1, 2, 3])
-    Competition.objects.update(finals_limit=1)
+    Round.objects.update(finals_limit=1)
     world.digits.refresh_from_db()
     with pytest.raises(Refused, match="team alice") as refused:
         ending.start(world.digits)
@@ -215,16 +217,16 @@ def test_a_competition_without_answers_has_no_finals(world: World) -> None:
 
 def test_starting_twice_is_starting_once(world: World) -> None:
     world.score(world.join(world.alice))
-    first = ending.start(world.digits).finals_started_at
-    finalize.start_finals(world.digits)
-    assert world.digits.finals_started_at == first
+    first = ending.start(world.digits).current_round.finals_started_at
+    finalize.start_finals(world.round)
+    assert world.round.finals_started_at == first
 
 
 def test_no_submission_follows_whatever_becomes_of_the_deadline(world: World) -> None:
     team = world.join(world.alice)
     world.score(team)
     ending.start(world.digits)
-    Competition.objects.update(closes_at=timezone.now() + timedelta(days=1))
+    Round.objects.update(closes_at=timezone.now() + timedelta(days=1))
     with pytest.raises(Refused) as refused:
         intake.submit(team=team, user=world.alice, upload=upload(predictions()))
     assert refused.value.code == "deadline_passed"
@@ -239,7 +241,7 @@ def test_an_upload_that_was_being_stored_when_the_finals_started_is_refused(
 
     def slowly(*args: Any) -> str:
         ending.start(world.digits)
-        Competition.objects.update(closes_at=timezone.now() + timedelta(days=1))
+        Round.objects.update(closes_at=timezone.now() + timedelta(days=1))
         return store(*args)
 
     monkeypatch.setattr(intake, "_store", slowly)
@@ -272,14 +274,14 @@ def test_every_entry_gets_its_exact_score_on_the_hidden_rows(world: World) -> No
         "team alice #2": (8, 32, True),
         "team bob #1": (7, 32, False),
     }
-    assert world.digits.finals_scored_at is not None
+    assert world.round.finals_scored_at is not None
 
 
 def test_final_rows_are_measured_where_there_are_any(world: World) -> None:
     usage = ["Public"] * 4 + ["Private"] * 26 + ["Final"] * 10
     lines = [f"r{row},{truth(row)},{usage[row]}" for row in range(ROWS)]
     solution = ("id,label,Usage\n" + "\n".join(lines) + "\n").encode()
-    organize.install_solution(world.digits, upload(solution), by=world.organizer)
+    organize.install_solution(world.round, upload(solution), by=world.organizer)
     team = world.join(world.alice)
     world.score(team, predictions([*range(8, 20), 30, 31, 32]))
     ending.score(world.digits)
@@ -308,7 +310,7 @@ def test_one_that_fails_does_not_hold_up_the_others(
     _break(monkeypatch, lambda count: count == broken)
     ending.score(world.digits)
     assert len(scores(world.digits)) == 2
-    assert world.digits.finals_scored_at is None
+    assert world.round.finals_scored_at is None
     submissions[broken].refresh_from_db()
     assert submissions[broken].failure.startswith("Final score: StateError at test_finalize.py:")
     assert "0.125" not in submissions[broken].failure
@@ -316,7 +318,7 @@ def test_one_that_fails_does_not_hold_up_the_others(
     ending.measure(world.digits)
     submissions[broken].refresh_from_db()
     assert submissions[broken].failure == ""
-    assert world.digits.finals_scored_at is not None
+    assert world.round.finals_scored_at is not None
 
 
 class Killed(BaseException):
@@ -329,7 +331,7 @@ class Killed(BaseException):
     [
         (tasks, "parse"),
         (vault, "measure_final"),
-        (finalize, "_forget_failure"),
+        (FinalScore.objects, "get_or_create"),
         (finalize, "_note_all_scored"),
     ],
 )
@@ -345,10 +347,10 @@ def test_it_resumes_wherever_it_was_cut_off(
         with contextlib.suppress(Killed):
             ending.measure(world.digits)
     ending.measure(world.digits)
-    Competition.objects.update(finals_enqueued_at=None)
+    Round.objects.update(finals_enqueued_at=None)
     tasks.sweep()
     world.digits.refresh_from_db()
-    assert world.digits.finals_scored_at is not None
+    assert world.round.finals_scored_at is not None
     assert list(scores(world.digits).values()) == [(4, 32, False)] * 3
 
 
@@ -356,11 +358,11 @@ def _kill(cut: pytest.MonkeyPatch, home: Any, place: str, after: int) -> None:
     """Dies in the function `place` when it has been called so often before."""
     kept, calls = getattr(home, place), list[int]()
 
-    def dies(*args: Any) -> Any:
+    def dies(*args: Any, **named: Any) -> Any:
         calls.append(1)
         if len(calls) > after:
             raise Killed
-        return kept(*args)
+        return kept(*args, **named)
 
     cut.setattr(home, place, dies)
 
@@ -389,7 +391,7 @@ def test_the_sweeper_asks_for_what_is_missing_once_in_a_while(
     tasks.sweep()
     assert sent == [("score_final", submission.pk)]
     late = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS + 1)
-    Competition.objects.update(finals_enqueued_at=late)
+    Round.objects.update(finals_enqueued_at=late)
     tasks.sweep()
     assert len(sent) == 2
 
@@ -397,10 +399,10 @@ def test_the_sweeper_asks_for_what_is_missing_once_in_a_while(
 def test_the_sweeper_notes_the_end_that_a_dead_worker_did_not(world: World) -> None:
     world.score(world.join(world.alice))
     ending.score(world.digits)
-    Competition.objects.update(finals_scored_at=None, finals_enqueued_at=None)
+    Round.objects.update(finals_scored_at=None, finals_enqueued_at=None)
     tasks.sweep()
     world.digits.refresh_from_db()
-    assert world.digits.finals_scored_at is not None
+    assert world.round.finals_scored_at is not None
 
 
 def test_while_the_broker_is_away_the_sweeper_goes_on_asking(
@@ -408,10 +410,10 @@ def test_while_the_broker_is_away_the_sweeper_goes_on_asking(
 ) -> None:
     world.score(world.join(world.alice))
     ending.start(world.digits)
-    monkeypatch.setattr(queue, "_send", lambda task, pk: False)
+    monkeypatch.setattr(queue, "_send", lambda task, **ids: False)
     tasks.sweep()
     world.digits.refresh_from_db()
-    assert world.digits.finals_enqueued_at is None
+    assert world.round.finals_enqueued_at is None
 
 
 def test_a_database_that_is_away_leaves_it_to_the_sweeper(
@@ -462,16 +464,16 @@ def test_nothing_is_revealed_before_all_scores_are_there(world: World) -> None:
     world.score(world.join(world.alice))
     ending.start(world.digits)
     with pytest.raises(Refused) as refused:
-        finalize.reveal(world.digits)
+        finalize.reveal(world.round)
     assert refused.value.code == "finals_not_scored"
-    assert world.digits.revealed_at is None
+    assert world.round.revealed_at is None
 
 
 def test_the_reveal_has_no_way_back(world: World) -> None:
     world.score(world.join(world.alice))
-    first = ending.reveal(world.digits).revealed_at
-    finalize.reveal(world.digits)
-    assert world.digits.revealed_at == first
+    first = ending.reveal(world.digits).current_round.revealed_at
+    finalize.reveal(world.round)
+    assert world.round.revealed_at == first
     with pytest.raises(Refused):
         organize.return_to_draft(world.digits)
 
@@ -480,22 +482,22 @@ def test_the_reveal_has_no_way_back(world: World) -> None:
 
 
 def test_closing_early_moves_the_deadline_to_now_and_keeps_what_was_announced(world: World) -> None:
-    announced = world.digits.closes_at
-    finalize.close_early(world.digits)
-    assert world.digits.phase(timezone.now()) is Phase.CLOSED
-    assert world.digits.announced_closes_at == announced
+    announced = world.round.closes_at
+    finalize.close_early(world.round)
+    assert world.round.phase(timezone.now()) is Phase.CLOSED
+    assert world.round.announced_closes_at == announced
 
 
 def test_what_was_accepted_before_is_scored_and_nothing_is_taken_after(world: World) -> None:
     team = world.join(world.alice)
     waiting = world.submit(team)
-    finalize.close_early(world.digits)
+    finalize.close_early(world.round)
     with pytest.raises(Refused, match="closed on"):
         world.submit(team, wrong(3))
     tasks.score_submission(submission_id=waiting.pk)
     waiting.refresh_from_db()
     assert waiting.status == Status.RELEASED
-    finalize.start_finals(world.digits)
+    finalize.start_finals(world.round)
 
 
 def test_an_upload_under_way_while_it_closes_is_refused(
@@ -504,7 +506,7 @@ def test_an_upload_under_way_while_it_closes_is_refused(
     team, store = world.join(world.alice), intake._store
 
     def meanwhile_it_closes(*arguments: Any) -> str:
-        finalize.close_early(world.digits)
+        finalize.close_early(world.round)
         return store(*arguments)
 
     monkeypatch.setattr(intake, "_store", meanwhile_it_closes)
@@ -515,19 +517,17 @@ def test_an_upload_under_way_while_it_closes_is_refused(
 
 PHASES: dict[str, Callable[[Competition], object]] = {
     "draft": lambda digits: Competition.objects.update(opened_by_organizer_at=None),
-    "upcoming": lambda digits: Competition.objects.update(
-        opens_at=timezone.now() + timedelta(days=1)
-    ),
+    "upcoming": lambda digits: Round.objects.update(opens_at=timezone.now() + timedelta(days=1)),
     "closed": ending.close,
-    "closed early": finalize.close_early,
+    "closed early": lambda digits: finalize.close_early(digits.current_round),
 }
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_only_an_open_competition_closes_early(world: World, phase: str) -> None:
     PHASES[phase](world.digits)
-    before = Competition.objects.values().get()
+    before = Round.objects.values().get()
     with pytest.raises(Refused) as refused:
-        finalize.close_early(world.digits)
+        finalize.close_early(world.round)
     assert refused.value.code == "not_open"
-    assert Competition.objects.values().get() == before
+    assert Round.objects.values().get() == before

@@ -10,17 +10,16 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Status, Submission
+from leaderboard.models import Competition, Round, Status, Submission
+from leaderboard.participate import quotas
 from leaderboard.pipeline import intake
 from leaderboard.queries import quota
-from tests.cast import World, predictions, upload
+from tests.cast import World, predictions, set_round, upload
 
 
-def _refusal(world: World, **change: object) -> Refused:
+def _refusal(world: World, **change: Any) -> Refused:
     team = world.join(world.alice)
-    for name, value in change.items():
-        setattr(world.digits, name, value)
-    world.digits.save()
+    set_round(world.digits, **change)
     team.refresh_from_db()
     with pytest.raises(Refused) as refused:
         world.submit(team)
@@ -63,7 +62,7 @@ def test_a_file_refused_after_it_was_stored_is_not_kept(
     before, store = stored_files(), intake._store
 
     def meanwhile_others_submit(*args: Any) -> str:
-        Competition.objects.update(daily_limit=1)
+        Round.objects.update(daily_limit=1)
         return store(*args)
 
     monkeypatch.setattr(intake, "_store", meanwhile_others_submit)
@@ -113,13 +112,14 @@ def test_before_the_opening_it_is_refused(world: World) -> None:
 
 
 def test_a_draft_takes_nothing(world: World) -> None:
-    assert _refusal(world, opened_by_organizer_at=None).code == "competition_not_open"
+    Competition.objects.update(opened_by_organizer_at=None)
+    assert _refusal(world, opens_at=world.round.opens_at).code == "competition_not_open"
 
 
 def test_what_changed_while_the_file_was_stored_counts(world: World) -> None:
     team = world.join(world.alice)
-    assert team.competition.daily_limit > 1  # as it was when the upload began
-    Competition.objects.update(daily_limit=1)
+    assert team.competition.current_round.daily_limit > 1  # as it was when the upload began
+    Round.objects.update(daily_limit=1)
     world.submit(team)
     with pytest.raises(Refused) as refused:
         world.submit(team)
@@ -145,8 +145,7 @@ def test_who_is_not_a_member_is_refused(world: World) -> None:
 
 def test_the_daily_limit_is_the_team_s(world: World) -> None:
     team = world.join(world.alice)
-    world.digits.daily_limit = 2
-    world.digits.save()
+    set_round(world.digits, daily_limit=2)
     team.refresh_from_db()
     world.submit(team)
     world.submit(team)
@@ -158,8 +157,8 @@ def test_the_daily_limit_is_the_team_s(world: World) -> None:
 
 def test_yesterday_s_submissions_do_not_count_today(world: World) -> None:
     team = world.join(world.alice)
-    world.digits.daily_limit = 1
-    world.digits.save()
+    set_round(world.digits, daily_limit=1)
+    team.refresh_from_db()
     world.submit(team)
     Submission.objects.update(created_at=timezone.now() - timedelta(days=1))
     assert world.submit(team).number == 2
@@ -167,8 +166,7 @@ def test_yesterday_s_submissions_do_not_count_today(world: World) -> None:
 
 def test_the_limit_in_all_stays_reached(world: World) -> None:
     team = world.join(world.alice)
-    world.digits.total_limit = 1
-    world.digits.save()
+    set_round(world.digits, total_limit=1)
     team.refresh_from_db()
     world.submit(team)
     Submission.objects.update(created_at=timezone.now() - timedelta(days=3))
@@ -180,11 +178,11 @@ def test_the_limit_in_all_stays_reached(world: World) -> None:
 def test_a_rejected_file_costs_no_quota(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, b"id,label\n")
-    assert quota(team).daily_left == world.digits.daily_limit
+    assert quota(team).daily_left == world.round.daily_limit
 
 
 def test_rejected_files_are_limited_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "REJECTED_PER_DAY", 1)
+    monkeypatch.setattr(quotas, "REJECTED_PER_DAY", 1)
     team = world.join(world.alice)
     world.score(team, b"nonsense")
     with pytest.raises(Refused) as refused:

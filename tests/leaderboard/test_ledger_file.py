@@ -8,14 +8,23 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard import queries
-from leaderboard.models import Competition, Holdout, HoldoutState, Release
+from leaderboard import organize, queries
+from leaderboard.models import Competition, Holdout, Release
+from scoring.chain import document_hash
 from scoring.verification import check_since, verify
-from tests.cast import CHECKED_ROWS, World, make_checked, predictions
+from tests.cast import (
+    CHECKED_ROWS,
+    World,
+    ledger_of,
+    make_checked,
+    predictions,
+    solution,
+    upload,
+)
 
 
 def lines(competition: Competition) -> list[bytes]:
-    return b"".join(queries.ledger_lines(competition)).splitlines(keepends=True)
+    return b"".join(queries.ledger_lines(ledger_of(competition))).splitlines(keepends=True)
 
 
 @pytest.fixture
@@ -33,7 +42,7 @@ def test_a_real_ledger_is_verified_from_its_file(world: World, checked: Competit
     report = verify(lines(checked))
     assert report.difference is None
     assert (report.competition, report.versions, report.entries) == ("checked", (1,), 5)
-    assert report.head_hash == HoldoutState.objects.get(holdout__competition=checked).head_hash
+    assert report.head_hash == ledger_of(checked).head_hash
 
 
 def test_the_first_line_has_what_fixes_the_answers(world: World) -> None:
@@ -41,9 +50,12 @@ def test_the_first_line_has_what_fixes_the_answers(world: World) -> None:
     header = json.loads(lines(world.digits)[0])
     holdout = Holdout.objects.get()
     assert header["format"] == "holdfast ledger 1"
-    assert header["scoring"]["solution_commitment"] == holdout.solution_commitment
-    assert header["scoring"]["secret_commitment"] == holdout.secret_commitment
-    assert header["parameters_hash"] == Release.objects.get().parameters_hash
+    facts = header["scoring"]["holdout"]
+    assert facts["solution_commitment"] == holdout.solution_commitment
+    assert facts["secret_commitment"] == holdout.secret_commitment
+    uid, board = header["scoring"]["boards"].popitem()
+    answered_under = document_hash({**facts, **board, "board": uid})
+    assert answered_under == Release.objects.get().parameters_hash
     assert header["entries"] == 1
 
 
@@ -57,7 +69,7 @@ def test_what_is_appended_while_it_is_read_is_not_in_it(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions(wrong=range(10, 20)))
     kept = lines(world.digits)
-    reading = queries.lines_of(world.digits, list(HoldoutState.objects.select_related("holdout")))
+    reading = queries.lines_of(ledger_of(world.digits))
     header = next(reading)
     world.score(team, predictions(wrong=range(10, 12)))
     assert [header, *reading] == kept
@@ -65,9 +77,9 @@ def test_what_is_appended_while_it_is_read_is_not_in_it(world: World) -> None:
 
 
 def test_a_solution_that_was_replaced_before_any_answer_is_not_in_it(world: World) -> None:
-    HoldoutState.objects.all().delete()
-    Holdout.objects.update(retired_at="2026-01-01T00:00:00Z")
-    assert lines(world.digits) == []
+    organize.install_solution(world.round, upload(solution()), by=world.organizer)
+    (header,) = lines(world.digits)
+    assert json.loads(header)["version"] == 2
 
 
 def test_reading_takes_the_same_queries_for_many_entries(world: World) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from leaderboard.errors import Refused
 from leaderboard.models import Invitation, Membership, Team, User
 from leaderboard.participate import membership
-from tests.cast import World
+from tests.cast import World, set_round
 
 
 def _refused(code: str, **call: object) -> None:
@@ -81,7 +81,7 @@ def test_a_team_needs_a_readable_name(world: World, name: str) -> None:
 
 
 def test_nobody_joins_after_the_end(world: World) -> None:
-    world.digits.closes_at = timezone.now() - timedelta(minutes=1)
+    set_round(world.digits, closes_at=timezone.now() - timedelta(minutes=1))
     _refused(
         "deadline_passed",
         function=membership.join,

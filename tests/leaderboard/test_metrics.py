@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from leaderboard.models import Holdout, Release, Rescore, Standing, Status, Submission
-from leaderboard.organize.revisions import correct_solution
+from leaderboard.organize.revisions import revise_solution
 from leaderboard.platform import health
 from leaderboard.queries import operation
 from leaderboard.tasks import score_submission
@@ -200,10 +200,10 @@ def test_times_are_told_in_all_and_by_part(world: World, read: Read) -> None:
     assert read(f"{name}_count", part="all") == 1
 
 
-def test_what_is_scored_again_is_counted_from_the_correction_on(world: World, read: Read) -> None:
+def test_what_is_scored_again_is_counted_from_the_revision_on(world: World, read: Read) -> None:
     submission = world.score(world.join(world.alice))
-    correct_solution(
-        world.digits, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.ALL
+    revise_solution(
+        world.round, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.ALL
     )
     score_submission(submission_id=submission.pk)
     _times(submission, (7, 2, 20))
@@ -214,14 +214,14 @@ def test_what_is_scored_again_is_counted_from_the_correction_on(world: World, re
     assert read("holdfast_submission_seconds_sum", part="wait") == pytest.approx(7, abs=0.001)
 
 
-def test_what_waited_for_its_first_answer_over_a_correction_waited_all_the_time(
+def test_what_waited_for_its_first_answer_over_a_revision_waited_all_the_time(
     world: World, read: Read
 ) -> None:
     team = world.join(world.alice)
     world.score(team)
     waiting = world.submit(team, predictions([9]))
-    correct_solution(
-        world.digits, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.NONE
+    revise_solution(
+        world.round, upload(solution()), by=None, reason="Two labels.", rescore=Rescore.NONE
     )
     score_submission(submission_id=waiting.pk)
     Submission.objects.exclude(pk=waiting.pk).update(read_at=None)  # leaves one to count

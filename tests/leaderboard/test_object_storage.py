@@ -183,7 +183,7 @@ def test_an_upload_to_the_api_is_refused_and_nothing_is_counted(
     assert answer["Content-Type"] == "application/problem+json"
     assert int(answer["Retry-After"]) > 0
     assert not Submission.objects.exists()
-    assert quota(Team.objects.get()).daily_left == world.digits.daily_limit
+    assert quota(Team.objects.get()).daily_left == world.round.daily_limit
     assert told_once(caplog)
 
 

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard import queries
+from leaderboard.ledger import levels
 from leaderboard.models import Release, Standing, Submission, Team
 from leaderboard.words import said
 from scoring import metrics
@@ -21,7 +22,7 @@ def _with_teams(world: World, wrong: dict[str, int]) -> None:
 
 def test_the_best_released_score_leads(world: World) -> None:
     _with_teams(world, {"low": 16, "high": 0, "middle": 9})
-    page = queries.board(world.digits, AnonymousUser())
+    page = queries.board(world.board, AnonymousUser())
     assert [(row.rank, row.team, row.score) for row in page.rows] == [
         (1, "high", "1.00"),
         (2, "middle", "0.70"),
@@ -32,40 +33,41 @@ def test_the_best_released_score_leads(world: World) -> None:
 def test_a_team_without_a_released_score_stands_last(world: World) -> None:
     _with_teams(world, {"scored": 20, "unscored": 0})
     Standing.objects.filter(team__name="unscored").update(loss=None, best=None)
-    last = queries.board(world.digits, AnonymousUser()).rows[-1]
+    levels.recount(world.board.pk)
+    last = queries.board(world.board, AnonymousUser()).rows[-1]
     assert (last.team, last.score, last.rank) == ("unscored", None, 2)
 
 
 def test_my_row_is_in_reach_from_every_page(world: World) -> None:
     _with_teams(world, {"a": 0, "b": 5, "c": 10})
     world.score(world.join(world.alice), predictions(wrong=range(8, 38)))
-    page = queries.board(world.digits, world.alice, page_rows=2)
+    page = queries.board(world.board, world.alice, page_rows=2)
     assert page.my_row is not None
     assert (page.my_row.rank, page.my_page, page.my_row.mine) == (4, 2, True)
-    assert page.my_row == queries.board_row(world.digits, world.alice)
-    assert page.my_row in queries.board(world.digits, world.alice, page=2, page_rows=2).rows
+    assert page.my_row == queries.board_row(world.board, world.alice)
+    assert page.my_row in queries.board(world.board, world.alice, page=2, page_rows=2).rows
 
 
 def test_a_search_keeps_the_ranks(world: World) -> None:
     _with_teams(world, {"alpha": 0, "beta": 5, "alphabet": 10})
-    page = queries.board(world.digits, AnonymousUser(), search="ALPHA")
+    page = queries.board(world.board, AnonymousUser(), search="ALPHA")
     assert [(row.rank, row.team) for row in page.rows] == [(1, "alpha"), (3, "alphabet")]
 
 
 def test_a_page_past_the_end_is_the_last_one(world: World) -> None:
     _with_teams(world, {"a": 0})
-    assert queries.board(world.digits, AnonymousUser(), page=99).page == 1
+    assert queries.board(world.board, AnonymousUser(), page=99).page == 1
 
 
 def test_the_csv_has_the_ranks_of_the_page(world: World) -> None:
     _with_teams(world, {"a": 3, "b": 0})
-    rows = queries.whole_board(world.digits, AnonymousUser())
-    assert tuple(rows) == queries.board(world.digits, AnonymousUser()).rows
+    rows = queries.whole_board(world.board, AnonymousUser())
+    assert tuple(rows) == queries.board(world.board, AnonymousUser()).rows
 
 
 def test_intervals_hold_the_score_and_the_certificate_is_wider(world: World) -> None:
     _with_teams(world, {"a": 9})
-    row = queries.board(world.digits, AnonymousUser()).rows[0]
+    row = queries.board(world.board, AnonymousUser()).rows[0]
     assert row.sampling is not None
     assert row.certificate is not None
     assert row.value is not None
@@ -76,7 +78,7 @@ def test_the_history_has_a_step_for_each_new_best(world: World) -> None:
     team = world.join(world.alice)
     for count in (16, 17, 10):
         world.score(team, predictions(wrong=range(8, 8 + count)))
-    assert [step.score for step in queries.leading_steps(world.digits)] == ["0.50", "0.70"]
+    assert [step.score for step in queries.leading_steps(world.board)] == ["0.50", "0.70"]
 
 
 def test_queries_of_a_board_page_do_not_grow_with_its_rows(world: World) -> None:
@@ -90,13 +92,13 @@ def test_the_quota_says_when_it_renews(world: World) -> None:
     team = world.join(world.alice)
     world.submit(team)
     left = queries.quota(team)
-    assert left.daily_left == world.digits.daily_limit - 1
+    assert left.daily_left == world.round.daily_limit - 1
     assert timezone.now() < left.renews_at <= timezone.now() + timedelta(days=1)
 
 
 def test_the_ledger_lists_every_release_with_its_hash(world: World) -> None:
     _with_teams(world, {"a": 0, "b": 5})
-    page = queries.ledger(world.digits)
+    page = queries.ledger(world.round)
     assert [entry["number"] for entry in page.entries] == [2, 1]
     assert page.entries[0]["previous_hash"] == page.entries[1]["hash"]
     assert page.head_hash == page.entries[0]["hash"]
@@ -106,9 +108,9 @@ def test_each_answer_is_said_in_words(world: World) -> None:
     team = world.join(world.alice)
     first = world.score(team, predictions(wrong=range(8, 18)))
     second = world.score(team, predictions(wrong=range(8, 19)))
-    assert _words(first) == "New best: 0.70. The board moves in steps of 0.05."
+    assert _words(first) == "New best: 0.70."
     assert _words(second) == (
-        "No improvement by more than 0.05 over your 0.70. Your place is unchanged."
+        "Not better than your 0.70 by more than 0.05. Your place is unchanged."
     )
 
 
@@ -120,7 +122,7 @@ def _words(submission: Submission) -> str:
 
 def _count_queries(world: World) -> int:
     with CaptureQueriesContext(connection) as captured:
-        queries.board(world.digits, world.alice)
+        queries.board(world.board, world.alice)
     return len(captured)
 
 
@@ -133,7 +135,7 @@ def test_competition_cards_count_teams_and_scored_files(world: World) -> None:
 
 def test_a_certificate_is_no_wider_than_the_ledger_s_width_and_tolerance(world: World) -> None:
     _with_teams(world, {"a": 0, "b": 9})
-    for row in queries.board(world.digits, AnonymousUser()).rows:
+    for row in queries.board(world.board, AnonymousUser()).rows:
         entry = Release.objects.get(team=row.team_id)
         assert row.certificate is not None
         assert row.value is not None
@@ -178,8 +180,8 @@ def test_nobody_sees_by_fractions_of_a_second_how_long_an_answer_took(world: Wor
     submission = world.score(world.join(world.alice))
     row = queries.submission_row(submission)
     assert row.released
-    entry = queries.ledger(world.digits).entries[0]
-    board = queries.board(world.digits, AnonymousUser())
+    entry = queries.ledger(world.round).entries[0]
+    board = queries.board(world.board, AnonymousUser())
     moments = (row.read_at, row.finished_at, row.released.created_at, board.rows[0].last_at)
     assert [each and each.microsecond for each in moments] == [0, 0, 0, 0]
     assert datetime.fromisoformat(entry["created_at"]).microsecond == 0

@@ -7,23 +7,24 @@ from django.db import transaction
 
 from leaderboard import queries
 from leaderboard.errors import Refused
+from leaderboard.ledger.answers import LostRace, save_head
+from leaderboard.ledger.entries import entry_hash, ledger_document, ledger_head
 from leaderboard.models import (
+    BoardState,
     Competition,
-    HoldoutState,
-    Kind,
+    Ledger,
     Release,
     Standing,
     Status,
     Submission,
     TeamState,
 )
-from leaderboard.pipeline import release as stage
+from leaderboard.notify import events
 from leaderboard.pipeline.measure import measure
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.release import entry_hash, ledger_document, release
+from leaderboard.pipeline.release import release
 from leaderboard.tasks import score_submission
 from leaderboard.words import summary
-from scoring import mechanisms
 from tests.cast import CHECKED_ROWS, World, make_checked, predictions, said
 
 
@@ -36,7 +37,7 @@ def _again(submission: Submission) -> bool:
 def test_a_first_score_is_released_on_the_grid(world: World) -> None:
     submission = world.score(world.join(world.alice), predictions(wrong=range(10, 18)))
     assert submission.status == Status.RELEASED
-    assert said(submission).kind == Kind.IMPROVED
+    assert said(submission).kind == "improved"
     assert (said(submission).level, said(submission).steps) == (5, 20)
 
 
@@ -44,7 +45,7 @@ def test_less_than_a_step_better_releases_nothing_new(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions(wrong=range(10, 18)))
     second = world.score(team, predictions(wrong=range(10, 17)))
-    assert said(second).kind == Kind.NOT_IMPROVED
+    assert said(second).kind == "not_improved"
     assert said(second).level == 5
 
 
@@ -57,9 +58,9 @@ def test_a_repeated_delivery_releases_once(world: World) -> None:
 
 def test_a_worker_that_comes_late_finds_the_release_and_stops(world: World) -> None:
     submission = world.score(world.join(world.alice))
-    before = HoldoutState.objects.values().get()
+    before = Ledger.objects.values().get()
     assert _again(submission) is False
-    assert HoldoutState.objects.values().get() == before
+    assert Ledger.objects.values().get() == before
 
 
 def test_what_stops_before_the_commit_leaves_nothing(
@@ -67,16 +68,16 @@ def test_what_stops_before_the_commit_leaves_nothing(
 ) -> None:
     submission = world.submit(world.join(world.alice))
     Submission.objects.update(status=Status.SCORING)
-    before = HoldoutState.objects.values().get()
+    before = Ledger.objects.values().get()
 
-    def stop(*args: object) -> None:
+    def stop(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(stage, "_finish", stop)
+        patch.setattr(events, "record_submission", stop)
         with pytest.raises(KeyboardInterrupt):
             _again(submission)
-    assert HoldoutState.objects.values().get() == before
+    assert Ledger.objects.values().get() == before
     assert not Release.objects.exists()
     assert not TeamState.objects.exists()
     assert not Standing.objects.exists()
@@ -85,28 +86,23 @@ def test_what_stops_before_the_commit_leaves_nothing(
 
 def test_a_state_that_changed_meanwhile_is_not_overwritten(world: World) -> None:
     world.score(world.join(world.alice))
-    row = HoldoutState.objects.get()
-    entry = Release.objects.get()
-    state = stage._load(
-        mechanisms.get("ladder"),
-        mechanisms.get("ladder").parse({}),
-        row,
-        entry.team,
-    )
-    HoldoutState.objects.update(version=row.version + 1)
-    with pytest.raises(stage.LostRace), transaction.atomic():
-        stage._save(row, state, entry.team, entry)
+    row, state = Ledger.objects.get(), BoardState.objects.get()
+    Ledger.objects.update(version=row.version + 1)
+    head = ledger_head(row, state)
+    with pytest.raises(LostRace), transaction.atomic():
+        save_head(row, world.board, head, number=2, head_hash="0" * 64)
+    assert Ledger.objects.get().entries == 1
 
 
 def test_the_same_question_gets_the_stored_answer_and_costs_nothing(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions(wrong=range(10, 18)))
     first = world.score(team, predictions(wrong=range(10, 17)))
-    asked = HoldoutState.objects.get().asked
+    asked = Ledger.objects.get().asked
     again = world.score(team, predictions(wrong=range(10, 17)))
     assert said(again).repeat_of == said(first)
     assert said(again).level == said(first).level
-    assert HoldoutState.objects.get().asked == asked
+    assert Ledger.objects.get().asked == asked
 
 
 def test_the_ledger_is_a_hash_chain(world: World) -> None:
@@ -116,7 +112,7 @@ def test_the_ledger_is_a_hash_chain(world: World) -> None:
     first, second = Release.objects.order_by("number")
     assert [first.number, second.number] == [1, 2]
     assert second.previous_hash == first.hash
-    assert HoldoutState.objects.get().head_hash == second.hash
+    assert Ledger.objects.get().head_hash == second.hash
     assert entry_hash(first) == first.hash
 
 
@@ -138,7 +134,7 @@ def test_an_entry_holds_the_ledger_after_it(world: World) -> None:
     team = world.join(world.alice)
     for wrong in (range(10, 20), range(10, 20), range(10, 12)):
         entry = said(world.score(team, predictions(wrong=wrong)))
-        head = HoldoutState.objects.get()
+        head = ledger_head(Ledger.objects.get(), BoardState.objects.get())
         for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
             if not (name == "asked" and entry.repeat_of):
                 assert getattr(entry, name) == getattr(head, name)
@@ -172,8 +168,9 @@ def _checked_file(first_wrong: int = CHECKED_ROWS) -> bytes:
 
 def test_a_confirmed_score_is_the_public_one(world: World, corrected: Competition) -> None:
     submission = world.score(world.join(world.alice, competition=corrected), _checked_file())
-    assert said(submission).kind == Kind.CONFIRMED
+    assert said(submission).kind == "confirmed"
     assert said(submission).level == said(submission).reference_level == 0
+    assert _words(submission) == "Confirmed: 1.00. Public and hidden rows agree."
     assert said(submission).share_left == 2
 
 
@@ -181,9 +178,15 @@ def test_a_public_score_that_does_not_hold_is_corrected_and_spends_the_share(
     world: World, corrected: Competition
 ) -> None:
     submission = world.score(world.join(world.alice, competition=corrected), _checked_file(20))
-    assert said(submission).kind == Kind.CORRECTED
+    assert said(submission).kind == "corrected"
     assert said(submission).share_left == 1
     assert (said(submission).level or 0) >= 15
+    shown = queries.submission_row(submission).released
+    assert shown is not None
+    assert _words(submission) == (
+        "Your public score of 1.00 did not hold. "
+        f"On the hidden rows it is about {shown.score}. 1 correction left for your team."
+    )
 
 
 def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Competition) -> None:
@@ -191,8 +194,8 @@ def test_an_exhausted_team_is_told_so_and_counted(world: World, corrected: Compe
     for kept in (20, 21):
         world.score(team, _checked_file(kept))
     last = world.score(team, _checked_file(23))
-    assert said(last).kind == Kind.EXHAUSTED
-    assert HoldoutState.objects.get(holdout__competition=corrected).asked == 3
+    assert said(last).kind == "exhausted"
+    assert Ledger.objects.get(competition=corrected).asked == 3
 
 
 def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Competition) -> None:
@@ -201,9 +204,9 @@ def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Compe
     for kept in (20, 21, 22):
         world.score(alice, _checked_file(kept))
     answer = world.score(bob, _checked_file(20))
-    assert said(answer).kind == Kind.EXHAUSTED
+    assert said(answer).kind == "exhausted"
     assert TeamState.objects.get(team=bob).share_left == 0
-    assert HoldoutState.objects.get(holdout__competition=corrected).budget_left == 1
+    assert BoardState.objects.get(ledger__competition=corrected).budget_left == 1
 
 
 @pytest.fixture
@@ -215,15 +218,15 @@ def claimed(world: World) -> Competition:
 def test_a_claim_that_holds_is_confirmed(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     submission = world.score(team, _checked_file(), claimed=0.9)
-    assert said(submission).kind == Kind.CONFIRMED
+    assert said(submission).kind == "confirmed"
     assert said(submission).level == 2
-    assert _words(submission).startswith("Your claimed score 0.90 holds on the hidden rows")
+    assert _words(submission) == "Confirmed: 0.90. Your claim and the hidden rows agree."
 
 
 def test_a_claim_that_does_not_hold_is_corrected(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     submission = world.score(team, _checked_file(20), claimed=0.9)
-    assert said(submission).kind == Kind.CORRECTED
+    assert said(submission).kind == "corrected"
     assert (said(submission).level or 0) >= 15
 
 

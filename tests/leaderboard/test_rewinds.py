@@ -17,13 +17,13 @@ from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds, watermark
 from leaderboard.ledger.watermark import Head
 from leaderboard.models import (
+    BoardState,
     Competition,
     FinalScore,
-    Halt,
     Holdout,
-    HoldoutState,
-    Kind,
+    Ledger,
     LedgerNote,
+    Pause,
     Release,
     Standing,
     Status,
@@ -33,21 +33,30 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.operate import verification
-from leaderboard.organize.revisions import correct_solution, to_score_again
+from leaderboard.organize.revisions import revise_solution, to_score_again
 from leaderboard.participate import selection
 from leaderboard.tasks import score_submission, sweep
 from leaderboard.words import entered
 from scoring.verification import Differs, verify
 from tests import ending
-from tests.cast import CHECKED_ROWS, World, make_checked, make_user, predictions, said, solution
+from tests.cast import (
+    CHECKED_ROWS,
+    World,
+    ledger_of,
+    make_checked,
+    make_user,
+    predictions,
+    said,
+    solution,
+)
 from tests.cast import upload as uploaded
 
 
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A guard of this test's own."""
-    monkeypatch.setattr(settings, "GUARD_DIR", tmp_path / "guard")
-    return tmp_path / "guard"
+    """Keep watermarks of this test's own."""
+    monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / "watermark")
+    return tmp_path / "watermark"
 
 
 @pytest.fixture
@@ -69,7 +78,7 @@ def wrong_from(row: int) -> bytes:
 
 
 def lines(competition: Competition) -> list[bytes]:
-    return b"".join(queries.ledger_lines(competition)).splitlines(keepends=True)
+    return b"".join(queries.ledger_lines(ledger_of(competition))).splitlines(keepends=True)
 
 
 def lose(competition: Competition, play: Callable[[], object]) -> list[bytes]:
@@ -79,12 +88,6 @@ def lose(competition: Competition, play: Callable[[], object]) -> list[bytes]:
     published = lines(competition)
     transaction.savepoint_rollback(backup)
     return published
-
-
-def state(competition: Competition) -> HoldoutState:
-    return HoldoutState.objects.get(
-        holdout__competition=competition, holdout__retired_at__isnull=True
-    )
 
 
 def rewind(*arguments: object) -> str:
@@ -118,16 +121,16 @@ def test_it_says_how_far_each_is_and_what_can_be_done(
     lose(checked, lambda: world.score(alice, wrong_from(21)))
     told = rewind("checked")
     assert "The database is at entry 1 " in told
-    assert "The guard is at entry 2 " in told
+    assert "The watermark is at entry 2 " in told
     assert "--replay" in told
     assert "--give-up" in told
 
 
-def test_a_halt_without_a_reason_ends_when_one_looks(
+def test_a_pause_without_a_reason_ends_when_one_looks(
     world: World, checked: Competition, alice: Team
 ) -> None:
-    HoldoutState.objects.filter(holdout__competition=checked).update(
-        halted_at=alice.created_at, halted_for="rewound"
+    Ledger.objects.filter(competition=checked).update(
+        paused_at=alice.created_at, paused_for="rewound"
     )
     rewind("checked")
     assert world.score(alice, wrong_from(21)).status == Status.RELEASED
@@ -163,12 +166,15 @@ def test_a_replay_brings_back_every_entry_and_every_state(
 
 def _everything(competition: Competition) -> dict[str, object]:
     """All that the mechanism and the board know, but for keys and digests."""
-    head = HoldoutState.objects.filter(holdout__competition=competition)
+    head = Ledger.objects.filter(competition=competition)
     columns = ("loss", "entries", "best__number", "last__number")
     return {
         "head": head.values_list(
-            "asked", "answered", "log_alphabets", "firings", "budget_left", "releases", "head_hash"
+            "asked", "answered", "log_alphabets", "entries", "head_hash"
         ).get(),
+        "board state": BoardState.objects.filter(ledger=head.get())
+        .values_list("firings", "budget_left")
+        .get(),
         "teams": list(TeamState.objects.values_list("team_id", "best", "last", "share_left")),
         "board": list(Standing.objects.values_list(*columns)),
         "hashes": list(Release.objects.values_list("hash", flat=True)),
@@ -181,7 +187,7 @@ def test_after_a_replay_the_ledger_goes_on_and_is_verified(
     published = lose(checked, lambda: world.score(alice, wrong_from(21)))
     rewind("checked", "--replay", kept(published))
     last = world.score(alice, wrong_from(22))
-    assert (said(last).kind, said(last).number) == (Kind.EXHAUSTED, 3)
+    assert (said(last).kind, said(last).number) == ("exhausted", 3)
     assert verify(lines(checked)).difference is None
 
 
@@ -224,38 +230,33 @@ def test_a_team_that_is_lost_gets_a_stand_in_and_keeps_its_share(
     def play() -> None:
         bob = world.join(world.bob, competition=checked)
         world.score(bob, wrong_from(20))
-        keys.append(bob.pk)
+        uids.append(bob.uid)
 
-    keys: list[int] = []
+    uids: list[str] = []
     published = lose(checked, play)
     rewind("checked", "--replay", kept(published))
-    restored = Team.objects.get(pk=keys[0])
-    assert restored.name == f"Team {keys[0]} (restored)"
+    restored = Team.objects.get(uid=uids[0])
+    assert restored.name == f"Team {uids[0][:8]} (restored)"
     assert not restored.captain.is_active
     assert TeamState.objects.get(team=restored).share_left == 0
-    assert world.join(world.bob, competition=checked).pk > keys[0]
+    assert world.join(world.bob, competition=checked).uid != uids[0]
 
 
-def test_a_team_that_took_a_lost_team_s_number_stops_the_replay(
+def test_a_team_that_came_after_the_restore_is_not_taken_for_a_lost_one(
     world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
 ) -> None:
     def play() -> None:
-        bob = world.join(world.bob, competition=checked)
-        keys.append(bob.pk)
-        world.score(bob, wrong_from(20))
+        world.score(world.join(world.bob, competition=checked), wrong_from(20))
 
-    keys: list[int] = []
     published = lose(checked, play)
     carol = world.join(make_user("carol"), competition=checked)
-    Team.objects.filter(pk=carol.pk).update(created_at=carol.created_at + timedelta(hours=1))
-    assert carol.pk == keys[0]
-    with pytest.raises(CommandError, match="number of a lost team"):
-        rewind("checked", "--replay", kept(published))
-    assert Release.objects.count() == 1
+    rewind("checked", "--replay", kept(published))
+    assert Release.objects.count() == 2
+    assert not carol.releases.exists()
 
 
 @pytest.mark.parametrize("change", ["forged", "short", "foreign", "no ledger"])
-def test_a_file_that_does_not_lead_to_the_guard_changes_nothing(
+def test_a_file_that_does_not_lead_to_the_watermark_changes_nothing(
     world: World, checked: Competition, alice: Team, change: str
 ) -> None:
     published = lose(checked, lambda: world.score(alice, wrong_from(21)))
@@ -267,7 +268,7 @@ def test_a_file_that_does_not_lead_to_the_guard_changes_nothing(
     }[change]
     before = _everything(checked)
     with pytest.raises((Refused, Differs)):
-        rewinds.replay(checked, other)
+        rewinds.replay(checked.current_round, other)
     assert _everything(checked) == before
 
 
@@ -287,21 +288,23 @@ def test_a_second_replay_does_nothing(
     assert "Replayed 0 entries." in rewind("checked", "--replay", published)
 
 
-def test_a_lost_correction_can_not_be_replayed(
+def test_a_lost_revision_can_not_be_replayed(
     world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
 ) -> None:
     def play() -> None:
-        correct(checked)
+        revise(checked)
         world.score(alice, wrong_from(21))
 
     published = lose(checked, play)
-    with pytest.raises(CommandError, match="holds a correction"):
+    with pytest.raises(CommandError, match="holds a revision"):
         rewind("checked", "--replay", kept(published))
 
 
-def correct(checked: Competition) -> Holdout:
+def revise(checked: Competition) -> Holdout:
     file = uploaded(solution(CHECKED_ROWS, 20).replace(b"r99,3", b"r99,0"))
-    return correct_solution(checked, file, by=None, reason="One label.", rescore="none")
+    return revise_solution(
+        checked.current_round, file, by=None, reason="One label.", rescore="none"
+    )
 
 
 # --- Writing off ----------------------------------------------------------------------------------
@@ -311,12 +314,12 @@ def test_each_lost_answer_is_counted_as_the_most_it_could_have_said(
     world: World, checked: Competition, alice: Team
 ) -> None:
     lose(checked, lambda: [world.score(alice, wrong_from(each)) for each in (21, 22)])
-    before = state(checked)
+    before = ledger_of(checked)
     assert "Wrote 2 answers off: entry 4." in rewind("checked", "--give-up")
-    after = state(checked)
+    after = ledger_of(checked)
     assert (after.asked, after.answered) == (before.asked + 2, before.answered + 2)
     assert after.log_alphabets > before.log_alphabets
-    assert after.budget_left == 0
+    assert BoardState.objects.get(ledger=after).budget_left == 0
     assert TeamState.objects.get(team=alice).share_left == 0
 
 
@@ -371,10 +374,10 @@ def test_giving_up_twice_writes_off_once(world: World, checked: Competition, ali
 
 
 @pytest.mark.parametrize("broken", ["missing", "damaged", "forked"])
-def test_without_a_readable_guard_the_operator_says_how_many(
+def test_without_a_readable_watermark_the_operator_says_how_many(
     world: World, checked: Competition, alice: Team, broken: str
 ) -> None:
-    file = watermark.file_of(state(checked).holdout.ledger_name)
+    file = watermark.file_of(ledger_of(checked).uid)
     if broken == "missing":
         file.unlink()
     elif broken == "damaged":
@@ -385,13 +388,13 @@ def test_without_a_readable_guard_the_operator_says_how_many(
         rewind("checked", "--give-up")
     rewind("checked", "--give-up", "--lost", 3)
     # Where numbers can be read, no fewer are written off than they skip.
-    assert state(checked).asked == 1 + (4 if broken == "forked" else 3)
+    assert ledger_of(checked).asked == 1 + (4 if broken == "forked" else 3)
     assert world.score(alice, wrong_from(22)).status == Status.RELEASED
     assert verify(lines(checked)).difference is None
 
 
 @pytest.mark.parametrize("broken", ["missing", "behind"])
-def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
+def test_a_crash_before_the_watermark_is_told_writes_nothing_off_twice(
     world: World,
     checked: Competition,
     alice: Team,
@@ -399,7 +402,7 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if broken == "missing":
-        watermark.file_of(state(checked).holdout.ledger_name).unlink()
+        watermark.file_of(ledger_of(checked).uid).unlink()
     else:
         lose(checked, lambda: world.score(alice, wrong_from(21)))
 
@@ -409,10 +412,10 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
     with monkeypatch.context() as patch:
         patch.setattr(watermark, "append", killed)
         with pytest.raises(KeyboardInterrupt):
-            rewinds.give_up(checked, lost=1)
-    asked = state(checked).asked
+            rewinds.give_up(checked.current_round, lost=1)
+    asked = ledger_of(checked).asked
     rewind("checked", "--give-up", "--lost", 1)
-    assert state(checked).asked == asked
+    assert ledger_of(checked).asked == asked
     assert LedgerNote.objects.count() == 1
     assert world.score(alice, wrong_from(22)).status == Status.RELEASED
 
@@ -420,28 +423,27 @@ def test_a_crash_before_the_guard_is_told_writes_nothing_off_twice(
 def test_a_fork_is_written_off_from_where_both_agree(
     world: World, checked: Competition, alice: Team
 ) -> None:
-    row = state(checked)
-    ledger = row.holdout.ledger_name
+    row = ledger_of(checked)
     for number, digest in ((2, "b" * 64), (3, "c" * 64)):
-        watermark.append(ledger, Head(number, digest))
+        watermark.append(row.uid, Head(number, digest))
     Release.objects.filter(number=1).update(number=4)
-    HoldoutState.objects.filter(pk=row.pk).update(releases=4)
-    note = rewinds.give_up(checked)
+    Ledger.objects.filter(pk=row.pk).update(entries=4)
+    note = rewinds.give_up(checked.current_round)
     assert note is not None
     assert (note.number, note.document["lost"]) == (5, 3)
     assert note.previous_hash == row.head_hash
 
 
-def test_a_lost_correction_is_written_off_and_made_again(
+def test_a_lost_revision_is_written_off_and_made_again(
     world: World, checked: Competition, alice: Team
 ) -> None:
     def play() -> None:
-        correct(checked)
+        revise(checked)
         world.score(alice, wrong_from(21))
 
     lose(checked, play)
     rewind("checked", "--give-up")
-    correct(checked)
+    revise(checked)
     assert said(world.score(alice, wrong_from(21))).number == 6
     assert verify(lines(checked)).difference is None
 
@@ -462,10 +464,10 @@ def test_a_file_that_is_lost_is_neither_scored_again_nor_entered_for_the_end(
 ) -> None:
     rewind("checked", "--replay", kept(lose(checked, lambda: world.score(alice, wrong_from(99)))))
     lost = Submission.objects.get(team=alice, number=2)
-    assert lost not in to_score_again(checked, "all")
+    assert lost not in to_score_again(checked.current_round, "all")
     with pytest.raises(Refused):
         selection.enter(team=alice, user=world.alice, number=2)
-    assert lost not in selection.entered(checked)
+    assert lost not in selection.entered(checked.current_round)
 
 
 def test_a_team_whose_best_file_is_lost_is_told_to_enter_another(
@@ -474,7 +476,7 @@ def test_a_team_whose_best_file_is_lost_is_told_to_enter_another(
     rewind("checked", "--replay", kept(lose(checked, lambda: world.score(alice, wrong_from(99)))))
     choice = queries.choice(alice)
     assert choice.entered == tuple(
-        selection.entered(checked).filter(team=alice).values_list("number", flat=True)
+        selection.entered(checked.current_round).filter(team=alice).values_list("number", flat=True)
     )
     assert "lost with a database: enter another one" in entered(choice)
 
@@ -488,26 +490,28 @@ def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(
         lambda: [score_submission(submission_id=waiting.pk), world.score(alice, wrong_from(98))],
     )
     rewind("checked", "--replay", kept(published))
-    assert verification.verify_competition(checked).report.difference is None
+    assert verification.verify_ledger(ledger_of(checked)).report.difference is None
 
 
-@pytest.mark.parametrize("mended", [False, True])
+@pytest.mark.parametrize("given_up", [False, True])
 def test_another_solution_begins_no_new_ledger_where_all_answers_are_lost(
-    world: World, checked: Competition, mended: bool
+    world: World, checked: Competition, given_up: bool
 ) -> None:
     team = world.join(world.alice, competition=checked)
     lose(checked, lambda: world.score(team, wrong_from(20)))
     world.score(team, wrong_from(21))
-    if mended:
+    if given_up:
         rewind("checked", "--give-up")
-    before = (state(checked).pk, state(checked).budget_left)
+    left = BoardState.objects.filter(board__round__competition=checked)
+    before = left.values("ledger", "budget_left").get()
+    file = uploaded(solution(CHECKED_ROWS, 20))
     with pytest.raises(Refused) as refused:
-        organize.install_solution(checked, uploaded(solution(CHECKED_ROWS, 20)), by=world.organizer)
+        organize.install_solution(checked.current_round, file, by=world.organizer)
     assert refused.value.code == "frozen"
-    assert (state(checked).pk, state(checked).budget_left) == before
+    assert left.values("ledger", "budget_left").get() == before
 
 
-def test_a_correction_is_compared_with_a_version_whose_answers_were_all_written_off(
+def test_a_revision_is_compared_with_a_version_whose_answers_were_all_written_off(
     world: World, checked: Competition
 ) -> None:
     team = world.join(world.alice, competition=checked)
@@ -515,9 +519,11 @@ def test_a_correction_is_compared_with_a_version_whose_answers_were_all_written_
     world.score(team, wrong_from(21))
     rewind("checked", "--give-up")
     moved = uploaded(solution(CHECKED_ROWS, 10))
-    correct_solution(checked, moved, by=world.organizer, reason="Ten Public rows became Private.")
+    revise_solution(
+        checked.current_round, moved, by=world.organizer, reason="Ten Public rows became Private."
+    )
     sweep()
-    assert state(checked).halted_for == Halt.MOVED_ROWS
+    assert ledger_of(checked).paused_for == Pause.MOVED_ROWS
 
 
 # --- The end --------------------------------------------------------------------------------------
@@ -533,7 +539,7 @@ def test_a_database_of_before_the_finals_answers_nobody(
     lose(checked, lambda: _end(checked))
     late = world.score(alice, wrong_from(21))
     assert late.status == Status.QUEUED
-    assert state(checked).halted_for == Halt.REWOUND
+    assert ledger_of(checked).paused_for == Pause.REWOUND
     assert "--end" in rewind("checked")
 
 
@@ -556,10 +562,10 @@ def test_an_end_can_be_neither_replayed_nor_given_up(
     more = (kept(published),) if way == ("--replay",) else ()
     with pytest.raises(CommandError, match="--end"):
         rewind("checked", *way, *more)
-    assert rewinds.look(checked).end_undone
+    assert rewinds.look(checked.current_round).end_undone
 
 
-def test_answers_that_are_lost_with_the_end_are_mended_first(
+def test_answers_that_are_lost_with_the_end_are_repaired_first(
     world: World, checked: Competition, alice: Team
 ) -> None:
     def play() -> None:
@@ -572,7 +578,7 @@ def test_answers_that_are_lost_with_the_end_are_mended_first(
     assert "--end" in rewind("checked", "--give-up")
     assert world.score(alice, wrong_from(22)).status == Status.QUEUED
     rewind("checked", "--end")
-    assert not rewinds.look(checked).problem
+    assert not rewinds.look(checked.current_round).problem
 
 
 def test_ending_again_fails_what_waits_and_takes_no_more(

@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
 from leaderboard import vault
-from leaderboard.models import Holdout, HoldoutState, Release, Status
+from leaderboard.models import BoardState, Holdout, Ledger, Release, Round, Status
 from leaderboard.operate import rotation
 from leaderboard.vault import keys
 from tests.cast import World, make_competition, predictions
@@ -25,8 +25,10 @@ def private(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     keys.generate(public, private)
     monkeypatch.setattr(settings, "VAULT_PUBLIC_KEY_FILE", public)
     monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", str(private))
-    HoldoutState.objects.all().delete()
+    BoardState.objects.all().delete()
     Holdout.objects.all().delete()
+    Round.objects.update(ledger=None)
+    Ledger.objects.all().delete()
     for name in default_storage.listdir("vault")[1]:
         default_storage.delete(f"vault/{name}")
     world.digits.delete()
@@ -165,7 +167,7 @@ def test_a_solution_that_comes_while_others_are_sealed_again_is_sealed_again_too
 def test_a_worker_that_read_its_row_before_the_rotation_reads_it_again(
     world: World, private: Path
 ) -> None:
-    holdout = Holdout.objects.get(competition=world.digits)
+    holdout = Holdout.objects.get(ledger__competition=world.digits)
     rotate(private)
     opened, _ = vault._open(holdout)
     assert opened.counts().private > 0
@@ -176,7 +178,7 @@ def test_open_solutions_are_forgotten_when_the_key_changes(world: World, private
     assert vault._opened
     private.unlink()
     with pytest.raises(vault.VaultClosed):
-        vault._open(Holdout.objects.get(competition=world.digits))
+        vault._open(Holdout.objects.get(ledger__competition=world.digits))
     assert not vault._opened
 
 
@@ -210,7 +212,7 @@ def test_two_rotations_don_t_run_at_once(private: Path, monkeypatch: pytest.Monk
 def test_a_private_key_that_is_empty_opens_nothing(private: Path, world: World) -> None:
     private.write_text("")
     with pytest.raises(vault.VaultClosed, match="is empty"):
-        vault.check_opens(Holdout.objects.get(competition=world.digits))
+        vault.check_opens(Holdout.objects.get(ledger__competition=world.digits))
 
 
 def test_keys_stay_readable_by_their_owner_only(private: Path) -> None:

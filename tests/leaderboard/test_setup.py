@@ -6,14 +6,28 @@ import pytest
 
 from leaderboard import organize, queries
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, FileRole, Holdout, HoldoutState
+from leaderboard.models import Competition, FileRole, Holdout, Ledger
 from scoring.errors import ParameterError, SolutionError
-from tests.cast import ROWS, World, make_competition, solution, upload
+from tests.cast import (
+    ROWS,
+    World,
+    active_holdout,
+    make_competition,
+    set_board,
+    set_round,
+    solution,
+    upload,
+)
 
 
 def _draft(world: World, **fields: Any) -> Competition:
     draft = world.digits
-    Competition.objects.filter(pk=draft.pk).update(opened_by_organizer_at=None, **fields)
+    of_competition = {name: fields.pop(name) for name in list(fields) if name == "rules"}
+    Competition.objects.filter(pk=draft.pk).update(opened_by_organizer_at=None, **of_competition)
+    if "schema" in fields:
+        set_round(draft, schema=fields.pop("schema"))
+    if fields:
+        set_board(draft, **fields)
     draft.refresh_from_db()
     return draft
 
@@ -52,7 +66,7 @@ def test_a_changed_sample_asks_for_the_solution_again(world: World) -> None:
 
 def test_opening_twice_starts_one_ledger(world: World) -> None:
     organize.open_competition(world.digits)
-    assert HoldoutState.objects.count() == 1
+    assert Ledger.objects.count() == 1
 
 
 def test_a_solution_that_does_not_match_is_refused_and_changes_nothing(world: World) -> None:
@@ -63,68 +77,68 @@ def test_a_solution_that_does_not_match_is_refused_and_changes_nothing(world: Wo
         b"",
     ):
         with pytest.raises(SolutionError):
-            organize.install_solution(world.digits, upload(content), by=world.organizer)
+            organize.install_solution(world.round, upload(content), by=world.organizer)
     assert Holdout.objects.count() == 1
 
 
 def test_a_solution_without_private_rows_is_refused(world: World) -> None:
     content = solution().replace(b"Private", b"Public")
     with pytest.raises((Refused, SolutionError)):
-        organize.install_solution(world.digits, upload(content), by=world.organizer)
+        organize.install_solution(world.round, upload(content), by=world.organizer)
 
 
 def test_a_new_solution_before_the_first_release_is_a_new_version(world: World) -> None:
-    organize.install_solution(world.digits, upload(solution()), by=world.organizer)
+    organize.install_solution(world.round, upload(solution()), by=world.organizer)
     assert list(Holdout.objects.order_by("version").values_list("version", flat=True)) == [1, 2]
-    assert Holdout.objects.get(retired_at__isnull=True).version == 2
+    assert Holdout.objects.active().get().version == 2
     assert world.score(world.join(world.alice)).status == "released"
 
 
 def test_the_holdout_freezes_at_the_first_release(world: World) -> None:
     world.score(world.join(world.alice))
     with pytest.raises(Refused, match="frozen"):
-        organize.install_solution(world.digits, upload(solution()), by=world.organizer)
+        organize.install_solution(world.round, upload(solution()), by=world.organizer)
 
 
 def test_the_sample_can_not_be_removed_from_under_the_solution(world: World) -> None:
     with pytest.raises(Refused):
-        organize.remove_file(world.digits.files.get(role=FileRole.SAMPLE))
+        organize.remove_file(world.round.files.get(role=FileRole.SAMPLE))
 
 
 def test_a_broken_sample_is_refused(world: World) -> None:
     draft = make_competition("draft", world.organizer)
-    draft.holdouts.all().update(retired_at="2026-01-01T00:00Z")
-    organize.remove_file(draft.files.get(role=FileRole.SAMPLE))
+    round = draft.current_round
+    Holdout.objects.filter(ledger=round.ledger).update(retired_at="2026-01-01T00:00Z")
+    organize.remove_file(round.files.get(role=FileRole.SAMPLE))
     with pytest.raises(SolutionError):
-        organize.add_file(draft, upload(b"id,label\na,0\na,0\n", "s.csv"), role=FileRole.SAMPLE)
+        organize.add_file(round, upload(b"id,label\na,0\na,0\n", "s.csv"), role=FileRole.SAMPLE)
 
 
 def test_wrong_settings_name_their_field(world: World) -> None:
-    world.digits.mechanism_parameters = {"steps": "many"}
+    world.board.mechanism_parameters = {"steps": "many"}
     with pytest.raises(ParameterError) as error:
-        organize.check_settings(world.digits)
+        organize.check_settings(world.board)
     assert error.value.field == "steps"
 
 
 def test_the_sample_is_not_taken_for_the_solution(world: World) -> None:
-    sample = world.digits.files.get(role=FileRole.SAMPLE)
+    sample = world.round.files.get(role=FileRole.SAMPLE)
     with sample.file.open("rb") as file, pytest.raises(Refused, match="sample submission"):
-        organize.install_solution(world.digits, upload(file.read()), by=world.organizer)
+        organize.install_solution(world.round, upload(file.read()), by=world.organizer)
 
 
 def test_weighted_rows_count_as_fewer_plain_ones_wherever_certainty_is_told(world: World) -> None:
-    draft = world.digits
     lines = solution().decode().splitlines()
     weights = ["Weight", *("1.2" if row == 20 else "1" for row in range(ROWS))]
     text = "\n".join(f"{line},{weight}" for line, weight in zip(lines, weights, strict=True))
-    plain = queries.sampling_interval(queries.scale(draft), draft.holdouts.get(), 0.5)
-    organize.install_solution(draft, upload(text.encode(), "solution.csv"), by=None)
-    holdout = draft.holdouts.get(retired_at__isnull=True)
+    plain = queries.sampling_interval(queries.scale(world.board), active_holdout(world.digits), 0.5)
+    organize.install_solution(world.round, upload(text.encode(), "solution.csv"), by=None)
+    holdout = active_holdout(world.digits)
     assert (holdout.private_rows, holdout.effective_private_rows) == (32, 26)
-    weighted = queries.sampling_interval(queries.scale(draft), holdout, 0.5)
+    weighted = queries.sampling_interval(queries.scale(world.board), holdout, 0.5)
     assert weighted
     assert plain
     assert weighted.high - weighted.low > plain.high - plain.low
-    facts = queries.mechanism_facts(draft)
+    facts = queries.mechanism_facts(world.board)
     assert facts
     assert facts.effective_rows == 26

@@ -6,7 +6,7 @@ import pytest
 
 from leaderboard import organize
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, HoldoutState
+from leaderboard.models import Board, BoardState, Competition, Holdout, Round
 from scoring.errors import ParameterError
 from scoring.predictions import Column, Schema
 from tests.cast import LADDER, World, solution, upload
@@ -14,26 +14,30 @@ from tests.cast import LADDER, World, solution, upload
 OTHER_COLUMNS = Schema("id", (Column("label", "number"),))
 OTHER_SCORING = organize.Scoring("error_rate", {}, "ladder", LADDER)
 
-Change = Callable[[Competition], object]
+Change = Callable[[Round], object]
 CHANGES: dict[str, Change] = {
-    "columns": lambda competition: organize.change_schema(competition, OTHER_COLUMNS),
-    "scoring": lambda competition: organize.change_scoring(competition, OTHER_SCORING),
+    "columns": lambda round: organize.change_schema(round, OTHER_COLUMNS),
+    "scoring": lambda round: organize.change_scoring(round.board, OTHER_SCORING),
     "solution": organize.withdraw_solution,
 }
 
 
-def _in_force(competition: Competition) -> int:
-    return competition.holdouts.filter(retired_at__isnull=True).count()
+def _active() -> int:
+    return Holdout.objects.active().count()
+
+
+def _settings() -> list[object]:
+    return [model.objects.values().get() for model in (Competition, Round, Board)]
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_while_it_is_open_nothing_that_scores_mean_changes(change: Change, world: World) -> None:
-    before = Competition.objects.values().get(pk=world.digits.pk)
+    before = _settings()
     with pytest.raises(Refused) as refused:
-        change(world.digits)
+        change(world.round)
     assert refused.value.code == "not_a_draft"
-    assert Competition.objects.values().get(pk=world.digits.pk) == before
-    assert _in_force(world.digits) == 1
+    assert _settings() == before
+    assert _active() == 1
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -41,11 +45,11 @@ def test_a_draft_that_released_something_keeps_its_holdout(change: Change, world
     world.score(world.join(world.alice))
     Competition.objects.update(opened_by_organizer_at=None)
     with pytest.raises(Refused) as refused:
-        change(world.digits)
+        change(world.round)
     assert refused.value.code == "frozen"
-    assert _in_force(world.digits) == 1
+    assert _active() == 1
     world.digits.refresh_from_db()
-    assert world.digits.metric == "accuracy"
+    assert world.board.metric == "accuracy"
 
 
 def test_a_draft_that_released_something_keeps_its_mechanism(world: World) -> None:
@@ -53,7 +57,7 @@ def test_a_draft_that_released_something_keeps_its_mechanism(world: World) -> No
     Competition.objects.update(opened_by_organizer_at=None)
     with pytest.raises(Refused) as refused:
         organize.change_scoring(
-            world.digits, organize.Scoring("accuracy", {}, "ladder", LADDER | {"steps": "10"})
+            world.board, organize.Scoring("accuracy", {}, "ladder", LADDER | {"steps": "10"})
         )
     assert refused.value.code == "frozen"
 
@@ -63,8 +67,8 @@ def test_in_a_draft_the_solution_is_withdrawn_with_what_it_was_checked_against(
     change: Change, world: World
 ) -> None:
     organize.return_to_draft(world.digits)
-    change(world.digits)
-    assert _in_force(world.digits) == 0
+    change(world.round)
+    assert _active() == 0
 
 
 def test_a_submission_ends_the_way_back(world: World) -> None:
@@ -77,15 +81,15 @@ def test_a_submission_ends_the_way_back(world: World) -> None:
 
 def test_reopening_never_refills_a_ledger_that_has_entries(world: World) -> None:
     world.score(world.join(world.alice))
-    HoldoutState.objects.update(budget_left=3)
+    BoardState.objects.update(budget_left=3)
     Competition.objects.update(opened_by_organizer_at=None)
     world.digits.refresh_from_db()
     organize.open_competition(world.digits)
-    assert HoldoutState.objects.get().budget_left == 3
+    assert BoardState.objects.get().budget_left == 3
 
 
 def test_while_open_a_new_solution_must_fit_the_mechanism(world: World) -> None:
     few = solution().replace(b"Private", b"Ignored", 31)
     with pytest.raises(ParameterError, match="private rows"):
-        organize.install_solution(world.digits, upload(few), by=world.organizer)
-    assert _in_force(world.digits) == 1
+        organize.install_solution(world.round, upload(few), by=world.organizer)
+    assert _active() == 1

@@ -11,10 +11,10 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from leaderboard import queries, tasks
-from leaderboard.models import HoldoutState, Status, Submission
+from leaderboard.models import Ledger, Status, Submission
 from leaderboard.pipeline import queue
 from leaderboard.words import summary
-from tests.cast import World, predictions
+from tests.cast import World, predictions, set_round
 
 
 @pytest.fixture
@@ -45,15 +45,14 @@ def test_a_rejected_file_says_line_column_and_what_was_expected(world: World) ->
 
 
 def test_a_small_gzip_file_is_not_expanded_far_beyond_the_largest_file(world: World) -> None:
-    world.digits.max_file_bytes = 10_000
-    world.digits.save()
+    set_round(world.digits, max_file_bytes=10_000)
     submission = world.score(world.join(world.alice), gzip.compress(predictions() + b"\n" * 50_000))
     assert submission.problems[0]["code"] == "too_many_bytes"
 
 
 def test_a_rejected_file_asks_the_holdout_nothing(world: World) -> None:
     world.score(world.join(world.alice), b"id,label\nr0,0\n")
-    assert HoldoutState.objects.get().asked == 0
+    assert Ledger.objects.get().asked == 0
 
 
 def test_the_sweeper_sends_what_the_broker_never_took(world: World, sent: list[int]) -> None:
@@ -159,7 +158,7 @@ def test_a_worker_without_database_leaves_its_submission_to_the_sweeper(
 
 
 def deliver_again(submission: Submission) -> None:
-    """Delivers the message as the broker does after the death of a worker."""
+    """Deliver the message as the broker does after the death of a worker."""
     task = tasks.score_submission
     task.push_request(delivery_info={"redelivered": True})  # type: ignore[call-arg]
     try:

@@ -62,7 +62,8 @@ def test_a_solution_that_was_exchanged_is_noticed(world: World) -> None:
 
 def test_a_measurement_can_be_neither_printed_nor_pickled(world: World) -> None:
     submission = world.submit(world.join(world.alice), predictions(wrong=[9, 10, 11]))
-    _, measured = measure(submission, parse(submission))
+    _, boards = measure(submission, parse(submission))
+    (measured,) = boards.values()
     units = str(measured.measurement.holdout.units)
     assert units not in repr(measured.measurement)
     assert repr(measured) == object.__repr__(measured)  # an address may contain any digit
@@ -95,7 +96,7 @@ def test_a_solution_larger_than_the_cache_is_not_kept(
 ) -> None:
     monkeypatch.setattr(settings, "VAULT_CACHE_BYTES", 100)
     assert opened(world) == []
-    assert Holdout.objects.get().ledger.count() == 1
+    assert Holdout.objects.get().releases.count() == 1
 
 
 def test_what_was_used_longest_ago_is_forgotten_first(
@@ -108,11 +109,11 @@ def test_what_was_used_longest_ago_is_forgotten_first(
     others = [make_competition(name, world.organizer) for name in names]
     for competition in others:
         world.score(world.join(world.alice, competition=competition))
-    last = [Holdout.objects.get(competition=each).solution_commitment for each in others]
+    last = [Holdout.objects.get(ledger__competition=each).solution_commitment for each in others]
     assert list(vault._opened) == last
 
 
-def test_an_earlier_version_is_forgotten_once_another_is_in_force(world: World) -> None:
+def test_an_earlier_version_is_forgotten_once_another_is_active(world: World) -> None:
     (first,) = opened(world)
     kept = vault._opened[first]
     vault._opened["earlier version"] = kept

@@ -12,10 +12,12 @@ from django.utils import timezone
 
 from leaderboard import queries, tasks
 from leaderboard.ledger import rewinds, watermark
+from leaderboard.ledger.entries import entry_hash
 from leaderboard.models import (
+    BoardState,
     Competition,
     Holdout,
-    HoldoutState,
+    Ledger,
     Release,
     Rescore,
     Standing,
@@ -24,10 +26,18 @@ from leaderboard.models import (
     Team,
     TeamState,
 )
-from leaderboard.organize.revisions import correct_solution
+from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import publish
-from leaderboard.pipeline.release import entry_hash
-from tests.cast import CHECKED_ROWS, World, make_checked, predictions, solution, upload
+from tests.cast import (
+    CHECKED_ROWS,
+    World,
+    ledger_of,
+    make_checked,
+    predictions,
+    set_round,
+    solution,
+    upload,
+)
 
 FILES = (range(10, 20), range(10, 19), range(10, 19), range(10, 12))
 
@@ -57,22 +67,21 @@ def verify(slug: str = "digits", **options: Any) -> str:
     return out.getvalue()
 
 
-def open_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
+def publish_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
-    Competition.objects.filter(pk=competition.pk).update(
-        closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
+    round = set_round(
+        competition, closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
     )
-    competition.refresh_from_db()
-    monkeypatch.setattr(publish, "enqueue_opening", lambda holdout_id: None)
-    publish.unseal(competition)
-    for holdout in publish.to_open():
-        tasks.open_holdout(holdout_id=holdout.pk)
+    monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
+    publish.publish(round)
+    for holdout in publish.to_publish():
+        tasks.publish_holdout(holdout_id=holdout.pk)
 
 
 @pytest.mark.parametrize("slug", ["digits", "checked"])
 def test_with_the_private_key_every_answer_is_drawn_again(checked: Competition, slug: str) -> None:
     said = verify(slug)
-    entries = Release.objects.filter(holdout__competition__slug=slug).count()
+    entries = Release.objects.filter(holdout__ledger__competition__slug=slug).count()
     assert f"{entries} answers were computed again from the vault" in said
     assert "Verified." in said
 
@@ -93,19 +102,21 @@ def test_no_file_is_read_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("slug", ["digits", "checked"])
-def test_after_the_opening_every_file_is_measured_again_without_the_vault(
+def test_after_the_publication_every_file_is_measured_again_without_the_vault(
     checked: Competition, slug: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_now(Competition.objects.get(slug=slug), monkeypatch)
+    publish_now(Competition.objects.get(slug=slug), monkeypatch)
     monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
     said = verify(slug)
-    entries = Release.objects.filter(holdout__competition__slug=slug).count()
-    assert f"{entries} answers were computed again from what was opened, {entries} of them" in said
+    entries = Release.objects.filter(holdout__ledger__competition__slug=slug).count()
+    assert (
+        f"{entries} answers were computed again from what was published, {entries} of them" in said
+    )
 
 
 def test_looking_changes_nothing(world: World) -> None:
     def everything() -> list[Any]:
-        models = (Release, HoldoutState, TeamState, Standing, Submission, Holdout)
+        models = (Release, Ledger, BoardState, TeamState, Standing, Submission, Holdout)
         return [list(model.objects.order_by("pk").values()) for model in models]
 
     before = everything()
@@ -122,7 +133,7 @@ def test_a_draft_can_t_be_verified() -> None:
 
 
 def tamper(model: Any, **change: Any) -> None:
-    """Changes the newest row behind the platform's back."""
+    """Change the newest row behind the platform's back."""
     row = model.objects.order_by("pk").last()
     model.objects.filter(pk=row.pk).update(**change)
 
@@ -131,11 +142,11 @@ def tamper(model: Any, **change: Any) -> None:
     ("model", "change", "named"),
     [
         (Release, {"level": 0}, "Entry 8, hash"),
-        (HoldoutState, {"asked": 100}, "head, asked"),
-        (HoldoutState, {"log_alphabets": 1.0}, "head, log_alphabets"),
-        (TeamState, {"best": 0}, r"team \d+: The database has"),
-        (Standing, {"loss": 0.0}, r"board row of team \d+"),
-        (Standing, {"entries": 1}, r"board row of team \d+"),
+        (Ledger, {"asked": 100}, "head, asked"),
+        (Ledger, {"log_alphabets": 1.0}, "head, log_alphabets"),
+        (TeamState, {"best": 0}, r"team [0-9a-f]+ on board [0-9a-f]+: The database has"),
+        (Standing, {"loss": 0.0}, r"standing of team [0-9a-f]+"),
+        (Standing, {"entries": 1}, r"standing of team [0-9a-f]+"),
     ],
 )
 def test_what_was_changed_in_the_database_is_named(
@@ -149,7 +160,7 @@ def test_what_was_changed_in_the_database_is_named(
 def test_a_rewritten_answer_is_found_by_measuring_its_file_again() -> None:
     """The chain is written anew behind it, so only the file can tell."""
     rewrite(number=8, level=2, kind="improved")
-    assert HoldoutState.objects.get().releases == 8
+    assert Ledger.objects.get().entries == 8
     with pytest.raises(CommandError, match="Entry 8"):
         verify()
 
@@ -159,7 +170,7 @@ def rewrite(number: int, **change: Any) -> None:
     entry = Release.objects.get(number=number)
     entry.hash = entry_hash(entry)
     entry.save()
-    HoldoutState.objects.update(head_hash=entry.hash)
+    Ledger.objects.update(head_hash=entry.hash)
 
 
 def test_a_file_that_was_exchanged_is_taken_as_lost_and_counted() -> None:
@@ -174,72 +185,72 @@ def test_a_damaged_file_is_taken_as_lost_and_counted() -> None:
     assert "1 answers were taken as said" in verify()
 
 
-def test_after_the_opening_an_exchanged_file_is_named(
+def test_after_the_publication_an_exchanged_file_is_named(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_now(world.digits, monkeypatch)
+    publish_now(world.digits, monkeypatch)
     first, other = Submission.objects.filter(number=1)[0], Submission.objects.filter(number=4)[0]
     Submission.objects.filter(pk=first.pk).update(file=other.file, sha256=other.sha256)
     with pytest.raises(CommandError, match="predictions_digest"):
         verify()
 
 
-def test_after_the_opening_a_damaged_file_is_named(
+def test_after_the_publication_a_damaged_file_is_named(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_now(world.digits, monkeypatch)
+    publish_now(world.digits, monkeypatch)
     Submission.objects.filter(number=1).update(sha256="0" * 64)
     with pytest.raises(CommandError, match="predictions: The stored file is not what was uploaded"):
         verify()
 
 
-def test_a_guard_that_knows_more_than_the_database_is_named() -> None:
-    holdout = Holdout.objects.get()
-    watermark.append(holdout.solution_commitment, watermark.Head(9, "a" * 64))
-    with pytest.raises(CommandError, match="guard: It knows entry 9"):
+def test_a_watermark_that_knows_more_than_the_database_is_named(world: World) -> None:
+    watermark.append(ledger_of(world.digits).uid, watermark.Head(9, "a" * 64))
+    with pytest.raises(CommandError, match="watermark: It knows entry 9"):
         verify()
 
 
-def test_a_guard_that_knows_another_history_is_named() -> None:
-    holdout = Holdout.objects.get()
-    watermark.file_of(holdout.solution_commitment).write_text(f"8 {'a' * 64}\n")
-    with pytest.raises(CommandError, match="Entry 8, guard: It knows another hash"):
+def test_a_watermark_that_knows_another_history_is_named(world: World) -> None:
+    watermark.file_of(ledger_of(world.digits).uid).write_text(f"8 {'a' * 64}\n")
+    with pytest.raises(CommandError, match="Entry 8, watermark: It knows another hash"):
         verify()
 
 
-def test_a_guard_that_knows_of_an_end_that_the_database_does_not_is_named() -> None:
-    watermark.end(Holdout.objects.get().solution_commitment)
+def test_a_watermark_that_knows_of_an_end_that_the_database_does_not_is_named(
+    world: World,
+) -> None:
+    watermark.end(ledger_of(world.digits).uid)
     with pytest.raises(CommandError, match="the final scores were measured"):
         verify()
 
 
-def test_a_guard_that_is_missing_is_named() -> None:
-    watermark.file_of(Holdout.objects.get().solution_commitment).unlink()
+def test_a_watermark_that_is_missing_is_named(world: World) -> None:
+    watermark.file_of(ledger_of(world.digits).uid).unlink()
     with pytest.raises(CommandError, match="is missing"):
         verify()
 
 
 @pytest.fixture
-def corrected(world: World) -> Competition:
-    """The same competition with row 39's label mended and all files scored again, and one more."""
+def revised(world: World) -> Competition:
+    """Repair row 39's label, have all files scored again, and one more scored."""
     file = upload(solution().replace(b"r39,3,", b"r39,0,"), "solution.csv")
-    correct_solution(world.digits, file, by=world.organizer, reason="Row 39.", rescore=Rescore.ALL)
+    revise_solution(world.round, file, by=world.organizer, reason="Row 39.", rescore=Rescore.ALL)
     while waiting := Submission.objects.filter(status=Status.QUEUED).order_by("created_at").first():
         tasks.score_submission(submission_id=waiting.pk)
     world.score(Team.objects.get(name="team alice"), predictions(wrong=[39]))
     return world.digits
 
 
-def test_a_corrected_competition_is_verified_over_all_versions(corrected: Competition) -> None:
+def test_a_revised_solution_is_verified_over_all_versions(revised: Competition) -> None:
     assert "17 answers were computed again from the vault" in verify()
 
 
-def test_each_version_of_a_corrected_competition_is_opened_and_verified(
-    corrected: Competition, monkeypatch: pytest.MonkeyPatch
+def test_each_revision_is_published_and_verified(
+    revised: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_now(corrected, monkeypatch)
-    assert Holdout.objects.filter(opened_at__isnull=False).count() == 2
-    assert "17 answers were computed again from what was opened, 17 of them" in verify()
+    publish_now(revised, monkeypatch)
+    assert Holdout.objects.filter(published_at__isnull=False).count() == 2
+    assert "17 answers were computed again from what was published, 17 of them" in verify()
 
 
 def test_a_ledger_that_was_replayed_after_a_restore_is_verified(
@@ -248,11 +259,11 @@ def test_a_ledger_that_was_replayed_after_a_restore_is_verified(
     """Of the lost submission only its entry is known; it is taken as said."""
     backup = transaction.savepoint()
     world.score(Team.objects.get(name="team bob"), predictions())
-    published = b"".join(queries.ledger_lines(world.digits)).splitlines(keepends=True)
+    published = b"".join(queries.ledger_lines(ledger_of(world.digits))).splitlines(keepends=True)
     transaction.savepoint_rollback(backup)
-    assert rewinds.replay(world.digits, published) == 1
+    assert rewinds.replay(world.round, published) == 1
     assert "1 answers were taken as said" in verify()
-    open_now(world.digits, monkeypatch)
+    publish_now(world.digits, monkeypatch)
     said = verify()
-    assert "8 answers were computed again from what was opened, 8 of them" in said
+    assert "8 answers were computed again from what was published, 8 of them" in said
     assert "1 answers were taken as said" in said

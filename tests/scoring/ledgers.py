@@ -110,6 +110,11 @@ class Played:
             "effective_private_rows": self.solution.effective_rows(Usage.PRIVATE),
         }
 
+    @property
+    def published(self) -> dict[str, Any]:
+        """The same facts as a header has them: of the holdout, and of each board."""
+        return published(self.scoring)
+
     def take(self, file: File) -> None:
         """Scores a file and writes the entry."""
         predictions = guess(file.wrong)
@@ -152,7 +157,7 @@ class Played:
             "predictions_tag": self.noise.tag(predictions.digest, team=file.team, board=BOARD),
             "question": question,
             "repeat": repeat,
-            "parameters_hash": document_hash(self.scoring),
+            "parameters_hash": document_hash(self.scoring | {"board": BOARD}),
             "previous_hash": self.entries[-1]["hash"] if self.entries else "",
             "created_at": f"2026-01-01T00:00:{number:02}+00:00",
         }
@@ -166,8 +171,8 @@ class Played:
         header = Header(
             competition="played",
             version=1,
-            scoring=self.scoring,
-            parameters_hash=document_hash(self.scoring),
+            scoring=self.published,
+            parameters_hash=document_hash(self.published),
             first=1,
             previous_hash="",
             entries=len(listed),
@@ -192,6 +197,16 @@ class Played:
     def recall(self, entry: Any, digest: str) -> Known | None:
         """All files are at hand."""
         return self.files.get((entry["team"], entry["submission"]))
+
+
+def published(facts: dict[str, Any]) -> dict[str, Any]:
+    """Flat facts, parted into those of the holdout and those of its one board."""
+    names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
+    holdout = {name: value for name, value in facts.items() if name not in names}
+    return {
+        "holdout": holdout,
+        "boards": {BOARD: {name: facts[name] for name in names if name in facts}},
+    }
 
 
 def line(entry: dict[str, Any]) -> bytes:

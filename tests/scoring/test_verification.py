@@ -29,6 +29,7 @@ from scoring.verification import (
 )
 from scoring.verification.ledgers import ENTRY_FIELDS
 from tests.scoring.ledgers import (
+    BOARD,
     BOARDS,
     CLAIMING,
     PUBLIC,
@@ -37,6 +38,7 @@ from tests.scoring.ledgers import (
     Played,
     digest_of,
     line,
+    published,
     rewritten,
 )
 
@@ -376,14 +378,16 @@ STRANGE: tuple[object, ...] = (
 def test_facts_that_no_server_publishes_are_named(field: str, value: object) -> None:
     board = played("thresholdout")
     facts = {**board.scoring, field: value}
-    digest, entries = _loose_hash(facts), list[dict[str, Any]]()
+    digest, entries = _loose_hash({**facts, "board": BOARD}), list[dict[str, Any]]()
     for entry in board.entries:
         body = {**entry, "parameters_hash": digest}
         body["previous_hash"] = entries[-1]["hash"] if entries else ""
         del body["hash"]
         entries.append({**body, "hash": document_hash(body)})
     header = json.loads(board.lines()[0])
-    header |= {"scoring": facts, "parameters_hash": digest, "head_hash": entries[-1]["hash"]}
+    scoring = published(facts)
+    header |= {"scoring": scoring, "parameters_hash": _loose_hash(scoring)}
+    header |= {"head_hash": entries[-1]["hash"]}
     report = verify([json.dumps(header).encode(), *(json.dumps(e).encode() for e in entries)])
     assert report.difference is not None or field in {"metric", "schema"}
 
@@ -474,8 +478,8 @@ def test_rewritten_history_is_found_by_who_kept_a_copy() -> None:
 def test_an_answer_that_became_a_note_is_found_by_who_kept_a_copy() -> None:
     board = played("ladder")
     note = {
-        **{name: board.entries[0].get(name, 0) for name in notes.FIELDS[notes.CORRECTION]},
-        "kind": notes.CORRECTION,
+        **{name: board.entries[0].get(name, 0) for name in notes.FIELDS[notes.REVISION]},
+        "kind": notes.REVISION,
     }
     today = rewritten([note, *board.entries[1:]])
     with pytest.raises(Differs) as differs:
@@ -495,29 +499,29 @@ def test_segments_carry_on_and_a_gap_between_them_is_found() -> None:
 def second_segment(
     board: Played, changes: dict[str, object] | None = None, *, says: int = 2
 ) -> list[bytes]:
-    """What follows a ledger whose solution was corrected: its header and the correction."""
-    scoring = board.scoring | {"solution_commitment": digest_of("corrected")} | (changes or {})
+    """What follows a ledger whose solution was revised: its header and the revision."""
+    scoring = board.scoring | {"solution_commitment": digest_of("revised")} | (changes or {})
+    facts = published(scoring)
     head = board.head
     note: dict[str, Any] = {
         "number": len(board.entries) + 1,
-        "kind": "correction",
+        "kind": "revision",
         "version": says,
         "reason": "One label.",
         "rescore": "none",
         "asked": head.asked + 1,
         "answered": head.answered + 1,
         "log_alphabets": head.log_alphabets,
-        "firings": head.firings + 1,
-        "budget_left": head.budget_left,
-        "parameters_hash": document_hash(scoring),
+        "boards": {BOARD: {"firings": head.firings + 1, "budget_left": head.budget_left}},
+        "parameters_hash": document_hash(facts["holdout"]),
         "previous_hash": board.entries[-1]["hash"],
         "created_at": "2026-01-02T00:00:00+00:00",
     }
     header = Header(
         competition="played",
         version=2,
-        scoring=scoring,
-        parameters_hash=document_hash(scoring),
+        scoring=facts,
+        parameters_hash=document_hash(facts),
         first=note["number"],
         previous_hash=note["previous_hash"],
         entries=1,
@@ -526,7 +530,7 @@ def second_segment(
     return [header.line(), entry_line(note, document_hash(note))]
 
 
-def test_a_correction_is_verified() -> None:
+def test_a_revision_is_verified() -> None:
     board = played("thresholdout")
     assert verify([*board.lines(), *second_segment(board)]).difference is None
 
@@ -542,14 +546,14 @@ def test_a_correction_is_verified() -> None:
         ("row_ids_digest", digest_of("other rows")),
     ],
 )
-def test_a_correction_that_changes_what_is_asked_is_found(name: str, value: object) -> None:
+def test_a_revision_that_changes_what_is_asked_is_found(name: str, value: object) -> None:
     board = played("thresholdout")
     report = verify([*board.lines(), *second_segment(board, {name: value})])
     assert report.difference is not None
     assert report.difference.field == name
 
 
-def test_a_correction_that_names_another_version_than_its_own_is_found() -> None:
+def test_a_revision_that_names_another_version_than_its_own_is_found() -> None:
     board = played("ladder")
     difference = verify([*board.lines(), *second_segment(board, says=3)]).difference
     assert difference is not None

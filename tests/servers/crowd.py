@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60
 
 
 def alone(do: Callable[[], object]) -> int:
-    """Does something in one process. Returns its wait status."""
+    """Do something in one process. Return its wait status."""
     _let_go()
     pid = os.fork()
     if pid == 0:
@@ -29,7 +29,7 @@ def alone(do: Callable[[], object]) -> int:
 
 
 def crowd(size: int, do: Callable[..., str]) -> list[str]:
-    """Has `size` processes begin at the same moment. Returns what each of them said, by number.
+    """Have `size` processes begin at the same moment. Return what each of them said, by number.
 
     `do(number)` may take a second argument: a function that waits until all have called it.
     """
@@ -68,7 +68,7 @@ def _take_part(
 
 
 def _end_after(do: Callable[[], object]) -> None:
-    """Does it in a process that was just forked, and ends it without the parent's cleaning."""
+    """Do it in a process that was just forked, and end it without the parent's cleaning."""
     code = 1
     try:
         do()
@@ -81,7 +81,7 @@ def _end_after(do: Callable[[], object]) -> None:
 
 
 def _let_go() -> None:
-    """Closes what two processes must not share."""
+    """Close what two processes must not share."""
     connections.close_all()
     pools.reset()
     current_app._after_fork()  # type: ignore[attr-defined]  # forgets its pools

@@ -16,15 +16,15 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from itertools import count
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Release row, holdout's state, team's state, board row, submission.
-RELEASE_WRITES = 5
+# Release, ledger, states of board and team, count of the level, standing, submission, event and
+# its number.
+RELEASE_WRITES = 9
 INTAKE = (
     "intake: before the file is stored",
     "intake: while the file is stored",
@@ -47,8 +47,8 @@ WORKER = (
     *(f"release: after write {number}" for number in range(1, RELEASE_WRITES + 1)),
     "release: before the commit",
     "release: after the commit",
-    "guard: before its line",
-    "guard: after its line",
+    "watermark: before its line",
+    "watermark: after its line",
     "task: done, before it is acknowledged",
 )
 FINALS = (
@@ -81,7 +81,7 @@ class Orders:
         draft.rename(self._order)
 
     def withdraw(self) -> bool:
-        """Takes an order back; False where it has been taken already."""
+        """Take an order back; return False where it has been taken already."""
         try:
             self._order.unlink()
         except FileNotFoundError:
@@ -92,13 +92,13 @@ class Orders:
         return self._obeyed.exists()
 
     def go_on(self, *, to_die_at: str = "") -> None:
-        """Lets the process that waits at its boundary continue, if you like to another boundary."""
+        """Let the process that waits at its boundary continue, if you like to another boundary."""
         if to_die_at:
             self._write(to_die_at, "die")
         self._go_on.touch()
 
     def reached(self, boundary: str) -> None:
-        """Called by a process at a boundary."""
+        """Obey an order for this boundary, if there is one."""
         try:
             order = json.loads(self._order.read_text())
             if order["boundary"] == boundary:
@@ -121,12 +121,12 @@ def _orders() -> Orders:
 
 
 def reached(boundary: str) -> None:
-    """This process is at a boundary: it may end here."""
+    """Reach a boundary: this process may end here."""
     _orders().reached(boundary)
 
 
 def around(function: Callable[P, T], before: str = "", after: str = "") -> Callable[P, T]:
-    """The function with a boundary before and after it."""
+    """Put a boundary before and after a function."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -140,17 +140,18 @@ def around(function: Callable[P, T], before: str = "", after: str = "") -> Calla
     return wrapped
 
 
-def _wrap(module: ModuleType, name: str, before: str = "", after: str = "") -> None:
-    setattr(module, name, around(getattr(module, name), before, after))
+def _wrap(owner: object, name: str, before: str = "", after: str = "") -> None:
+    setattr(owner, name, around(getattr(owner, name), before, after))
 
 
 def arm_worker() -> None:
-    """Makes this process, and those that it forks, obey orders at the worker's boundaries."""
+    """Make this process, and those that it forks, obey orders at the worker's boundaries."""
     from celery.signals import task_postrun
 
     import leaderboard.pipeline.parse as parse_stage
     from leaderboard import tasks, vault
     from leaderboard.ledger import watermark
+    from leaderboard.models import FinalScore
     from leaderboard.pipeline import finalize
 
     _wrap(tasks, "_claim", "claim: before", "claim: after")
@@ -159,17 +160,17 @@ def arm_worker() -> None:
     _wrap(tasks, "measure", "measure: before", "measure: after")
     _wrap(vault, "measure", after="measure: inside")
     _wrap(vault, "measure_final", FINALS[0], FINALS[1])
-    _wrap(finalize, "_forget_failure", after=FINALS[2])
+    _wrap(FinalScore.objects, "get_or_create", after=FINALS[2])
     _wrap(finalize, "_note_all_scored", FINALS[3])
     _wrap(finalize, "measure_final", after=FINALS[4])
     _wrap(tasks, "enqueue", "sweep: before a message", "sweep: after a message")
-    _wrap(watermark, "append", "guard: before its line", "guard: after its line")
+    _wrap(watermark, "append", "watermark: before its line", "watermark: after its line")
     setattr(tasks, "release", _armed_release(getattr(tasks, "release")))  # noqa: B009, B010
     task_postrun.connect(_task_done, weak=False)
 
 
 def arm_intake() -> list[AbstractContextManager[Any]]:
-    """What to enter so that an upload in this process obeys orders at intake's boundaries."""
+    """Return what to enter so that an upload here obeys orders at intake's boundaries."""
     from celery.app import app_or_default
     from django.core.files.base import File
 
@@ -194,7 +195,7 @@ def arm_intake() -> list[AbstractContextManager[Any]]:
 
 
 def _storing(chunks: Callable[..., Any]) -> Callable[..., str]:
-    """The function that stores an upload, which is read by `chunks`."""
+    """Return the function that stores an upload, which is read by `chunks`."""
     from django.core.files.base import ContentFile
 
     from leaderboard.pipeline import intake
@@ -209,7 +210,7 @@ def _storing(chunks: Callable[..., Any]) -> Callable[..., str]:
 
 
 def _armed_release(release: Callable[P, T]) -> Callable[P, T]:
-    """`release` with a boundary after each write, and on both sides of the commit."""
+    """Put a boundary after each write of `release`, and on both sides of the commit."""
     from django.db import connections
 
     @wraps(release)
@@ -243,7 +244,7 @@ def _count_writes() -> Callable[..., Any]:
 
 
 def _note_writes(number: int) -> None:
-    """Keeps the names of all boundaries of this kind that were ever met."""
+    """Keep the names of all boundaries of this kind that were ever met."""
     (Path(os.environ["VAR_DIR"]) / f"write-{number}").touch()
 
 

@@ -1,4 +1,4 @@
-"""What must be true of a site's database at any moment, recomputed from the releases alone."""
+"""Check what must be true of a site's database at any moment, from the releases alone."""
 
 import math
 from collections import Counter, defaultdict
@@ -9,20 +9,19 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 
 from leaderboard import queries
+from leaderboard.ledger.entries import entry_hash
 from leaderboard.models import (
     COUNTED,
     FINAL,
-    Competition,
-    Holdout,
-    HoldoutState,
+    Board,
+    BoardState,
+    Ledger,
     Release,
-    Standing,
     Status,
     Submission,
     Team,
     TeamState,
 )
-from leaderboard.pipeline.release import entry_hash
 from scoring import mechanisms
 from scoring.mechanisms.books import VACUOUS
 
@@ -31,12 +30,12 @@ SHOWN = {"improved", "corrected", "confirmed"}
 
 
 def violations(*, settled: bool) -> list[str]:
-    """One sentence for each invariant that doesn't hold; `settled` where no work is under way."""
+    """Return a sentence for each invariant that doesn't hold; `settled`: no work is under way."""
     found = [*_of_submissions(settled=settled), *_of_quotas()]
-    for holdout in Holdout.objects.filter(retired_at__isnull=True).select_related("competition"):
-        found += _of_ledger(holdout)
-    for competition in Competition.objects.all():
-        found += _of_board(competition)
+    for board in Board.objects.filter(round__ledger__isnull=False).select_related("round__ledger"):
+        found += _of_ledger(board)
+    for board in Board.objects.all():
+        found += _of_board(board)
     return found
 
 
@@ -55,14 +54,15 @@ def _of_submissions(*, settled: bool) -> Iterator[str]:
 
 
 def _of_quotas() -> Iterator[str]:
-    """Numbers have no gaps, and no team has more than its quota."""
+    """Check that numbers have no gaps, and that no team has more than its quota."""
     for team in Team.objects.select_related("competition"):
+        daily_limit = team.competition.current_round.daily_limit
         rows = list(team.submissions.order_by("number"))
         if [row.number for row in rows] != list(range(1, len(rows) + 1)):
             yield f"{team}'s submissions are not numbered 1, 2, 3 ..."
         days = Counter(row.created_at.date() for row in rows if row.status in COUNTED)
         for day, used in days.items():
-            if used > team.competition.daily_limit:
+            if used > daily_limit:
                 yield f"{team} had {used} submissions on {day}."
 
 
@@ -79,22 +79,27 @@ class _Books:
     spent: Counter[int] = field(default_factory=Counter)
 
 
-def _of_ledger(holdout: Holdout) -> Iterator[str]:
-    competition = holdout.competition
-    if competition.mechanism not in ("ladder", "thresholdout"):
+def _of_ledger(board: Board) -> Iterator[str]:
+    """Check the ledger of a round with one board, which was never revised."""
+    ledger = board.round.ledger
+    if ledger is None or board.mechanism not in ("ladder", "thresholdout"):
         return
-    parameters: Any = mechanisms.get(competition.mechanism).parse(competition.mechanism_parameters)
+    parameters: Any = mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
     share = getattr(parameters, "team_share", None)
     books = _Books()
-    entries = list(holdout.ledger.order_by("number").select_related("submission"))
+    entries = list(
+        Release.objects.filter(holdout__ledger=ledger)
+        .order_by("number")
+        .select_related("board", "team", "submission")
+    )
     for number, entry in enumerate(entries, start=1):
         yield from _of_entry(entry, number, books, parameters, share)
-    yield from _of_head(holdout, len(entries), books, parameters)
-    for state in TeamState.objects.filter(holdout=holdout):
+    states = list(TeamState.objects.filter(board=board))
+    yield from _of_head(ledger, board, len(entries), books, parameters, len(states))
+    for state in states:
         yield from _of_team(state, books, share)
-    teams = {entry.team_id for entry in entries}
-    if teams != set(TeamState.objects.filter(holdout=holdout).values_list("team_id", flat=True)):
-        yield f"{holdout}: the teams with a state are not those with a release."
+    if {entry.team_id for entry in entries} != {state.team_id for state in states}:
+        yield f"{ledger}: the teams with a state are not those with a release."
 
 
 def _of_entry(
@@ -128,19 +133,20 @@ def _count(entry: Release, books: _Books, parameters: Any) -> None:
         books.last[entry.team_id] = entry.level
 
 
-def _of_head(holdout: Holdout, releases: int, books: _Books, parameters: Any) -> Iterator[str]:
-    state = HoldoutState.objects.get(holdout=holdout)
-    stands = (state.releases, state.asked, state.answered, state.head_hash)
-    should = (releases, books.asked, books.answered, books.head)
+def _of_head(
+    ledger: Ledger, board: Board, entries: int, books: _Books, parameters: Any, teams: int
+) -> Iterator[str]:
+    stands = (ledger.entries, ledger.asked, ledger.answered, ledger.head_hash)
+    should = (entries, books.asked, books.answered, books.head)
     if stands != should:
-        yield f"{state}: its head says {stands}, its entries {should}."
-    if not math.isclose(state.log_alphabets, books.log_alphabets, abs_tol=1e-9):
-        yield f"{state}: ln G is {state.log_alphabets}, its entries say {books.log_alphabets}."
+        yield f"{ledger}: its head says {stands}, its entries {should}."
+    if not math.isclose(ledger.log_alphabets, books.log_alphabets, abs_tol=1e-9):
+        yield f"{ledger}: ln G is {ledger.log_alphabets}, its entries say {books.log_alphabets}."
     budget = getattr(parameters, "budget", None)
     if budget is not None:
-        taken = parameters.team_share * TeamState.objects.filter(holdout=holdout).count()
-        if state.budget_left != budget - taken:
-            yield f"{state}: {state.budget_left} of {budget} are left, {taken} were taken."
+        left, taken = BoardState.objects.get(board=board).budget_left, parameters.team_share * teams
+        if left != budget - taken:
+            yield f"{ledger}: {left} of {budget} are left, {taken} were taken."
 
 
 def _of_team(state: TeamState, books: _Books, share: int | None) -> Iterator[str]:
@@ -151,16 +157,15 @@ def _of_team(state: TeamState, books: _Books, share: int | None) -> Iterator[str
         yield f"{state}: {state.share_left} of {share} are left, {books.spent[team]} were spent."
 
 
-def _of_board(competition: Competition) -> Iterator[str]:
-    """Each standing is made of the team's releases, and the board is in the order of standings."""
+def _of_board(board: Board) -> Iterator[str]:
+    """Check that standings are made of their teams' releases, and the board is in their order."""
     releases = defaultdict[int, list[Release]](list)
-    for entry in Release.objects.filter(
-        team__competition=competition, holdout__retired_at__isnull=True
-    ).order_by("number"):
+    active = Release.objects.filter(board=board, holdout__retired_at__isnull=True)
+    for entry in active.select_related("submission").order_by("number"):
         releases[entry.team_id].append(entry)
-    standings = {row.team_id: row for row in Standing.objects.filter(competition=competition)}
+    standings = {row.team_id: row for row in board.standings.all()}
     if set(standings) != set(releases):
-        yield f"{competition}: the teams on the board are not those with releases."
+        yield f"{board}: the teams on the board are not those with releases."
         return
     keys = {}
     for team, entries in releases.items():
@@ -171,13 +176,13 @@ def _of_board(competition: Competition) -> Iterator[str]:
             yield f"{row}: it is not made of the team's releases."
         if row.last_id != entries[-1].pk:
             yield f"{row}: its last release is not the last."
-    shown = [row.team_id for row in queries.whole_board(competition, AnonymousUser())]
+    shown = [row.team_id for row in queries.whole_board(board, AnonymousUser())]
     if shown != sorted(keys, key=lambda team: keys[team]):
-        yield f"{competition}: the board is out of order."
+        yield f"{board}: the board is out of order."
 
 
 def _best(entries: list[Release]) -> tuple[float | None, Any]:
-    """The best released loss, and when the file that reached it was accepted."""
+    """Return the best released loss, and when the file that reached it was accepted."""
     loss, reached_at = None, entries[0].submission.created_at
     for entry in entries:
         if entry.kind in SHOWN and entry.level is not None:

@@ -1,4 +1,4 @@
-"""Looks for bytes wherever a process could keep them: files, archives in files, memory."""
+"""Look for bytes wherever a process could keep them: files, archives in files, memory."""
 
 import os
 import re
@@ -17,12 +17,12 @@ _REGION = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (r\S+) \S+ \S+ \d+\s*(.*)")
 
 
 def files_below(directory: Path) -> Iterator[Path]:
-    """All files that there are."""
+    """Return all files that there are."""
     return (path for path in directory.rglob("*") if path.is_file())
 
 
 def files_of(process: psutil.Process) -> set[Path]:
-    """The files that a process maps into its memory or has open."""
+    """Return the files that a process maps into its memory or has open."""
     mapped = {Path(line[3]) for line in _regions(process) if line[3].startswith("/")}
     opened = set[Path]()
     for entry in Path(f"/proc/{process.pid}/fd").iterdir():
@@ -32,12 +32,12 @@ def files_of(process: psutil.Process) -> set[Path]:
 
 
 def family(process: psutil.Process) -> list[psutil.Process]:
-    """A process and all that it started."""
+    """Return a process and all that it started."""
     return [process, *process.children(recursive=True)]
 
 
 def found_in_file(path: Path, wanted: Iterable[bytes]) -> list[bytes]:
-    """What of the wanted is in a file: plain, in gzip or zlib streams, or in zip members."""
+    """Return what of the wanted is in a file: plain, in gzip or zlib streams, or in zip members."""
     with suppress(OSError):
         content = path.read_bytes()
         texts = [content, *_unpacked(content)]
@@ -46,7 +46,7 @@ def found_in_file(path: Path, wanted: Iterable[bytes]) -> list[bytes]:
 
 
 def found_in_memory(process: psutil.Process, wanted: Iterable[bytes]) -> list[bytes]:
-    """What of the wanted is in the memory that a process can write to, as far as it can be read."""
+    """Return what of the wanted is in a process's writable memory, as far as it can be read."""
     patterns = list(wanted)
     seen = set[bytes]()
     with Path(f"/proc/{process.pid}/mem").open("rb", buffering=0) as memory:

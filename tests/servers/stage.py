@@ -1,4 +1,4 @@
-"""A process with the server's real settings that plays participants, and says what it sees.
+"""Play participants in a process with the server's real settings, and report what is seen.
 
 Reads one JSON request a line, `{"do": NAME, ...}`, and answers each with one JSON line.
 """
@@ -31,15 +31,17 @@ from leaderboard.models import (  # noqa: E402
     FINAL,
     Competition,
     FinalScore,
-    HoldoutState,
+    Holdout,
+    Ledger,
     Release,
+    Round,
     Standing,
     Submission,
     Team,
     TeamState,
     User,
 )
-from leaderboard.organize.revisions import correct_solution  # noqa: E402
+from leaderboard.organize.revisions import revise_solution  # noqa: E402
 from leaderboard.participate import membership, selection  # noqa: E402
 from leaderboard.pipeline import finalize, intake  # noqa: E402
 from leaderboard.pipeline.measure import measure  # noqa: E402
@@ -55,7 +57,7 @@ PRIVATE_KEY = Path(settings.VAR_DIR) / "vault" / "private.key"
 
 
 def set_up() -> str:
-    """Makes the competition `digits` and alice's team in it. Returns a token of alice's."""
+    """Make the competition `digits` and alice's team in it. Return a token of alice's."""
     competition = cast.make_competition("digits", cast.make_user("organizer"), daily_limit=1000)
     alice = cast.make_user("alice")
     membership.join(competition=competition, user=alice, accept_rules=True, team_name="Alice")
@@ -64,15 +66,15 @@ def set_up() -> str:
 
 
 def draft(slug: str, rows: int) -> int:
-    """Makes a draft of numbers to predict, of an organizer whose password is `olga-password`, with
-    its sample, and alice's account. Returns the competition's key."""
+    """Make a draft of numbers to predict, of an organizer whose password is `olga-password`, with
+    its sample, and alice's account. Return the competition's key."""
     competition = cast.make_draft(slug, cast.make_user("olga", is_organizer=True), rows)
     cast.make_user("alice")
     return competition.pk
 
 
 def join(slug: str) -> str:
-    """Has alice join. Returns a token of hers."""
+    """Have alice join. Return a token of hers."""
     alice = User.objects.get(username="alice")
     competition = Competition.objects.get(slug=slug)
     membership.join(competition=competition, user=alice, accept_rules=True, team_name="Alice")
@@ -81,17 +83,16 @@ def join(slug: str) -> str:
 
 
 def close(slug: str) -> dict[str, Any]:
-    """Lets the closing time pass; how far the end has come."""
-    Competition.objects.filter(slug=slug, closes_at__gt=timezone.now()).update(
-        closes_at=timezone.now()
-    )
-    competition = Competition.objects.get(slug=slug)
-    opened = competition.holdouts.filter(opened_at__isnull=False).count()
-    return {"scored": competition.finals_scored_at is not None, "opened": opened}
+    """Let the closing time pass; return how far the end has come."""
+    now = timezone.now()
+    Round.objects.filter(competition__slug=slug, closes_at__gt=now).update(closes_at=now)
+    round = Round.objects.get(competition__slug=slug)
+    published = Holdout.objects.filter(ledger__rounds=round, published_at__isnull=False).count()
+    return {"scored": round.finals_scored_at is not None, "published": published}
 
 
 def open_vault(slug: str) -> str:
-    """Tries to measure in this process, which has no private key. What came of it."""
+    """Try to measure in this process, which has no private key. Return what came of it."""
     submission = Submission.objects.filter(team__competition__slug=slug).latest("pk")
     try:
         measure(submission, parse(submission))
@@ -101,16 +102,15 @@ def open_vault(slug: str) -> str:
 
 
 def set_up_checked(slug: str, team: str, daily_limit: int = 100_000, **parameters: str) -> None:
-    """Makes a competition with Thresholdout, and a team of alice's in it."""
+    """Make a competition with Thresholdout, and a team of alice's in it."""
     competition = cast.make_checked(slug, User.objects.get(username="organizer"), **parameters)
-    competition.daily_limit = daily_limit
-    competition.save()
+    cast.set_round(competition, daily_limit=daily_limit)
     alice = User.objects.get(username="alice")
     membership.join(competition=competition, user=alice, accept_rules=True, team_name=team)
 
 
 def set_up_numbers(solution: str) -> None:
-    """Makes a competition of numbers, scored by their distance, and alice's team in it."""
+    """Make a competition of numbers, scored by their distance, and alice's team in it."""
     with patch.object(cast, "solution", lambda rows, public: solution.encode()):
         competition = cast.make_competition(
             "numbers",
@@ -124,12 +124,12 @@ def set_up_numbers(solution: str) -> None:
 
 
 def spoil_the_team() -> None:
-    """Writes a state that no mechanism takes: what is measured next can't be released."""
+    """Write a state that no mechanism takes: what is measured next can't be released."""
     TeamState.objects.update(best=20, last=0)
 
 
 def submit(content: str, team: str = "Alice", *, silent: bool = False) -> int:
-    """Uploads a file for a team. Returns the submission's key. `silent`: without a message."""
+    """Upload a file for a team. Return the submission's key. `silent`: without a message."""
     with ExitStack() as entered:
         if silent:
             entered.enter_context(patch.object(intake, "enqueue_quietly"))
@@ -137,7 +137,7 @@ def submit(content: str, team: str = "Alice", *, silent: bool = False) -> int:
 
 
 def refusal(content: str, team: str) -> str:
-    """Uploads a file that is refused. Returns the refusal's code."""
+    """Upload a file that is refused. Return the refusal's code."""
     try:
         _submit(content, team)
     except Refused as refused:
@@ -152,7 +152,7 @@ def _submit(content: str, team: str) -> int:
 
 
 def die_submitting(boundary: str, content: str, team: str) -> bool:
-    """Uploads a file in a process that is killed at a boundary of intake. Whether it was."""
+    """Upload a file in a process that is killed at a boundary of intake; return whether it was."""
     orders = doom.Orders(Path(settings.VAR_DIR))
     orders.give(boundary, "die")
 
@@ -167,7 +167,7 @@ def die_submitting(boundary: str, content: str, team: str) -> bool:
 
 
 def race_for_quota(contents: list[str], team: str) -> list[str]:
-    """Uploads all files at once, each from a process of its own. What became of each."""
+    """Upload all files at once, each from its own process. Return what became of each."""
 
     def upload(number: int) -> str:
         try:
@@ -180,8 +180,8 @@ def race_for_quota(contents: list[str], team: str) -> list[str]:
 
 
 def race_for_share(submissions: list[int]) -> list[str]:
-    """Scores all at once, each in a process of its own, all of which measure before any releases.
-    What became of each."""
+    """Score all at once, each in its own process, all of which measure before any releases.
+    Return what became of each."""
     settings.VAULT_PRIVATE_KEY_FILE = str(PRIVATE_KEY)
     release = release_stage
 
@@ -198,30 +198,30 @@ def race_for_share(submissions: list[int]) -> list[str]:
 
 
 def end(slug: str) -> None:
-    """Lets a competition's deadline pass and starts its finals."""
+    """Let a competition's deadline pass and start its finals."""
     ending.start(Competition.objects.get(slug=slug))
 
 
 def finals(slug: str) -> dict[str, Any]:
-    """What is known of a competition's final scores: losses by submission."""
+    """Return what is known of a competition's final scores: losses by submission."""
     scores = FinalScore.objects.filter(team__competition__slug=slug)
     return {
-        "complete": Competition.objects.get(slug=slug).finals_scored_at is not None,
+        "complete": Round.objects.get(competition__slug=slug).finals_scored_at is not None,
         "losses": {str(each.submission_id): each.units / each.rows for each in scores},
     }
 
 
 def choose(slug: str, numbers: list[int]) -> None:
-    """Alice's team of a competition enters these."""
+    """Have alice's team of a competition enter these."""
     alice = User.objects.get(username="alice")
     team = Team.objects.get(competition__slug=slug, memberships__user=alice)
     selection.select(team=team, user=alice, numbers=numbers)
 
 
 def race_for_the_end(slug: str, contents: list[str], team: str) -> list[str]:
-    """Starts the finals while files are uploaded by servers whose clocks are an hour late, from a
-    process each. What became of each; of the start, first."""
-    competition = ending.close(Competition.objects.get(slug=slug))
+    """Start the finals while files are uploaded by servers whose clocks are an hour late, from a
+    process each. Return what became of each; of the start, first."""
+    round = ending.close(Competition.objects.get(slug=slug)).current_round
     late = timezone.now() - timedelta(hours=1)
     store = intake._store
 
@@ -234,7 +234,7 @@ def race_for_the_end(slug: str, contents: list[str], team: str) -> list[str]:
         try:
             if number == 0:
                 wait_for_all()
-                finalize.start_finals(competition)
+                finalize.start_finals(round)
                 return "started"
             with (
                 patch.object(timezone, "now", lambda: late),
@@ -249,7 +249,7 @@ def race_for_the_end(slug: str, contents: list[str], team: str) -> list[str]:
 
 
 def seen(submission: int) -> dict[str, Any]:
-    """What is known of a submission, and of the board."""
+    """Return what is known of a submission, and of the board."""
     row = Submission.objects.get(pk=submission)
     standing = Standing.objects.filter(team=row.team).first()
     return {
@@ -263,66 +263,70 @@ def seen(submission: int) -> dict[str, Any]:
 
 
 def sent(team: str) -> int:
-    """How many submissions a team has."""
+    """Return how many submissions a team has."""
     return Submission.objects.filter(team__name=team).count()
 
 
 def kinds(team: str) -> list[str]:
-    """What the mechanism said to a team, in order."""
+    """Return what the mechanism said to a team, in order."""
     return list(Release.objects.filter(team__name=team).values_list("kind", flat=True))
 
 
 def unfinished() -> int:
-    """How many submissions haven't ended."""
+    """Return how many submissions haven't ended."""
     return Submission.objects.exclude(status__in=FINAL).count()
 
 
 def violations(*, settled: bool = True) -> list[str]:
-    """What is wrong with the database; see `tests/servers/invariants.py`."""
+    """Return what is wrong with the database; see `tests/servers/invariants.py`."""
     return invariants.violations(settled=settled)
 
 
 def deliver(submission: int, times: int) -> None:
-    """Puts the submission's message on the queue, as often as asked."""
+    """Put the submission's message on the queue, as often as asked."""
     for _ in range(times):
         enqueue(submission)
 
 
 def flush_redis() -> None:
-    """Empties Redis."""
+    """Empty Redis."""
     redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).flushall()
 
 
 def push(queue: str, message: str) -> None:
-    """Puts any bytes on a queue."""
+    """Put any bytes on a queue."""
     redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).lpush(queue, message)
 
 
 def ledger(competition: str) -> str:
-    """The published ledger."""
-    return b"".join(queries.ledger_lines(Competition.objects.get(slug=competition))).decode()
+    """Return the published ledger."""
+    return b"".join(queries.ledger_lines(_ledger_of(competition))).decode()
 
 
 def head(competition: str) -> dict[str, Any]:
-    """The ledger's head, and why it is halted."""
-    columns = ("asked", "releases", "halted_for", "guarded")
-    in_force = HoldoutState.objects.filter(holdout__retired_at__isnull=True)
-    return dict(in_force.values(*columns).get(holdout__competition__slug=competition))
+    """Return the ledger's head, and why it is paused."""
+    row = _ledger_of(competition)
+    columns = ("asked", "entries", "paused_for", "watermarked", "uid")
+    return {name: getattr(row, name) for name in columns}
 
 
-def race_a_correction(submissions: list[int], competition: str) -> list[str]:
-    """Measures all submissions, and then releases them while the solution is corrected, each in a
-    process of its own. What became of each; the correction is the last."""
+def _ledger_of(competition: str) -> Ledger:
+    return Ledger.objects.get(rounds__competition__slug=competition)
+
+
+def race_a_revision(submissions: list[int], competition: str) -> list[str]:
+    """Measure all submissions, and then release them while the solution is revised, each in its own
+    process. Return what became of each; the revision is the last."""
     settings.VAULT_PRIVATE_KEY_FILE = str(PRIVATE_KEY)
     release = release_stage
 
     def play(number: int, wait_for_all: Callable[[], object]) -> str:
         if number == len(submissions):
             wait_for_all()
-            row = Competition.objects.get(slug=competition)
+            round = Round.objects.get(competition__slug=competition)
             file = cast.upload(cast.solution().replace(b"r39,3", b"r39,0"))
-            version = correct_solution(row, file, by=None, reason="Row 39.", rescore="all").version
-            return f"version {version}"
+            revised = revise_solution(round, file, by=None, reason="Row 39.", rescore="all")
+            return f"version {revised.version}"
 
         def late(*args: Any) -> bool:
             wait_for_all()
@@ -336,8 +340,8 @@ def race_a_correction(submissions: list[int], competition: str) -> list[str]:
 
 
 def limit(competition: str, daily_limit: int) -> None:
-    """Changes a competition's daily quota."""
-    Competition.objects.filter(slug=competition).update(daily_limit=daily_limit)
+    """Change a competition's daily quota."""
+    Round.objects.filter(competition__slug=competition).update(daily_limit=daily_limit)
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
@@ -369,12 +373,12 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "limit": limit,
     "ledger": ledger,
     "head": head,
-    "race_a_correction": race_a_correction,
+    "race_a_revision": race_a_revision,
 }
 
 
 def main() -> None:
-    """Answers until the input ends."""
+    """Answer until the input ends."""
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         answer = ACTIONS[request.pop("do")](**request)

@@ -8,9 +8,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from leaderboard.models import (
-    Competition,
-    HoldoutState,
+    BoardState,
+    Ledger,
     Release,
+    Round,
     Standing,
     Status,
     Submission,
@@ -47,14 +48,14 @@ DAMAGE = {
     ),
     "a gap in the numbers": _change(Submission, number=7),
     "a quota that was overdrawn": lambda: (
-        Competition.objects.update(daily_limit=1)
+        Round.objects.update(daily_limit=1)
         and Submission.objects.update(team=Team.objects.order_by("pk").first(), number=F("pk"))
     ),
     "a release that was changed": _change(Release, level=1),
-    "a lost entry": lambda: HoldoutState.objects.update(releases=F("releases") + 1),
-    "a question counted twice": lambda: HoldoutState.objects.update(asked=F("asked") + 1),
-    "an alphabet that is missing": lambda: HoldoutState.objects.update(log_alphabets=0.0),
-    "a budget spent twice": _change(HoldoutState, budget_left=1),
+    "a lost entry": lambda: Ledger.objects.update(entries=F("entries") + 1),
+    "a question counted twice": lambda: Ledger.objects.update(asked=F("asked") + 1),
+    "an alphabet that is missing": lambda: Ledger.objects.update(log_alphabets=0.0),
+    "a budget spent twice": _change(BoardState, budget_left=1),
     "a share given back": _change(TeamState, share_left=2),
     "a level that nobody released": _change(TeamState, best=0),
     "a wrong score on the board": _change(Standing, loss=0.0),

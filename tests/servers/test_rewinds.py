@@ -1,4 +1,4 @@
-"""Real databases restored from real backups, and solutions corrected while workers answer."""
+"""Real databases restored from real backups, and solutions revised while workers answer."""
 
 import json
 import shutil
@@ -36,10 +36,10 @@ class Site:
         self.deployment.start_beat()
 
     def end(self) -> None:
-        """Kills workers and beat, once the guard has its line: it is written after the commit."""
-        (file,) = (self.deployment.directory / "guard").iterdir()
-        releases = self.head()["releases"]
-        self.deployment.eventually(file.read_text, lambda text: f"\n{releases} " in text)
+        """Kill workers and beat once the watermark has its line, which follows the commit."""
+        (file,) = (self.deployment.directory / "watermark").iterdir()
+        entries = self.head()["entries"]
+        self.deployment.eventually(file.read_text, lambda text: f"\n{entries} " in text)
         for name in ("worker", "beat"):
             self.deployment.stop(name, signal.SIGKILL)
         self.deployment.leave_stage()
@@ -70,8 +70,8 @@ class Site:
         text: str = self.deployment.ask("ledger", competition="digits")
         return [line.encode() for line in text.splitlines(keepends=True)]
 
-    def wait_until_halted(self) -> None:
-        self.deployment.eventually(self.head, lambda head: bool(head["halted_for"] == "rewound"))
+    def wait_until_paused(self) -> None:
+        self.deployment.eventually(self.head, lambda head: bool(head["paused_for"] == "rewound"))
 
 
 @pytest.fixture(scope="module", params=DATABASES)
@@ -139,7 +139,7 @@ def test_a_restored_database_answers_nobody_until_the_ledger_is_replayed(
     ledger = site.lose()
     waiting = site.submit(23)
     site.begin()
-    site.wait_until_halted()
+    site.wait_until_paused()
     assert site.deployment.ask("seen", submission=waiting)["releases"] == 0
     kept = tmp_path / "ledger.jsonl"
     kept.write_bytes(b"".join(ledger))
@@ -155,20 +155,20 @@ def test_what_is_given_up_is_spent_and_the_ledger_goes_on(site: Site) -> None:
     site.lose()
     waiting = site.submit(24)
     site.begin()
-    site.wait_until_halted()
+    site.wait_until_paused()
     assert "Wrote 2 answers off" in site.deployment.manage("rewind", "digits", "--give-up")
     site.deployment.wait_for(waiting, "released")
     after = site.head()
     # Two lost answers, the one that waited, and in the ledger the note of the write-off.
     assert after["asked"] == before["asked"] + 3
-    assert after["releases"] == before["releases"] + 4
+    assert after["entries"] == before["entries"] + 4
     assert verify(site.ledger()).difference is None
 
 
-def test_a_correction_in_the_middle_of_releases_loses_and_doubles_none(site: Site) -> None:
+def test_a_revision_in_the_middle_of_releases_loses_and_doubles_none(site: Site) -> None:
     site.end()
     submissions = [site.submit(21, 25 + number) for number in range(4)]
-    said = site.deployment.ask("race_a_correction", submissions=submissions, competition="digits")
+    said = site.deployment.ask("race_a_revision", submissions=submissions, competition="digits")
     assert said[-1] == "version 2"
     assert set(said[:-1]) <= {"released", "queued"}
     site.begin()

@@ -193,7 +193,7 @@ def holdfast(site: Deployment, port: int, token: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_after_the_end_everybody_verifies_what_a_worker_has_opened(
+def test_after_the_finals_everybody_verifies_what_a_worker_has_published(
     site: Deployment, olga: httpx.Client, token: str, port: int, tmp_path: Path
 ) -> None:
     kept, mine = tmp_path / "kept.jsonl", tmp_path / "mine.csv"
@@ -203,8 +203,8 @@ def test_after_the_end_everybody_verifies_what_a_worker_has_opened(
     post(olga, "end/start/", see="end/")
     site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["scored"]))
     post(olga, "end/reveal/", see="end/")
-    post(olga, "unsealing/", slug=SLUG)
-    site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["opened"]))
+    post(olga, "publication/", slug=SLUG)
+    site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["published"]))
     mine.write_text(guess(0.45))
     said = holdfast(site, port, token, "verify", SLUG, "--since", str(kept), "-f", str(mine))
     assert "answers were drawn again from solution and secret" in said

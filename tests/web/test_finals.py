@@ -4,17 +4,19 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from leaderboard.ledger import watermark
-from leaderboard.models import Competition, FinalScore
+from leaderboard.models import FinalScore
 from tests import ending
-from tests.cast import World, make_user, predictions
+from tests.cast import World, ledger_of, make_user, predictions, set_round
 from tests.web.pages import browser, text
 
 BOARD, SUBMISSIONS = "/c/digits/leaderboard/", "/c/digits/submissions/"
@@ -129,7 +131,7 @@ def test_what_is_seen_of_the_scoring_does_not_tell_how_far_it_is(played: World) 
     before = [text(client.get(path)) for client in clients for path in paths]
     assert "The final scoring has begun" in before[2]
     ending.measure(played.digits)
-    assert played.digits.finals_scored_at is not None
+    assert played.round.finals_scored_at is not None
     assert [text(client.get(path)) for client in clients for path in paths] == before
 
 
@@ -161,7 +163,7 @@ def test_no_route_shows_a_final_score_before_the_reveal(played: World) -> None:
     assert all(route.startswith("/admin/") for route in shown)
     for user in (None, played.alice):
         assert ending_marks(browser(user), routes, marks) == set()
-    Competition.objects.update(revealed_at=played.digits.finals_scored_at)
+    set_round(played.digits, revealed_at=played.round.finals_scored_at)
     assert ending_marks(browser(), {BOARD}, marks)
 
 
@@ -232,7 +234,7 @@ def test_the_csv_is_safe_and_complete(played: World) -> None:
     assert browser().get("/c/digits/final.csv").status_code == 404
     ending.reveal(played.digits)
     response = browser().get("/c/digits/final.csv")
-    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
     assert [(row["team"], row["loss_numerator"], row["loss_denominator"]) for row in rows] == [
         ("team alice", "1", "8"),
         ("'=1+1", "5", "32"),
@@ -243,11 +245,15 @@ def test_more_teams_do_not_cost_more_queries(played: World) -> None:
     ending.reveal(played.digits)
     with CaptureQueriesContext(connection) as few:
         browser().get(BOARD)
-    Competition.objects.update(finals_scored_at=None, finals_started_at=None, revealed_at=None)
-    remembered = watermark.file_of(played.digits.holdouts.get().ledger_name)
+    set_round(
+        played.digits,
+        finals_scored_at=None,
+        finals_started_at=None,
+        revealed_at=None,
+        closes_at=timezone.now() + timedelta(days=30),
+    )
+    remembered = watermark.file_of(ledger_of(played.digits).uid)
     remembered.write_bytes(remembered.read_bytes().replace(b"ended\n", b""))
-    Competition.objects.update(closes_at="2099-01-01T00:00Z")
-    played.digits.refresh_from_db()
     for number in range(6):
         played.score(played.join(make_user(f"p{number}")), predictions(range(8, 20)))
     ending.reveal(played.digits)

@@ -15,9 +15,10 @@ import pytest
 from django.utils import timezone
 from pyarrow import parquet
 
+from leaderboard import organize
 from leaderboard.ledger import rewinds, watermark
-from leaderboard.models import Competition, FileRole, Visibility
-from tests.cast import SCHEMA, World, upload
+from leaderboard.models import Competition, FileRole, Holdout, Visibility
+from tests.cast import SCHEMA, World, ledger_of, set_board, set_round, upload
 from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
 
 
@@ -48,7 +49,7 @@ MEMBERS_ONLY = {"anonymous": 302, "bob": 403, "alice": 200, "organizer": 403}
 
 def replace_sample(competition: Competition, content: bytes) -> None:
     """Another sample submission under the old one's name, whatever else is set up."""
-    entry = competition.files.get(role=FileRole.SAMPLE)
+    entry = competition.current_round.files.get(role=FileRole.SAMPLE)
     entry.sha256 = hashlib.sha256(content).hexdigest()
     entry.file.save(entry.name, upload(content))
 
@@ -98,10 +99,13 @@ def test_a_draft_opens_for_its_organizer_however_little_is_filled_in(
     world: World, page: str
 ) -> None:
     now = timezone.now()
-    draft = Competition.objects.create(
-        slug="draft", title="Draft", opens_at=now, closes_at=now + timedelta(days=1)
+    draft = organize.create_competition(
+        slug="draft",
+        organizer=world.organizer,
+        title="Draft",
+        opens_at=now,
+        closes_at=now + timedelta(days=1),
     )
-    draft.organizers.add(world.organizer)
     expected = 403 if page in TEAM_PAGES else 200
     assert browser(world.organizer).get(address(draft, page)).status_code == expected
     assert browser(world.bob).get(address(draft, page)).status_code == 404
@@ -147,8 +151,7 @@ def test_the_next_step_of_a_member_is_to_upload(world: World) -> None:
 
 def test_a_closed_competition_offers_no_next_step(world: World) -> None:
     set_up(world)
-    past = timezone.now() - timedelta(hours=1)
-    Competition.objects.filter(pk=world.digits.pk).update(closes_at=past)
+    set_round(world.digits, closes_at=timezone.now() - timedelta(hours=1))
     for user in (world.alice, world.bob):
         page = text(browser(user).get("/c/digits/rules/"))
         assert "Upload a file" not in page
@@ -254,8 +257,7 @@ def test_the_first_rows_of_a_long_packed_sample_are_shown(world: World, packed: 
 
 
 def test_a_schema_that_does_not_fit_the_sample_hides_the_expected_file(world: World) -> None:
-    other = SCHEMA | {"id_column": "key"}
-    Competition.objects.filter(pk=world.digits.pk).update(schema=other)
+    set_round(world.digits, schema=SCHEMA | {"id_column": "key"})
     assert browser().get("/c/digits/data/").status_code == 200
 
 
@@ -269,9 +271,7 @@ def test_pages_that_only_show_take_nothing(world: World, page: str, method: str)
 
 
 def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
-    Competition.objects.filter(pk=world.digits.pk).update(
-        metric="rmse", metric_parameters={"clip": "12.5"}
-    )
+    set_board(world.digits, metric="rmse", metric_parameters={"clip": "12.5"})
     page = text(browser().get(address(world.digits, "rules")))
     assert "How a file is scored: Root mean squared error" in page
     assert "From 0 to 12.5; lower is better." in page
@@ -288,22 +288,19 @@ def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
 def test_the_rules_page_states_parameters_that_no_sentence_names(
     world: World, metric: str, parameters: dict[str, str], said: str
 ) -> None:
-    Competition.objects.filter(pk=world.digits.pk).update(
-        metric=metric, metric_parameters=parameters
-    )
+    set_board(world.digits, metric=metric, metric_parameters=parameters)
     assert said in text(browser().get("/c/digits/rules/"))
 
 
 def test_the_rules_page_states_that_rows_have_weights(world: World) -> None:
     assert "weights" not in text(browser().get("/c/digits/rules/"))
-    world.digits.holdouts.update(effective_private_rows=11)
+    Holdout.objects.update(effective_private_rows=11)
     assert "Rows count by weights" in text(browser().get("/c/digits/rules/"))
 
 
 def test_the_rules_page_states_what_a_file_may_be_and_how_many(world: World) -> None:
-    Competition.objects.filter(pk=world.digits.pk).update(
-        daily_limit=3, total_limit=40, team_size=2, finals_limit=1, max_file_bytes=5 * 2**20
-    )
+    Competition.objects.filter(pk=world.digits.pk).update(team_size=2)
+    set_round(world.digits, daily_limit=3, total_limit=40, finals_limit=1, max_file_bytes=5 * 2**20)
     page = text(browser().get("/c/digits/rules/"))
     assert "id each id of the sample submission, once label one of 0-3" in page
     assert "also in gzip, zstd or zip, or Parquet; at most 5.0 MB." in page
@@ -318,7 +315,7 @@ def test_columns_say_what_may_stand_in_them_where_one_uploads(world: World) -> N
 def test_of_many_columns_some_are_folded_away(world: World) -> None:
     columns = [{"name": f"p{n}", "kind": "probability"} for n in range(11)]
     schema = {"id_column": "id", "columns": columns}
-    Competition.objects.filter(pk=world.digits.pk).update(schema=schema)
+    set_round(world.digits, schema=schema)
     assert "3 more columns p8 a number from 0 to 1" in text(browser().get("/c/digits/rules/"))
 
 
@@ -334,9 +331,7 @@ def test_of_many_columns_some_are_folded_away(world: World) -> None:
 def test_a_metrics_title_says_how_many_places_count(
     world: World, metric: str, parameters: dict[str, str], title: str
 ) -> None:
-    Competition.objects.filter(pk=world.digits.pk).update(
-        metric=metric, metric_parameters=parameters
-    )
+    set_board(world.digits, metric=metric, metric_parameters=parameters)
     assert title in text(browser().get("/c/digits/"))
     assert title in text(browser().get("/"))
 
@@ -344,12 +339,12 @@ def test_a_metrics_title_says_how_many_places_count(
 @pytest.mark.parametrize(
     ("lost", "said"),
     [
-        (0, "The record that guards against restored backups was begun anew"),
+        (0, "The watermark that notices restored backups was begun anew"),
         (2, "2 answers that the database had lost were written off"),
     ],
 )
 def test_the_ledger_says_what_was_written_off(world: World, lost: int, said: str) -> None:
     set_up(world)
-    watermark.file_of(world.digits.holdouts.get().ledger_name).unlink()
-    rewinds.give_up(world.digits, lost=lost)
+    watermark.file_of(ledger_of(world.digits).uid).unlink()
+    rewinds.give_up(world.round, lost=lost)
     assert said in text(browser().get("/c/digits/ledger/"))

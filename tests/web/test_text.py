@@ -8,14 +8,14 @@ from django.utils import timezone
 from leaderboard.templatetags.text import (
     ago,
     as_csv,
+    expectation,
     markdown,
+    message,
     moment,
     ordinal,
     relative,
     score,
     ticks,
-    told,
-    untold,
 )
 from scoring.errors import Problem
 
@@ -115,7 +115,7 @@ def test_scores_have_the_digits_that_mean_something() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "line", "column", "said"),
+    ("whole", "line", "column", "said"),
     [
         ("Line 3, column `p`: 'x' is not a number.", 3, "p", "'x' is not a number."),
         ("Line 3, column `p`: the cell is empty.", 3, "p", "The cell is empty."),
@@ -126,18 +126,18 @@ def test_scores_have_the_digits_that_mean_something() -> None:
     ],
 )
 def test_beside_line_and_column_a_problem_is_said_without_them(
-    message: str, line: int | None, column: str | None, said: str | None
+    whole: str, line: int | None, column: str | None, said: str | None
 ) -> None:
-    problem = Problem("code", message=message, line=line, column=column)
-    assert told(problem) == told(problem.render()) == (said or message)
+    problem = Problem("code", message=whole, line=line, column=column)
+    assert message(problem) == message(problem.render()) == (said or whole)
 
 
 def test_what_was_expected_is_said_once() -> None:
-    message = "'Dog' is not one of cat, dog; did you mean 'dog'?"
-    assert untold(Problem("unknown_label", message=message, expected="one of cat, dog")) == ""
+    whole = "'Dog' is not one of cat, dog; did you mean 'dog'?"
+    assert expectation(Problem("unknown_label", message=whole, expected="one of cat, dog")) == ""
     other = Problem("not_a_number", message="'x' is not a number.", expected="a finite number")
-    assert untold(other) == "a finite number"
-    assert untold(Problem("no_code", message="The file is empty.")) == ""
+    assert expectation(other) == "a finite number"
+    assert expectation(Problem("no_code", message="The file is empty.")) == ""
 
 
 @pytest.mark.parametrize(

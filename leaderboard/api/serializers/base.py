@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from scoring.mechanisms import answer_kinds
+
 INTERVAL_DIGITS = 6  # the ends of an interval need no more
 FORM_FIELDS = {"csrfmiddlewaretoken"}
 Json = dict[str, Any]
@@ -26,6 +28,8 @@ class Body(serializers.Serializer[Any]):
 
 # An answer, made from a frozen row of the queries. Its docstring would show on every object.
 class Out(serializers.Serializer[Any]):
+    """A serializer that only writes."""
+
     __doc__ = ""
 
 
@@ -42,6 +46,14 @@ class Interval(Out):
         }
 
 
+class AnswerCode(serializers.CharField):
+    """The code of a kind of answers. No closed list: mechanisms bring their own."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        codes = ", ".join(f"`{code}`" for code in answer_kinds())
+        super().__init__(help_text=f"What the mechanism answered: {codes}.", **kwargs)
+
+
 def number(text: str | None) -> float | None:
-    """The number that is shown, without digits that mean nothing."""
+    """Return the number that is shown, without digits that mean nothing."""
     return None if text is None else float(text)

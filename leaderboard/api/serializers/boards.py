@@ -2,8 +2,7 @@
 
 from rest_framework import serializers
 
-from leaderboard.api.serializers.base import Interval, Out, number
-from leaderboard.models import Kind
+from leaderboard.api.serializers.base import AnswerCode, Interval, Out, number
 from leaderboard.queries import BoardRow
 
 
@@ -18,27 +17,27 @@ class BoardItem(Out):
     )
     sampling = Interval(allow_null=True, help_text="95 % sampling interval of the score.")
     certificate = Interval(
-        allow_null=True, help_text="What the ledger certifies; null: no certificate."
+        allow_null=True, help_text="What the ledger guarantees; null: no guarantee."
     )
     entries = serializers.IntegerField(help_text="Scored submissions.")
     last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
-    last_answer = serializers.ChoiceField(choices=Kind.choices, source="last_kind")
+    last_answer = AnswerCode(source="last_kind")
     last_answer_at = serializers.DateTimeField(source="last_at")
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
     version = serializers.IntegerField(help_text="Of the solution that the score was released on.")
-    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
+    earlier = serializers.BooleanField(help_text="That solution has been revised since.")
     is_mine = serializers.BooleanField(source="mine")
 
     def get_score(self, row: BoardRow) -> float | None:
         return number(row.score)
 
 
-class OpeningItem(Out):
-    """Solution and secret of one version of the holdout, opened."""
+class PublicationItem(Out):
+    """Solution and secret of one revision of the holdout, published."""
 
     version = serializers.IntegerField()
-    opened_at = serializers.DateTimeField()
+    published_at = serializers.DateTimeField()
     size = serializers.IntegerField(help_text="In bytes.")
     sha256 = serializers.CharField()
 
@@ -48,12 +47,12 @@ class LedgerEntry(Out):
 
     number = serializers.IntegerField()
     version = serializers.IntegerField(
-        help_text="Of the solution; it rises when the organizer corrects it. Not hashed."
+        help_text="Of the solution; it rises when the organizer revises it. Not hashed."
     )
     board = serializers.CharField(allow_blank=True)
     team = serializers.CharField()
     submission = serializers.IntegerField()
-    kind = serializers.ChoiceField(choices=Kind.choices)
+    kind = AnswerCode()
     level = serializers.IntegerField(allow_null=True)
     reference_level = serializers.IntegerField(allow_null=True)
     steps = serializers.IntegerField()
@@ -67,7 +66,7 @@ class LedgerEntry(Out):
     budget_left = serializers.IntegerField(allow_null=True)
     share_left = serializers.IntegerField(allow_null=True)
     predictions_tag = serializers.CharField(
-        help_text="A keyed hash of the predictions: it can be checked once the secret is opened."
+        help_text="A keyed hash of the predictions: it can be checked once the secret is published."
     )
     question = serializers.CharField()
     repeat = serializers.BooleanField()

@@ -17,7 +17,7 @@ class CompetitionItem(Out):
     tagline = serializers.CharField()
     phase = serializers.ChoiceField(choices=Phase.choices)
     opens_at = serializers.DateTimeField()
-    closes_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField(allow_null=True, help_text="Null: it has no end.")
     metric = serializers.CharField()
     mechanism = serializers.CharField()
     teams = serializers.IntegerField()
@@ -77,8 +77,8 @@ class MechanismFacts(Out):
         return super().to_representation({**vars(facts), "parameter_rows": rows})
 
 
-class Correction(Out):
-    """The last correction of the solution."""
+class Revision(Out):
+    """The last revision of the solution."""
 
     version = serializers.IntegerField()
     at = serializers.DateTimeField()
@@ -95,7 +95,7 @@ class CompetitionDetail(Out):
     tagline = serializers.CharField()
     phase = serializers.ChoiceField(choices=Phase.choices)
     opens_at = serializers.DateTimeField()
-    closes_at = serializers.DateTimeField()
+    closes_at = serializers.DateTimeField(allow_null=True, help_text="Null: it has no end.")
     announced_closes_at = serializers.DateTimeField(
         allow_null=True, help_text="When it was to close; null: it was not closed earlier."
     )
@@ -118,9 +118,9 @@ class CompetitionDetail(Out):
     metric = serializers.CharField()
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)
-    correction = Correction(allow_null=True, help_text="Null: the solution was never corrected.")
+    revision = Revision(allow_null=True, help_text="Null: the solution was never revised.")
     paused = serializers.BooleanField(
-        help_text="Nothing is taken or answered until the ledger or the solution is mended."
+        help_text="Nothing is taken or answered until the ledger or the solution is repaired."
     )
     joined = serializers.BooleanField()
 

@@ -6,10 +6,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard import words
-from leaderboard.api.serializers.base import Body, Interval, Json, Out, number
+from leaderboard.api.serializers.base import AnswerCode, Body, Interval, Json, Out, number
 from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.teams import Limits
-from leaderboard.models import Kind, Status
+from leaderboard.models import Status
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
 from leaderboard.queries import Released, SubmissionRow
 
@@ -52,7 +52,7 @@ class Problem(Out):
 class Release(Out):
     """What the mechanism said about a submission."""
 
-    kind = serializers.ChoiceField(choices=Kind.choices)
+    kind = AnswerCode(source="kind.code")
     number = serializers.IntegerField(help_text="Its number in the public ledger.")
     score = serializers.SerializerMethodField()
     score_text = serializers.CharField(source="score", allow_null=True)
@@ -66,7 +66,7 @@ class Release(Out):
     )
     asked = serializers.IntegerField(help_text="How many questions there had been by then.")
     version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
-    earlier = serializers.BooleanField(help_text="That solution has been corrected since.")
+    earlier = serializers.BooleanField(help_text="That solution has been revised since.")
     is_repeat = serializers.BooleanField(
         source="repeat", help_text="Asked before: the stored answer, at no cost."
     )
@@ -104,7 +104,7 @@ class Submission(Out):
 
     @extend_schema_field(FinalEntry(allow_null=True))
     def get_final(self, row: SubmissionRow) -> Json | None:
-        """From `context`: the team's `finals` by the submission's number."""
+        """Read from `context` the team's `finals` by the submission's number."""
         entry = self.context["finals"].get(row.number)
         return None if entry is None else dict(FinalEntry(entry).data)
 

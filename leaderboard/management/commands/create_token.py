@@ -1,5 +1,3 @@
-"""`python manage.py create_token USERNAME`: a token for scripts, alone on standard output."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -11,7 +9,9 @@ from leaderboard.participate import tokens
 
 
 class Command(BaseCommand):
-    help = "Makes an API token for a person and prints it; only its hash is kept."
+    """Make an API token for a person and print it; only its hash is kept."""
+
+    help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

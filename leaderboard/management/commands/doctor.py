@@ -1,5 +1,3 @@
-"""`python manage.py doctor`: what is wrong with this installation, and how to mend it."""
-
 import json
 import sys
 from dataclasses import asdict
@@ -15,10 +13,12 @@ MARKS = {"ok": "ok   ", "note": "note ", "wrong": "WRONG"}
 
 
 class Command(BaseCommand):
-    help = (
-        "Look at every part of this installation and say how to mend what is wrong. "
-        "Ends with 1 if something is."
-    )
+    """Look at every part of this installation and report how to fix what is wrong.
+
+    Exits with 1 if something is.
+    """
+
+    help = __doc__
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,30 +33,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, timeout: float, **options: Any) -> None:
         found = examine(CHECKS, timeout)
+        findings = [(name, each) for name, several in found.items() for each in several]
         if options["json"]:
-            self.stdout.write(json.dumps(_document(found), indent=2))
+            listed = [{"check": name, **asdict(finding)} for name, finding in findings]
+            document = {"ok": all_well(found), "findings": listed}
+            self.stdout.write(json.dumps(document, indent=2))
         else:
-            self._tell(found)
+            self._print(findings)
         if not all_well(found):
             sys.exit(1)
 
-    def _tell(self, found: dict[str, list[Finding]]) -> None:
+    def _print(self, findings: list[tuple[str, Finding]]) -> None:
         styles = {"ok": self.style.SUCCESS, "note": self.style.WARNING, "wrong": self.style.ERROR}
-        width = max(map(len, found))
-        for name, findings in found.items():
-            for finding in findings:
-                mark = styles[finding.state](MARKS[finding.state])
-                self.stdout.write(f"{mark}  {name:{width}}  {finding.says}")
-                if finding.mend:
-                    self.stdout.write(f"{'':{width + 9}}{finding.mend}")
-
-
-def _document(found: dict[str, list[Finding]]) -> dict[str, Any]:
-    return {
-        "ok": all_well(found),
-        "findings": [
-            {"check": name, **asdict(finding)}
-            for name, findings in found.items()
-            for finding in findings
-        ],
-    }
+        width = max(len(name) for name, _ in findings)
+        for name, finding in findings:
+            mark = styles[finding.state](MARKS[finding.state])
+            self.stdout.write(f"{mark}  {name:{width}}  {finding.says}")
+            if finding.fix:
+                self.stdout.write(f"{'':{width + 9}}{finding.fix}")

@@ -1,5 +1,3 @@
-"""Loads the two demo competitions, their baselines and people. Run again, it changes nothing."""
-
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +10,9 @@ from leaderboard.operate.demo.load import load
 
 
 class Command(BaseCommand):
-    help = "Load two demo competitions with baselines and accounts. Run again, it changes nothing."
+    """Load two demo competitions with baselines and accounts; run again, it changes nothing."""
+
+    help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
         accounts = settings.VAR_DIR / "demo-accounts.txt"

@@ -1,5 +1,3 @@
-"""`python manage.py requeue [SLUG]`: queues failed submissions again when their cause is mended."""
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,7 +7,9 @@ from leaderboard.pipeline.queue import requeue_failed
 
 
 class Command(BaseCommand):
-    help = "Queue failed submissions again, of one competition or of all."
+    """Queue failed submissions again, of one competition or of all, once their cause is fixed."""
+
+    help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", nargs="?", help="of this competition only")

@@ -1,5 +1,3 @@
-"""Mends a ledger whose database was restored from a backup."""
-
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +5,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds
-from leaderboard.ledger.watermark import GuardAway
-from leaderboard.models import Competition
+from leaderboard.ledger.watermark import WatermarkAway
+from leaderboard.models import Competition, Round
 from scoring.verification import Differs, bounded_lines
 
 
 class Command(BaseCommand):
-    help = (
-        "Compare a competition's ledger with the rewind guard. After a restored backup, replay a "
-        "saved copy of the published ledger, or give the lost answers up."
-    )
+    """Compare a competition's ledger with its watermark.
+
+    After a restored backup, replay a saved copy of the published ledger, or give up the lost
+    answers.
+    """
+
+    help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the competition's short name")
@@ -41,7 +42,7 @@ class Command(BaseCommand):
             "--lost",
             type=int,
             metavar="N",
-            help="with --give-up, where the guard can't tell: how many answers are lost at most",
+            help="with --give-up, where the watermark can't tell: the most that can be lost",
         )
 
     def handle(self, *args: Any, slug: str, **options: Any) -> None:
@@ -51,52 +52,44 @@ class Command(BaseCommand):
         if competition is None:
             raise CommandError(f"There is no competition {slug!r}.")
         try:
-            self._mend(competition, options)
-        except (Refused, Differs, GuardAway) as error:
+            self._repair(competition.current_round, options)
+        except (Refused, Differs, WatermarkAway) as error:
             raise CommandError(str(error)) from None
 
-    def _mend(self, competition: Competition, options: dict[str, Any]) -> None:
+    def _repair(self, round: Round, options: dict[str, Any]) -> None:
         if options["replay"]:
             with _opened(options["replay"]) as file:
-                entries = rewinds.replay(competition, bounded_lines(file))
+                entries = rewinds.replay(round, bounded_lines(file))
             noun = "entry" if entries == 1 else "entries"
             self.stdout.write(f"Replayed {entries} {noun}.")
         elif options["give_up"]:
-            note = rewinds.give_up(competition, lost=options["lost"])
+            note = rewinds.give_up(round, lost=options["lost"])
             if note is not None:
-                self.stdout.write(
-                    f"Wrote {_answers(note.document['lost'])} off: entry {note.number}."
-                )
+                lost = note.document["lost"]
+                noun = "answer" if lost == 1 else "answers"
+                self.stdout.write(f"Wrote {lost} {noun} off: entry {note.number}.")
         elif options["end"]:
-            rewinds.end_again(competition)
+            rewinds.end_again(round)
             self.stdout.write("The finals have started again, with the choices of the backup.")
-        competition.refresh_from_db()
-        self._show(rewinds.look(competition), ended=competition.finals_started_at is not None)
+        round.refresh_from_db()
+        self._show(rewinds.look(round), ended=round.finals_started_at is not None)
 
     def _show(self, situation: rewinds.Situation, *, ended: bool) -> None:
         self.stdout.write(f"The database is at entry {situation.known}.")
         if situation.written is not None:
-            self.stdout.write(f"The guard is at entry {situation.written}.")
+            self.stdout.write(f"The watermark is at entry {situation.written}.")
         if not situation.problem:
-            then = (
-                "the finals have started, and exact scores may follow"
-                if ended
-                else "the holdout answers"
-            )
-            self.stdout.write(f"They agree: {then}.")
+            finals = "the finals have started, and exact scores may follow"
+            self.stdout.write(f"They agree: {finals if ended else 'the ledger answers'}.")
             return
         self.stdout.write(situation.problem)
         if situation.end_undone:
             self.stdout.write("Nothing may be released any more: end it again (--end).")
             return
         self.stdout.write(
-            "Nothing is released until this is mended: replay a saved copy of the published "
+            "Nothing is released until this is repaired: replay a saved copy of the published "
             "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
         )
-
-
-def _answers(count: int) -> str:
-    return "1 answer" if count == 1 else f"{count} answers"
 
 
 def _opened(path: Path) -> Any:

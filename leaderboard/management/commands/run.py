@@ -1,5 +1,3 @@
-"""Starts everything on this machine: the command behind `make run`."""
-
 import sys
 import time
 from pathlib import Path
@@ -9,12 +7,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.operate.embedded import home
-from leaderboard.operate.embedded.prepare import prepare
+from leaderboard.operate.embedded.prepare import OtherVersion, prepare
 from leaderboard.operate.embedded.start import PortTaken, Start, check_port
 
 
 class Command(BaseCommand):
-    help = "Run everything on this machine: Redis, a worker, beat and the web server."
+    """Run everything on this machine: Redis, a worker, beat and the web server."""
+
+    help = __doc__
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,6 +44,12 @@ class Command(BaseCommand):
         except PortTaken as error:
             raise CommandError(
                 f"Can't listen on port {port} of {host}: {error}. Choose another: PORT={port + 1}"
+            ) from None
+        except OtherVersion:
+            raise CommandError(
+                f"The data in {var_dir} was made by another version of Holdfast, which this one "
+                "can't carry on. Nothing was changed. Start that version again, or move the "
+                "directory away to begin anew, or give this one another: VAR_DIR=..."
             ) from None
         except KeyboardInterrupt:
             code = 0

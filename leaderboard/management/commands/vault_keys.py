@@ -1,5 +1,3 @@
-"""Generates the vault's key pair."""
-
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,9 @@ from leaderboard.vault import keys
 
 
 class Command(BaseCommand):
-    help = "Generate the vault's key pair. Give the private key to workers only, and back it up."
+    """Generate the vault's key pair. Give the private key to workers only, and back it up."""
+
+    help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

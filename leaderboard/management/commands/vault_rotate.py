@@ -1,5 +1,3 @@
-"""Replaces the vault's key pair."""
-
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,12 @@ from leaderboard.operate import rotation
 
 
 class Command(BaseCommand):
-    help = (
-        "Draw a new key pair for the vault and seal everything again. The site goes on meanwhile; "
-        "a run that was stopped goes on when this is run again."
-    )
+    """Draw a new key pair for the vault and seal everything again.
+
+    The site keeps running; a run that was stopped resumes when this is run again.
+    """
+
+    help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

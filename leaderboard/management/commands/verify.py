@@ -1,5 +1,3 @@
-"""Checks a competition's ledger against everything that this server knows."""
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -8,20 +6,22 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.models import Competition
-from leaderboard.operate.verification import CannotVerify, Verified, verify_competition
+from leaderboard.operate.verification import CannotVerify, Verified, verify_ledger
 
 _MEANS = {
-    "opening": "from what was opened",
+    "publication": "from what was published",
     "vault": "from the vault, whose labels stay in it",
 }
 
 
 class Command(BaseCommand):
-    help = (
-        "Verify a competition's ledger: the chain, the books, heads, team states, board and guard, "
-        "and with the workers' private key, or after the opening, every answer from its stored "
-        "file. Names the first thing that differs, and ends with 1 then."
-    )
+    """Verify a competition's ledger and name the first difference; exit with 1 then.
+
+    Checks the chain, the books, head, team states, board and watermark, and with the workers'
+    private key, or after the publication, every answer from its stored file.
+    """
+
+    help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", help="the competition's short name")
@@ -43,18 +43,19 @@ class Command(BaseCommand):
         if private is not None:
             settings.VAULT_PRIVATE_KEY_FILE = str(private)
         try:
-            verified = verify_competition(competition, files=not no_files)
+            for ledger in competition.ledgers.order_by("pk"):
+                verified = verify_ledger(ledger, files=not no_files)
+                for line in _lines(verified):
+                    self.stdout.write(line)
+                if verified.report.difference is not None:
+                    raise CommandError(f"It differs. {verified.report.difference}")
         except CannotVerify as error:
             raise CommandError(str(error)) from None
-        for line in _lines(verified):
-            self.stdout.write(line)
-        if verified.report.difference is not None:
-            raise CommandError(f"It differs. {verified.report.difference}")
         self.stdout.write(self.style.SUCCESS("Verified."))
 
 
 def _lines(verified: Verified) -> list[str]:
-    """What was checked, as far as it came."""
+    """Describe what was checked, as far as it came."""
     report = verified.report
     head = report.head_hash[:16] or "its empty beginning"
     lines = [f"{report.competition}: {report.entries} entries were checked, up to {head}."]
@@ -66,15 +67,15 @@ def _lines(verified: Verified) -> list[str]:
     else:
         lines.append(
             "No answer was computed again: that needs the workers' private key (--private), or the "
-            "opening of solution and secret."
+            "publication of solution and secret."
         )
     if report.lost:
         lines.append(f"{report.lost} answers were taken as said: their files are lost.")
     if report.difference is None:
-        lines.append("Heads, team states and board are those that follow from the ledger.")
+        lines.append("Head, team states and board are those that follow from the ledger.")
         lines.append(
-            "The guard outside the database agrees."
-            if verified.guarded
-            else "The guard outside the database has seen nothing of it yet."
+            "The watermark outside the database agrees."
+            if verified.watermarked
+            else "The watermark outside the database has seen nothing of it yet."
         )
     return [*lines, *report.notes]

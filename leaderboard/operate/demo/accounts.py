@@ -32,7 +32,7 @@ PEOPLE = (
 
 
 def ensure_people(keep_in: Path) -> None:
-    """Makes the accounts that are missing and notes their passwords in the file, mode 0600."""
+    """Make the accounts that are missing and note their passwords in the file, mode 0600."""
     names = set(User.objects.values_list("username", flat=True))
     missing = [person for person in PEOPLE if person.username not in names]
     if not missing:
@@ -46,7 +46,7 @@ def ensure_people(keep_in: Path) -> None:
 
 
 def ensure_robot(number: int) -> User:
-    """The account that submits for a baseline; nobody can sign in to it."""
+    """Return the account that submits for a baseline; nobody can sign in to it."""
     user, created = User.objects.get_or_create(username=f"baseline-{number}")
     if created:
         user.set_unusable_password()

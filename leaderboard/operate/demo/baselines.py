@@ -18,7 +18,7 @@ from leaderboard.operate.demo.datasets import Tables
 
 @dataclass(frozen=True)
 class Baseline:
-    """A team's name, the message of its submission, its model and the columns that this reads."""
+    """A team's name, the message of its submission, its model and the columns the model reads."""
 
     team: str
     message: str
@@ -26,32 +26,33 @@ class Baseline:
     columns: Sequence[str] | None = None
 
     def predict(self, tables: Tables, label: str) -> pd.DataFrame:
-        """Fits the model to the training table and predicts the test table."""
+        """Fit the model to the training table and predict the test table."""
         features = list(self.columns or tables.test.columns.drop("id"))
         model = self.model().fit(tables.train[features], tables.train[label])
         return tables.test[["id"]].assign(**{label: model.predict(tables.test[features])})
 
 
-def _support_vectors() -> ClassifierMixin:
-    return SVC(gamma="scale", C=10.0)
-
-
-def _stump() -> ClassifierMixin:
-    return DecisionTreeClassifier(max_depth=1, random_state=0)
-
-
-def _logistic() -> ClassifierMixin:
-    return make_pipeline(StandardScaler(), LogisticRegression(C=0.5, max_iter=1000))
-
-
 DIGITS = (
     Baseline("Most common digit", "The most common digit of train.csv, always", DummyClassifier),
     Baseline("Linear discriminant", "Linear discriminant analysis", LinearDiscriminantAnalysis),
-    Baseline("Support vectors", "Support vector machine, radial kernel, C = 10", _support_vectors),
+    Baseline(
+        "Support vectors",
+        "Support vector machine, radial kernel, C = 10",
+        lambda: SVC(gamma="scale", C=10.0),
+    ),
 )
 
 BREAST_CANCER = (
     Baseline("Always the same", "The most common diagnosis of train.csv", DummyClassifier),
-    Baseline("One threshold", "A single cut on the worst perimeter", _stump, ("worst_perimeter",)),
-    Baseline("Logistic regression", "All 30 measurements, scaled, C = 0.5", _logistic),
+    Baseline(
+        "One threshold",
+        "A single cut on the worst perimeter",
+        lambda: DecisionTreeClassifier(max_depth=1, random_state=0),
+        ("worst_perimeter",),
+    ),
+    Baseline(
+        "Logistic regression",
+        "All 30 measurements, scaled, C = 0.5",
+        lambda: make_pipeline(StandardScaler(), LogisticRegression(C=0.5, max_iter=1000)),
+    ),
 )

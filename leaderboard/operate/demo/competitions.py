@@ -32,7 +32,7 @@ class DemoCompetition:
         return self.schema.columns[0].name
 
     def text(self, page: str) -> str:
-        """The Markdown of a page: description, rules or data."""
+        """Read the Markdown of a page: description, rules or data."""
         return (TEXTS / self.slug / f"{page}.md").read_text(encoding="utf-8")
 
 

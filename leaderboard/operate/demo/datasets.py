@@ -25,7 +25,7 @@ class Tables:
 
 
 def digits() -> Tables:
-    """1,797 handwritten digits: 597 to learn from, 1,200 to predict, all of them Private."""
+    """Cut 1,797 handwritten digits: 597 to learn from, 1,200 to predict, all of them Private."""
     source = load_digits()
     pixels = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
     rows = pd.DataFrame(source.data.astype(int), columns=pixels)
@@ -35,7 +35,7 @@ def digits() -> Tables:
 
 
 def breast_cancer() -> Tables:
-    """569 biopsies: 100 to learn from, 469 to predict, of which 119 Public and 350 Private."""
+    """Cut 569 biopsies: 100 to learn from, 469 to predict, of these 119 Public, 350 Private."""
     source = load_breast_cancer()
     names = [name.replace(" ", "_") for name in source.feature_names]
     rows = pd.DataFrame(source.data, columns=names)
@@ -48,7 +48,7 @@ def breast_cancer() -> Tables:
 
 
 def _shuffle(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.random.Generator]:
-    """Puts the rows in random order and numbers them in that order, so that ids tell nothing."""
+    """Put the rows in random order and number them in that order, so that ids tell nothing."""
     generator = np.random.default_rng(SEED)
     shuffled = rows.iloc[generator.permutation(len(rows))].reset_index(drop=True)
     shuffled.insert(0, "id", np.arange(1, len(rows) + 1))

@@ -1,4 +1,4 @@
-"""Brings the demo onto the platform through the same functions that organizers and teams use."""
+"""Bring the demo onto the platform through the same functions that organizers and teams use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from django.utils import timezone
 from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Team, User
 from leaderboard.operate.demo.accounts import ensure_robot
-from leaderboard.operate.demo.baselines import Baseline
 from leaderboard.operate.demo.competitions import DemoCompetition
 from leaderboard.operate.demo.datasets import Tables
 from leaderboard.participate import membership
@@ -22,23 +21,35 @@ OPEN_FOR = timedelta(days=3650)
 
 
 def load(demo: DemoCompetition, organizer: User) -> None:
-    """Makes what is missing of a competition; run again after a crash, it goes on."""
+    """Create what a competition lacks; run again after a crash, it resumes."""
     competition = Competition.objects.filter(slug=demo.slug).first()
     robots = [ensure_robot(number) for number, _ in enumerate(demo.baselines, start=1)]
-    if competition and _teams_that_submitted(competition, robots) == len(robots):
-        return
+    if competition is not None:
+        teams = competition.teams.filter(captain__in=robots, submissions__isnull=False)
+        if teams.distinct().count() == len(robots):
+            return
     tables = demo.tables()
     if competition is None:
         competition = _set_up(demo, tables, organizer)
     for baseline, robot in zip(demo.baselines, robots, strict=True):
-        _enter(competition, baseline, robot, tables, demo.label)
+        # Baselines join, are marked as what they are, and submit like anybody else.
+        team = Team.objects.filter(competition=competition, captain=robot).first()
+        if team is None:
+            team = membership.join(
+                competition=competition, user=robot, accept_rules=True, team_name=baseline.team
+            )
+            Team.objects.filter(pk=team.pk).update(is_baseline=True)
+        if not team.submissions.exists():
+            predictions = _csv(baseline.predict(tables, demo.label), "predictions.csv")
+            intake.submit(team=team, user=robot, upload=predictions, message=baseline.message)
 
 
 @transaction.atomic
 def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competition:
     now = timezone.now()
-    competition = Competition.objects.create(
+    competition = organize.create_competition(
         slug=demo.slug,
+        organizer=organizer,
         title=demo.title,
         tagline=demo.tagline,
         description=demo.text("description"),
@@ -51,36 +62,16 @@ def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competiti
         mechanism=demo.mechanism,
         mechanism_parameters=demo.mechanism_parameters,
     )
-    competition.organizers.add(organizer)
+    round = competition.current_round
     for name, role, table, description in (
         ("train.csv", FileRole.TRAIN, tables.train, "To learn from, with labels"),
         ("test.csv", FileRole.TEST, tables.test, "To predict, without labels"),
         ("sample_submission.csv", FileRole.SAMPLE, tables.sample, "What to submit looks like"),
     ):
-        organize.add_file(competition, _csv(table, name), role=role, description=description)
-    organize.install_solution(competition, _csv(tables.solution, "solution.csv"), by=organizer)
+        organize.add_file(round, _csv(table, name), role=role, description=description)
+    organize.install_solution(round, _csv(tables.solution, "solution.csv"), by=organizer)
     organize.open_competition(competition)
     return competition
-
-
-def _enter(
-    competition: Competition, baseline: Baseline, robot: User, tables: Tables, label: str
-) -> None:
-    """A baseline joins, is marked as what it is, and submits like anybody else."""
-    team = Team.objects.filter(competition=competition, captain=robot).first()
-    if team is None:
-        team = membership.join(
-            competition=competition, user=robot, accept_rules=True, team_name=baseline.team
-        )
-        Team.objects.filter(pk=team.pk).update(is_baseline=True)
-    if not team.submissions.exists():
-        predictions = _csv(baseline.predict(tables, label), "predictions.csv")
-        intake.submit(team=team, user=robot, upload=predictions, message=baseline.message)
-
-
-def _teams_that_submitted(competition: Competition, robots: list[User]) -> int:
-    teams = competition.teams.filter(captain__in=robots, submissions__isnull=False)
-    return teams.distinct().count()
 
 
 def _csv(table: pd.DataFrame, name: str) -> ContentFile[bytes]:

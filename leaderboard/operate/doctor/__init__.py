@@ -1,1 +1,1 @@
-"""`manage.py doctor`: looks at every part of an installation and says how to mend what is wrong."""
+"""`manage.py doctor`: look at every part of an installation, say how to fix what is wrong."""

@@ -16,30 +16,27 @@ FULL_SHARE = 0.9
 
 
 def broker() -> Iterator[Finding]:
-    """Reachable, new enough, not throwing messages away, and able to queue and broadcast."""
+    """Check that Redis is there, new enough, keeps messages, and can queue and broadcast."""
     try:
         with health.redis_client(SECONDS) as redis:
             info = redis.info()
-            problems = [*_server(info), *_memory(info), *_queueing(redis)]
+            problems = [*_settings(info), *_queueing(redis)]
     except (RedisError, OSError) as error:
         yield wrong(
             f"Redis does not answer. {told(error)}",
-            f"Start it ({start('redis')}), or correct REDIS_URL. Meanwhile uploads are "
-            "accepted and wait.",
+            f"Start it ({start('redis')}), or correct REDIS_URL. Meanwhile uploads are accepted "
+            "and wait.",
         )
         return
     yield from problems or [ok(f"Redis {info['redis_version']} queues, hands out and broadcasts.")]
 
 
-def _server(info: dict[str, Any]) -> Iterator[Finding]:
+def _settings(info: dict[str, Any]) -> Iterator[Finding]:
     version = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
     if version < OLDEST:
         yield wrong(f"Redis {info['redis_version']} is too old.", "Upgrade Redis to 6.0 or newer.")
     if info.get("role", "master") != "master":
         yield wrong("This Redis is a read-only replica.", "Point REDIS_URL to the primary.")
-
-
-def _memory(info: dict[str, Any]) -> Iterator[Finding]:
     limit = int(info.get("maxmemory", 0))
     if not limit:
         return
@@ -58,7 +55,7 @@ def _memory(info: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _queueing(redis: Redis) -> Iterator[Finding]:
-    """What Celery's transport uses: lists that block, sorted sets, hashes, publishing."""
+    """Try what Celery's transport uses: lists that block, sorted sets, hashes, publishing."""
     key = f"holdfast-doctor-{uuid.uuid4().hex}"
     try:
         redis.lpush(key, "message")

@@ -1,4 +1,4 @@
-"""The database: it answers, has its tables, and keeps what it was told."""
+"""The database: it answers, has its tables, and keeps what was committed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ BUSY_SHARE = 0.8
 
 
 def database() -> Iterator[Finding]:
-    """Reachable, of a version we know, and set up so that what is committed stays committed."""
+    """Check that it answers, is recent enough, and keeps what is committed."""
     try:
         connection.ensure_connection()
         connection.check_database_version_supported()
@@ -27,13 +27,13 @@ def database() -> Iterator[Finding]:
 
 
 def migrations() -> Iterator[Finding]:
-    """The tables are those of this version of the code."""
+    """Check that the tables are those of this version of the code."""
     state = health.database()
     if state == "ok":
         yield ok("All migrations are applied.")
     elif state == "old":
         yield wrong(
-            "The database awaits migrations.",
+            "Some migrations are not applied.",
             "Stop web and workers, run `python manage.py migrate`, and start them again.",
         )
     else:
@@ -53,43 +53,30 @@ def _sqlite() -> Iterator[Finding]:
 
 
 def _postgresql() -> Iterator[Finding]:
-    version = _ask("SHOW server_version")
-    problems = [*_durability(), *_isolation(), *_connections()]
-    yield from problems or [ok(f"PostgreSQL {version}, durable, read committed.")]
-
-
-def _durability() -> Iterator[Finding]:
+    problems = []
     if _ask("SELECT pg_is_in_recovery()"):
-        yield wrong(
-            "This is a read-only replica.", "Point DATABASE_URL to the primary, then restart."
-        )
+        fix = "Point DATABASE_URL to the primary, then restart."
+        problems.append(("This is a read-only replica.", fix))
     for name in ("fsync", "synchronous_commit"):
         if _ask(f"SHOW {name}") == "off":
-            yield wrong(
-                f"{name} is off: a crash could undo releases that people have seen.",
-                f"Run `ALTER SYSTEM SET {name} = 'on'; SELECT pg_reload_conf();` in psql.",
-            )
-
-
-def _isolation() -> Iterator[Finding]:
+            problem = f"{name} is off: a crash could undo releases that people have seen."
+            fix = f"Run `ALTER SYSTEM SET {name} = 'on'; SELECT pg_reload_conf();` in psql."
+            problems.append((problem, fix))
     level = _ask("SHOW default_transaction_isolation")
     if level != "read committed":
         name = connection.settings_dict["NAME"]
-        yield wrong(
-            f"Transactions are {level!r}: uploads at the same time would fail.",
+        fix = (
             f"""Run `ALTER DATABASE "{name}" SET default_transaction_isolation TO """
-            "'read committed';` in psql, then restart.",
+            "'read committed';` in psql, then restart."
         )
-
-
-def _connections() -> Iterator[Finding]:
-    used = int(_ask("SELECT count(*) FROM pg_stat_activity"))
-    most = int(_ask("SHOW max_connections"))
+        problems.append((f"Transactions are {level!r}: concurrent uploads would fail.", fix))
+    used, most = _ask("SELECT count(*) FROM pg_stat_activity"), int(_ask("SHOW max_connections"))
     if used > BUSY_SHARE * most:
-        yield wrong(
-            f"{used} of {most} connections are in use.",
-            "Run fewer web processes (WEB_CONCURRENCY) or workers, or raise max_connections.",
-        )
+        fix = "Run fewer web processes (WEB_CONCURRENCY) or workers, or raise max_connections."
+        problems.append((f"{used} of {most} connections are in use.", fix))
+    yield from (wrong(problem, fix) for problem, fix in problems)
+    if not problems:
+        yield ok(f"PostgreSQL {_ask('SHOW server_version')}, durable, read committed.")
 
 
 def _ask(statement: str) -> Any:

@@ -17,11 +17,16 @@ CONTENT = b"written by manage.py doctor\n"
 
 
 def storage() -> Iterator[Finding]:
-    """A file can be written, read back and deleted."""
+    """Check that a file can be written, read back and deleted."""
     try:
-        same = _round_trip()
-    except Exception as error:  # every backend has exceptions of its own
-        # What object storage said is the cause of what our own backend raises.
+        name = default_storage.save(f"doctor-{uuid.uuid4().hex}.txt", ContentFile(CONTENT))
+        try:
+            with default_storage.open(name) as file:
+                same = file.read() == CONTENT
+        finally:
+            default_storage.delete(name)
+    except Exception as error:  # each backend has its own exceptions
+        # Our own backend raises with the object storage's error as its cause.
         yield wrong(f"Files can't be stored. {told(error.__cause__ or error)}", _how_to_reach_it())
         return
     if same:
@@ -31,7 +36,7 @@ def storage() -> Iterator[Finding]:
 
 
 def disk() -> Iterator[Finding]:
-    """There is room for two uploads of the largest size wherever this process writes."""
+    """Check that two uploads of the largest size fit wherever this process writes."""
     needed = 2 * settings.MAX_UPLOAD_BYTES
     for place in _places():
         free = shutil.disk_usage(place).free
@@ -47,7 +52,7 @@ def disk() -> Iterator[Finding]:
 
 
 def static_files() -> Iterator[Finding]:
-    """The pages' own files were collected."""
+    """Check that the pages' own files were collected."""
     if (settings.STATIC_ROOT / "staticfiles.json").is_file():
         yield ok("They are collected.")
     else:
@@ -57,17 +62,8 @@ def static_files() -> Iterator[Finding]:
         )
 
 
-def _round_trip() -> bool:
-    name = default_storage.save(f"doctor-{uuid.uuid4().hex}.txt", ContentFile(CONTENT))
-    try:
-        with default_storage.open(name) as file:
-            return bool(file.read() == CONTENT)
-    finally:
-        default_storage.delete(name)
-
-
 def _places() -> list[Path]:
-    """One directory for each disk that this process writes to."""
+    """Return one directory for each disk that this process writes to."""
     wanted = [settings.VAR_DIR, Path(tempfile.gettempdir())]
     if isinstance(default_storage, FileSystemStorage):
         wanted.append(Path(default_storage.base_location))

@@ -1,4 +1,4 @@
-"""Ledgers that answer, and the rewind guard that watches them."""
+"""Whether ledgers answer, and agree with their watermarks."""
 
 from collections.abc import Iterator
 
@@ -6,66 +6,57 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from leaderboard.ledger import watermark
-from leaderboard.models import Halt
+from leaderboard.models import Pause
 from leaderboard.operate.doctor.report import Finding, note, ok, unseen, wrong
 from leaderboard.queries import operation
 from leaderboard.queries.operation import Ledger
 
 
 def ledgers() -> Iterator[Finding]:
-    """No holdout is halted, and the database knows all that the rewind guard knows."""
+    """Check that no ledger is paused and that the database knows all that its watermark knows."""
     try:
-        # The guard first: meanwhile the database may only get ahead.
-        written = {ledger.name: _written(ledger.name) for ledger in operation.ledgers()}
+        # The watermarks first: meanwhile the database may only get ahead.
+        written = {ledger.uid: _written(ledger.uid) for ledger in operation.ledgers()}
         found = operation.ledgers()
     except DatabaseError:
         yield unseen("database and migrations")
         return
     problems = [
-        problem
-        for ledger in found
-        for problem in (_halted(ledger) or _unlike(ledger, written.get(ledger.name)))
+        problem for ledger in found for problem in _problems(ledger, written.get(ledger.uid))
     ]
-    yield from problems or [ok(f"Each of the {len(found)} in force agrees with the guard.")]
+    yield from problems or [ok(f"Each of the {len(found)} agrees with its watermark.")]
 
 
-def _written(name: str) -> watermark.Head | Finding | None:
+def _written(uid: str) -> watermark.Head | Finding | None:
     try:
-        return watermark.read(name)
+        return watermark.read(uid)
     except watermark.Rewound as damaged:
         return wrong(str(damaged), "Restore that file, or see docs/operations.md, Restoring.")
-    except watermark.GuardAway as away:
+    except watermark.WatermarkAway as away:
         return wrong(
             f"{away}. Nothing is released until it can be read.",
-            f"Workers must be able to write below {settings.GUARD_DIR} (GUARD_DIR).",
+            f"Workers must be able to write below {settings.WATERMARK_DIR} (WATERMARK_DIR).",
         )
 
 
-def _halted(ledger: Ledger) -> list[Finding]:
-    if not ledger.halted_for:
-        return []
-    mend = (
-        _how_to_go_on(ledger)
-        if ledger.halted_for == Halt.REWOUND
-        else "The organizer has to correct the solution so that Public rows stay Public."
-    )
-    return [wrong(f"{ledger.competition} answers nobody. {ledger.halted_because}", mend)]
-
-
-def _unlike(ledger: Ledger, written: watermark.Head | Finding | None) -> list[Finding]:
+def _problems(ledger: Ledger, written: watermark.Head | Finding | None) -> list[Finding]:
+    go_on = f"`python manage.py rewind {ledger.competition}` shows what is lost and how to go on."
+    if ledger.paused_for:
+        revise = "The organizer has to revise the solution so that Public rows stay Public."
+        fix = go_on if ledger.paused_for == Pause.REWOUND else revise
+        return [wrong(f"{ledger.competition} answers nobody. {ledger.paused_because}", fix)]
     if isinstance(written, Finding):
         return [written]
     if written is None and not settings.VAULT_PRIVATE_KEY_FILE:
-        return [note(f"The guard of {ledger.competition} can't be seen here.", "Look in a worker.")]
+        hidden = f"The watermark of {ledger.competition} can't be seen here."
+        return [note(hidden, "Look in a worker.")]
     if written is None:
-        missing = f"The guard's file {watermark.file_of(ledger.name)} is missing."
-        return [wrong(missing, _how_to_go_on(ledger))] if ledger.guarded else []
-    known = watermark.Head(ledger.releases, ledger.hash)
+        missing = f"The watermark's file {watermark.file_of(ledger.uid)} is missing."
+        return [wrong(missing, go_on)] if ledger.watermarked else []
+    known = watermark.Head(ledger.entries, ledger.hash)
     if written.number < known.number or written == known:
         return []
-    says = f"{ledger.competition}: the guard knows entry {written}, the database entry {known}."
-    return [wrong(says, _how_to_go_on(ledger))]
-
-
-def _how_to_go_on(ledger: Ledger) -> str:
-    return f"`python manage.py rewind {ledger.competition}` says what is lost and how to go on."
+    says = (
+        f"{ledger.competition}: the watermark is at entry {written}, the database at entry {known}."
+    )
+    return [wrong(says, go_on)]

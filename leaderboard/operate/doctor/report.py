@@ -1,4 +1,4 @@
-"""Findings, and how checks are run: each for itself, none waits for another that hangs."""
+"""Findings, and how checks run: each on its own, none waiting for another that hangs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,52 +17,55 @@ State = Literal["ok", "note", "wrong"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: all well, worth knowing, or wrong, and then how to mend it."""
+    """What a check found: all well, worth knowing, or wrong, and then how to fix it."""
 
     state: State
     says: str
-    mend: str = ""
+    fix: str = ""
 
 
 Check = Callable[[], Iterable[Finding]]
 
 
 def ok(says: str) -> Finding:
+    """Report that all is well."""
     return Finding("ok", says)
 
 
-def note(says: str, mend: str = "") -> Finding:
-    return Finding("note", says, mend)
+def note(says: str, fix: str = "") -> Finding:
+    """Report something worth knowing."""
+    return Finding("note", says, fix)
 
 
 def unseen(see: str) -> Finding:
-    """What can't be looked at because of something else, which is said there."""
+    """Report that something can't be checked because of another problem, reported elsewhere."""
     return Finding("note", "Can't be seen.", f"See {see}.")
 
 
-def wrong(says: str, mend: str) -> Finding:
-    return Finding("wrong", says, mend)
+def wrong(says: str, fix: str) -> Finding:
+    """Report a problem and its fix."""
+    return Finding("wrong", says, fix)
 
 
 def start(service: str) -> str:
-    """The command that starts a service, by how this installation runs."""
+    """Return the command that starts a service, by how this installation runs."""
     return "`make run`" if _is_embedded() else f"`docker compose up --detach {service}`"
 
 
 def more_workers() -> str:
-    """The command for more of them."""
+    """Return the command for more workers."""
     if _is_embedded():
         return "`WORKER_CONCURRENCY=4 make run`"
     return "`docker compose up --detach --scale worker=4`"
 
 
 def _is_embedded() -> bool:
-    """`make run` leaves its Redis's address there."""
+    """Look for the address that `make run` leaves of its Redis."""
     return (settings.VAR_DIR / "redis" / "url").is_file()
 
 
 def examine(checks: Mapping[str, Check], seconds: float) -> dict[str, list[Finding]]:
-    """Runs all checks at once and waits `seconds` at most; the findings of each, in their order."""
+    """Run all checks at once, for `seconds` at most; return each one's findings, in order."""
     found: dict[str, list[Finding]] = {name: [] for name in checks}
     threads = {
         # Daemons, so that one that hangs doesn't keep the process from ending.
@@ -75,7 +78,7 @@ def examine(checks: Mapping[str, Check], seconds: float) -> dict[str, list[Findi
     for name, thread in threads.items():
         thread.join(max(0.0, give_up - time.monotonic()))
         if thread.is_alive():
-            # A new list: what the thread may still find comes too late.
+            # A new list: the thread may still append to the old one.
             found[name] = [
                 *found[name],
                 wrong(
@@ -88,14 +91,22 @@ def examine(checks: Mapping[str, Check], seconds: float) -> dict[str, list[Findi
 
 
 def all_well(found: Mapping[str, list[Finding]]) -> bool:
+    """Return whether nothing is wrong."""
     return not any(finding.state == "wrong" for findings in found.values() for finding in findings)
 
 
 def told(error: BaseException) -> str:
-    """The type and first line of what a service answered, without the passwords we know."""
+    """Return an error's type and first line, without the passwords we know."""
     text = str(error).strip().partition("\n")[0]
-    for secret in _secrets():
-        text = text.replace(secret, "***")
+    given = (
+        urlsplit(settings.REDIS_URL).password,
+        urlsplit(settings.REDIS_CACHE_URL).password,
+        settings.DATABASES["default"].get("PASSWORD"),
+        settings.EMAIL_HOST_PASSWORD,
+    )
+    for secret in filter(None, given):
+        for form in (str(secret), unquote(str(secret))):
+            text = text.replace(form, "***")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -111,13 +122,3 @@ def _run(check: Check, found: list[Finding]) -> None:
         )
     finally:
         connections.close_all()
-
-
-def _secrets() -> list[str]:
-    given = [
-        urlsplit(settings.REDIS_URL).password or "",
-        urlsplit(settings.REDIS_CACHE_URL).password or "",
-        str(settings.DATABASES["default"].get("PASSWORD") or ""),
-        settings.EMAIL_HOST_PASSWORD or "",
-    ]
-    return [secret for each in given for secret in {each, unquote(each)} if secret]

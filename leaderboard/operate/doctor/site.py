@@ -10,12 +10,16 @@ from leaderboard.operate.doctor.report import Finding, note, ok, wrong
 
 
 def site() -> Iterator[Finding]:
-    """Nothing that `manage.py check --deploy` would complain of, where it is a real site."""
+    """Run Django's checks and ours; on a real site also those for deployments."""
     found = checks.run_checks(include_deployment_checks=settings.SECURE)
     for message in found:
         says = f"{message.msg} ({message.id})"
         yield wrong(says, str(message.hint or "See `python manage.py check --deploy`."))
-    if not _has_secret_key():
+    try:
+        secret_key = settings.SECRET_KEY
+    except ImproperlyConfigured:
+        secret_key = ""
+    if not secret_key:
         yield wrong("SECRET_KEY is empty.", "Set it, for example to `openssl rand -hex 32`.")
     elif not found:
         yield ok(f"The settings of {settings.SITE_URL} are sound.")
@@ -26,10 +30,3 @@ def site() -> Iterator[Finding]:
             "Mails are printed to the web process's log, links to set passwords among them.",
             "Set EMAIL_URL to a mail server.",
         )
-
-
-def _has_secret_key() -> bool:
-    try:
-        return bool(settings.SECRET_KEY)
-    except ImproperlyConfigured:
-        return False

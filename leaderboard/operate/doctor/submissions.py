@@ -1,4 +1,4 @@
-"""Submissions that don't move."""
+"""Submissions that are stuck."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from leaderboard.models import Competition, Status, Submission
+from leaderboard.models import Round, Status, Submission
 from leaderboard.operate.doctor.report import Finding, more_workers, ok, unseen, wrong
 from leaderboard.pipeline import publish
 
@@ -18,10 +18,10 @@ NAMED = 5
 
 
 def submissions() -> Iterator[Finding]:
-    """None waits too long, is held past its lease, or has failed."""
+    """Check that none waits too long, is held past its lease, or has failed."""
     now = timezone.now()
     try:
-        problems = [*_waiting(now), *_held(now), *_failed(), *_finals(now), *_openings(now)]
+        problems = [*_stuck(now), *_late(now)]
         queued = Submission.objects.filter(status=Status.QUEUED).count()
     except DatabaseError:
         yield unseen("database and migrations")
@@ -29,7 +29,8 @@ def submissions() -> Iterator[Finding]:
     yield from problems or [ok(f"None is stuck; {queued} wait.")]
 
 
-def _waiting(now: datetime) -> Iterator[Finding]:
+def _stuck(now: datetime) -> Iterator[Finding]:
+    """Look for submissions that wait too long, are held past their lease, or have failed."""
     patience = max(WAITING, timedelta(seconds=2 * settings.REQUEUE_SECONDS))
     late = Submission.objects.filter(status=Status.QUEUED, created_at__lt=now - patience)
     oldest = late.order_by("created_at").first()
@@ -40,9 +41,6 @@ def _waiting(now: datetime) -> Iterator[Finding]:
             "See redis, workers, sweeper and ledgers. If all are well, there is too much for "
             f"the workers: {more_workers()}.",
         )
-
-
-def _held(now: datetime) -> Iterator[Finding]:
     lease = timedelta(seconds=settings.LEASE_SECONDS) + timedelta(minutes=1)
     held = Submission.objects.filter(status=Status.SCORING, claimed_at__lt=now - lease)
     if held.exists():
@@ -50,39 +48,30 @@ def _held(now: datetime) -> Iterator[Finding]:
             f"{held.count()} are held by workers past their lease ({_named(held)}).",
             "The sweeper gives them to another worker: see sweeper.",
         )
-
-
-def _failed() -> Iterator[Finding]:
-    failed = Submission.objects.filter(
-        status=Status.FAILED, team__competition__finals_started_at__isnull=True
-    )
+    failed = Submission.objects.filter(status=Status.FAILED, round__finals_started_at__isnull=True)
     last = failed.order_by("-finished_at").first()
     if last is not None:
         yield wrong(
             f"{failed.count()} failed ({_named(failed)}). The last: {last.failure}",
-            "Mend the cause, the worker's log has more; then queue them again: "
+            "Fix the cause, the worker's log has more; then queue them again: "
             "`python manage.py requeue`.",
         )
 
 
-def _finals(now: datetime) -> Iterator[Finding]:
-    late = Competition.objects.filter(
-        finals_started_at__lt=now - WAITING, finals_scored_at__isnull=True
-    )
-    for competition in late.order_by("slug"):
-        since = _spoken(competition.finals_started_at or now, now)
+def _late(now: datetime) -> Iterator[Finding]:
+    """Look for finals and publications that nobody finishes."""
+    late = Round.objects.filter(finals_started_at__lt=now - WAITING, finals_scored_at__isnull=True)
+    for round in late.select_related("competition").order_by("competition__slug", "number"):
+        since = _spoken(round.finals_started_at or now, now)
         yield wrong(
-            f"The final scores of {competition.slug} have been incomplete for {since}.",
-            "The worker's log says why. Mend that; the sweeper asks for them again by itself.",
+            f"The final scores of {round.competition.slug} have been incomplete for {since}.",
+            "The worker's log says why. Fix that; the sweeper asks for them again by itself.",
         )
-
-
-def _openings(now: datetime) -> Iterator[Finding]:
-    late = publish.to_open().filter(competition__unsealed_at__lt=now - WAITING)
-    for holdout in publish.unclaimed(late).select_related("competition"):
+    ordered = publish.to_publish().filter(ledger__rounds__publication_at__lt=now - WAITING)
+    for holdout in publish.unclaimed(ordered).select_related("ledger__competition"):
         yield wrong(
-            f"Nobody writes the opening of {holdout}, which its organizer has asked for.",
-            "The worker's log says why. Mend that; the sweeper asks for it again by itself.",
+            f"Nobody writes the publication of {holdout}, which its organizer has asked for.",
+            "The worker's log says why. Fix that; the sweeper asks for it again by itself.",
         )
 
 

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import default_storage
 from django.db import DatabaseError
-from django.db.models import QuerySet
 
 from leaderboard import vault
 from leaderboard.models import Holdout
@@ -21,7 +20,7 @@ RESTORE_KEY = (
 
 
 def keys() -> Iterator[Finding]:
-    """The public key is there; the private one fits it, where this process has it at all."""
+    """Check that the public key is there and that the private one, if it is here, fits it."""
     try:
         public = vault.public_fingerprint()
     except (ImproperlyConfigured, OSError, ValueError, TypeError):
@@ -37,26 +36,6 @@ def keys() -> Iterator[Finding]:
             "To have the holdouts opened, run the doctor where a worker runs.",
         )
         return
-    yield from _private_key(public)
-
-
-def holdouts() -> Iterator[Finding]:
-    """Every sealed solution in force is there and, given the key, opens."""
-    try:
-        in_force = list(_in_force())
-    except DatabaseError:
-        yield unseen("database and migrations")
-        return
-    problems = [problem for holdout in in_force for problem in _problems(holdout)]
-    done = "there and opens" if settings.VAULT_PRIVATE_KEY_FILE else "there"
-    yield from problems or [ok(f"Each of the {len(in_force)} in force is {done}.")]
-
-
-def _in_force() -> QuerySet[Holdout]:
-    return Holdout.objects.filter(retired_at__isnull=True).select_related("competition")
-
-
-def _private_key(public: str) -> Iterator[Finding]:
     path = Path(settings.VAULT_PRIVATE_KEY_FILE)
     try:
         mode = path.stat().st_mode
@@ -70,6 +49,18 @@ def _private_key(public: str) -> Iterator[Finding]:
         yield wrong(f"The private key belongs to {private}, not to the public key.", RESTORE_KEY)
     else:
         yield ok("The private key fits it.")
+
+
+def holdouts() -> Iterator[Finding]:
+    """Check that every active solution is there and, given the key, opens."""
+    try:
+        active = list(Holdout.objects.active().select_related("ledger__competition"))
+    except DatabaseError:
+        yield unseen("database and migrations")
+        return
+    problems = [problem for holdout in active for problem in _problems(holdout)]
+    done = "there and opens" if settings.VAULT_PRIVATE_KEY_FILE else "there"
+    yield from problems or [ok(f"Each of the {len(active)} active ones is {done}.")]
 
 
 def _problems(holdout: Holdout) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ _code = code_version()
 
 @inspect_command(name=QUESTION)
 def about(state: Any) -> dict[str, Any]:
-    """Its code, its clock, and which vault its private key opens: a hash of the public key."""
+    """Return its code, its clock, and which vault its key opens: a hash of the public key."""
     return {"code": _code, "now": time.time(), "vault": _fingerprint()}
 
 

@@ -1,10 +1,10 @@
-"""Workers, the sweeper, and the clocks of all who take part."""
+"""Workers, the sweeper, and the clocks of all machines."""
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -24,7 +24,7 @@ SET_CLOCK = "Let the machines set their clocks by NTP: `timedatectl set-ntp true
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker said of itself, and how far its clock is from ours in seconds."""
+    """What a worker reports of itself, and how far its clock is from ours in seconds."""
 
     name: str
     code: str | None
@@ -33,7 +33,7 @@ class Worker:
 
 
 def workers() -> Iterator[Finding]:
-    """Workers answer, run this code, and have the key to the vault."""
+    """Check that workers answer, run this code, and have the key to the vault."""
     if health.redis() != "ok":
         yield unseen("redis")
         return
@@ -42,38 +42,39 @@ def workers() -> Iterator[Finding]:
         yield wrong(
             "No worker answers.",
             f"Start one: {start('worker')}. Meanwhile uploads are accepted and wait. One that runs "
-            "and is silent hangs: end it, others take up what it held.",
+            "and is silent hangs: kill it, others take over what it held.",
         )
-    code, public = code_version(), _public_fingerprint()
+    code, public = code_version(), None
+    with suppress(Exception):  # reported by the check of the keys
+        public = vault.public_fingerprint()
     for worker in found:
         problems = list(_problems(worker, code, public))
         yield from problems or [ok(f"{worker.name} answers, with this code and the vault's key.")]
 
 
 def sweeper() -> Iterator[Finding]:
-    """Beat asks for sweeps and workers do them: the sweeper puts lost submissions back."""
+    """Check that beat asks for sweeps, which put lost submissions back, and workers do them."""
     if health.redis() != "ok":
         yield unseen("redis")
         return
     seen = health.sweeps()
     patience = 60 + 3 * settings.SWEEP_SECONDS
     if _age(seen.sent) > patience:
-        yield wrong(
-            f"Beat asked for a sweep {_ago(seen.sent)}.",
-            f"Start it: {start('beat')}.",
-        )
+        yield wrong(f"Beat asked for a sweep {_ago(seen.sent)}.", f"Start it: {start('beat')}.")
     elif _age(seen.run) > patience:
         yield wrong(
             f"Beat asks for sweeps, but a worker did one {_ago(seen.run)}.",
-            f"See workers. If they answer, they are busy: have more of them, {more_workers()}.",
+            f"See workers. If they answer, they are busy: run more of them, {more_workers()}.",
         )
     else:
         yield ok(f"The last sweep was {_ago(seen.run)}.")
 
 
 def clocks() -> Iterator[Finding]:
-    """Database, Redis and workers have our time: deadlines and leases depend on it."""
-    readings = [*_database_clock(), *_redis_clock(), *_workers_clocks()]
+    """Check that all clocks agree with ours: deadlines and leases depend on it."""
+    readings = [*_database_clock(), *_redis_clock()]
+    if health.redis() == "ok":
+        readings += [(worker.name, worker.drift) for worker in ask_workers()]
     for name, drift in readings:
         if abs(drift) > DRIFT_SECONDS:
             yield wrong(f"The clock of {name} is {drift:+.1f} s from this machine's.", SET_CLOCK)
@@ -84,22 +85,15 @@ def clocks() -> Iterator[Finding]:
 
 
 def ask_workers() -> list[Worker]:
-    """All workers that answer within two seconds."""
+    """Return all workers that answer within two seconds."""
     asked = time.time()
     replies = current_app.control.broadcast(QUESTION, reply=True, timeout=REPLY_SECONDS) or []
     return [
-        _worker(name, said, asked)
+        Worker(name, said.get("code"), said.get("vault"), _drift(said.get("now", asked), asked))
         for reply in replies
         for name, said in sorted(reply.items())
         if isinstance(said, dict)
     ]
-
-
-def _worker(name: str, said: dict[str, Any], asked: float) -> Worker:
-    now = float(said.get("now", asked))
-    # It answered between then and now: only what lies outside is drift.
-    drift = min(0.0, now - asked) + max(0.0, now - time.time())
-    return Worker(name, said.get("code"), said.get("vault"), drift)
 
 
 def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding]:
@@ -120,13 +114,6 @@ def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding
         )
 
 
-def _public_fingerprint() -> str | None:
-    try:
-        return vault.public_fingerprint()
-    except Exception:  # said by the check of the keys
-        return None
-
-
 def _database_clock() -> Iterator[tuple[str, float]]:
     if connection.vendor != "postgresql":  # SQLite has none of its own
         return
@@ -137,7 +124,7 @@ def _database_clock() -> Iterator[tuple[str, float]]:
             now: datetime = cursor.fetchone()[0]
     except DatabaseError:
         return
-    yield "PostgreSQL", _outside(now.astimezone(UTC).timestamp(), asked)
+    yield "PostgreSQL", _drift(now.astimezone(UTC).timestamp(), asked)
 
 
 def _redis_clock() -> Iterator[tuple[str, float]]:
@@ -147,16 +134,11 @@ def _redis_clock() -> Iterator[tuple[str, float]]:
             seconds, microseconds = redis.time()
     except (RedisError, OSError):
         return
-    yield "Redis", _outside(seconds + microseconds / 1e6, asked)
+    yield "Redis", _drift(seconds + microseconds / 1e6, asked)
 
 
-def _workers_clocks() -> Iterator[tuple[str, float]]:
-    if health.redis() == "ok":
-        yield from ((worker.name, worker.drift) for worker in ask_workers())
-
-
-def _outside(now: float, asked: float) -> float:
-    """How far a clock that was read since `asked` is from ours, at least."""
+def _drift(now: float, asked: float) -> float:
+    """Return how far a clock that was read since `asked` is from ours, at least."""
     return min(0.0, now - asked) + max(0.0, now - time.time())
 
 

@@ -13,7 +13,7 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
-    """Makes the directory (mode 0700) and keeps it for this start alone.
+    """Make the directory (mode 0700) and keep it for this start alone.
 
     The lock is the system's: it ends with the last process that holds it, however that ended.
     Raises AlreadyRunning.
@@ -29,7 +29,7 @@ def hold(directory: Path) -> Iterator[None]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that its owner alone can read, even while it is being written."""
+    """Write a file that its owner alone can read, even while it is being written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)
@@ -37,6 +37,6 @@ def write_private(path: Path, text: str) -> None:
 
 
 def ensure_secret_key(path: Path) -> None:
-    """Draws the key that signs sessions, unless there is one."""
+    """Draw the key that signs sessions, unless there is one."""
     if not path.is_file():
         write_private(path, secrets.token_urlsafe(64) + "\n")

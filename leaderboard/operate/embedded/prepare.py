@@ -19,19 +19,33 @@ from leaderboard.pipeline.queue import take_back
 logger = logging.getLogger(__name__)
 
 
+class OtherVersion(Exception):
+    """The database was made by another version of Holdfast, which this one can't carry on."""
+
+
 def prepare(private_key: Path, say: Callable[[str], object]) -> None:
-    """Does what is missing, saying so, and is quick where nothing is."""
+    """Do what is missing, reporting it, and be quick where nothing is.
+
+    Raises OtherVersion, having changed nothing, for a database that has migrations of which this
+    version has no file.
+    """
+    executor = MigrationExecutor(connection)
+    unknown = executor.loader.applied_migrations.keys() - executor.loader.disk_migrations.keys()
+    if any(app == "leaderboard" for app, _ in unknown):
+        raise OtherVersion
     ensure_secret_key(settings.VAR_DIR / "secret_key")
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
         say(f"Drawing the vault's key pair; the private key is {private_key}.")
         call_command("vault_keys", private=private_key, stdout=io.StringIO())
-    _migrate(say)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        say("Bringing the database up to date.")
+        call_command("migrate", interactive=False, verbosity=0)
     _collect_static(say)
     take_back_alone()
 
 
 def take_back_alone() -> None:
-    """Queues what a worker that is gone held, without waiting for its lease: no other machine works
+    """Queue what a worker that is gone held, without waiting for its lease: no other machine works
     on a database in a file. Where the database is away, the sweeper does it later."""
     try:
         if connection.vendor == "sqlite":
@@ -42,15 +56,8 @@ def take_back_alone() -> None:
         connections.close_all()
 
 
-def _migrate(say: Callable[[str], object]) -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        say("Bringing the database up to date.")
-        call_command("migrate", interactive=False, verbosity=0)
-
-
 def _collect_static(say: Callable[[str], object]) -> None:
-    """Collects, hashes and compresses the static files unless they are those of the last time."""
+    """Collect, hash and compress the static files unless they are those of the last time."""
     stamp = settings.VAR_DIR / "static.stamp"
     digest = hashlib.sha256("\n".join(_static_files()).encode()).hexdigest()
     if stamp.is_file() and stamp.read_text() == digest:
@@ -61,7 +68,7 @@ def _collect_static(say: Callable[[str], object]) -> None:
 
 
 def _static_files() -> Iterator[str]:
-    """One line for each static file of the project and its packages: where, how big, how old."""
+    """Yield one line for each static file of the project and its packages: place, size, age."""
     for finder in get_finders():
         for name, storage in finder.list(HoldfastStaticFilesConfig.ignore_patterns):
             stat = Path(storage.path(name)).stat()

@@ -48,7 +48,7 @@ class Lives:
         return wait
 
     def is_due(self, now: float) -> bool:
-        """Whether it is to be started now."""
+        """Return whether it is to be started now."""
         return self._due is not None and now >= self._due
 
 

@@ -1,4 +1,4 @@
-"""S3-compatible object storage, whose failures are told from those of this site.
+"""S3-compatible object storage, whose failures are distinguished from this site's own.
 
 Only imported where `STORAGE_BUCKET` is set: boto takes its time.
 """
@@ -19,17 +19,19 @@ from storages.utils import clean_name
 
 from leaderboard.platform.outages import StorageAway
 
-# A request that finds nobody is answered within half a minute, whatever the storage does.
+# Requests are answered within half a minute, whatever the storage does.
 _PATIENCE = Config(
     connect_timeout=4, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 2}
 )
-# Of a file that is read; what is larger goes through a temporary file.
+# The most of a file that is read into memory; larger ones go through a temporary file.
 _MEMORY_BYTES = 16 * 2**20
 
 
 class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages ships no types
-    """Raises StorageAway where the storage can't be reached or refuses, FileNotFoundError where it
-    has no such file."""
+    """Raise StorageAway where the storage can't be reached or refuses.
+
+    Raise FileNotFoundError where it has no such file.
+    """
 
     client_config: Config
 
@@ -71,7 +73,7 @@ class _Object(S3File):  # type: ignore[misc]  # django-storages ships no types
             with _reaching():
                 found: IO[bytes] = super()._get_file()
         except OSError:
-            # Else what came so far would be taken for the whole.
+            # Otherwise a partial download would be taken for the whole.
             self.close()
             raise
         return found

@@ -37,11 +37,11 @@ class Axis:
     ticks: tuple[Tick, ...]
 
     def at(self, value: float) -> float:
-        """The position of a value in per cent; values beyond the ends lie on the ends."""
+        """Return the position of a value in per cent; values beyond the ends lie on the ends."""
         return round(min(max(self._share(value), 0.0), 1.0) * 100, 2)
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies on the axis."""
+        """Return whether the value lies on the axis."""
         return self.low <= value <= self.high
 
     def _share(self, value: float) -> float:
@@ -49,7 +49,7 @@ class Axis:
 
 
 def number_axis(low: float, high: float, ticks: int = 5) -> Axis:
-    """An axis over [low, high] with about `ticks` round values; widened if it has no length."""
+    """Return an axis over [low, high] with about `ticks` round values; widened if it is a point."""
     if not low < high:
         slack = abs(low) * 0.05 or 0.05
         low, high = low - slack, high + slack
@@ -69,7 +69,7 @@ def number_axis(low: float, high: float, ticks: int = 5) -> Axis:
 
 
 def _number_label(value: float, places: int) -> str:
-    """The value; short where it would not fit beside an axis: 2.5e9."""
+    """Return the value; short where it would not fit beside an axis: 2.5e9."""
     if abs(value) < 10**_LONGEST:
         return f"{value:.{places}f}"
     digits, _, power = f"{value:.6e}".partition("e")
@@ -77,14 +77,15 @@ def _number_label(value: float, places: int) -> str:
 
 
 def nice_step(span: float, ticks: int) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that gives at most `ticks` + 1 values."""
+    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that gives at most `ticks` + 1
+    values."""
     rough = span / max(ticks, 1)
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in _NICE if factor * power >= rough * (1 - 1e-9))
 
 
 def decimals(step: float) -> int:
-    """How many decimals tell the multiples of a step apart exactly, at most 6."""
+    """Return how many decimals tell the multiples of a step apart exactly, at most 6."""
     return next((d for d in range(6) if abs(round(step, d) - step) < step * 1e-6), 6)
 
 
@@ -97,13 +98,13 @@ class TimeAxis:
     ticks: tuple[Tick, ...]
 
     def at(self, when: datetime) -> float:
-        """The position of a moment in per cent; moments beyond the ends lie on the ends."""
+        """Return the position of a moment in per cent; moments beyond the ends lie on the ends."""
         share = (when - self.start) / (self.end - self.start)
         return round(min(max(share, 0.0), 1.0) * 100, 2)
 
 
 def time_axis(start: datetime, end: datetime, ticks: int = 6) -> TimeAxis:
-    """An axis over [start, end] with at most about `ticks` round moments, in UTC."""
+    """Return an axis over [start, end] with at most about `ticks` round moments, in UTC."""
     end = max(end, start + timedelta(minutes=1))
     span = (end - start).total_seconds()
     step = next((s for s in _TIME_STEPS if span / s <= ticks), _TIME_STEPS[-1])

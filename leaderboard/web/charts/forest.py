@@ -2,7 +2,7 @@
 apart, all on one axis.
 
 The dark whisker is the sampling error: how far the score of the same predictions would move with
-other rows. The light one is the certificate: how far the board's own answers can have pushed it.
+other rows. The light one is the guarantee: how far the board's own answers can have pushed it.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,8 @@ class Forest:
 
 
 def forest(rows: Sequence[Estimate | None], limits: Interval) -> Forest:
-    """The plot of `rows` in the board's order; `limits` are the scores that the metric can take."""
+    """Return the plot of `rows` in the board's order; `limits` are the scores that the metric can
+    take."""
     axis = _axis([row for row in rows if row is not None], limits)
     return Forest(axis, tuple(_mark(axis, row) if row else None for row in rows))
 
@@ -88,7 +89,7 @@ class Tied:
 
 
 def bands(scores: Sequence[Tied]) -> dict[float, Interval]:
-    """For each score, best first, the interval of its band's first team.
+    """Return, for each score, best first, the interval of its band's first team.
 
     A score stays in the band as long as its interval overlaps that of the band's first; the first
     that doesn't begins a band of its own. So all of a band overlap one interval, which is not so
@@ -155,7 +156,7 @@ def _ends(row: Estimate) -> tuple[float, float]:
 
 
 def _near(rows: Sequence[Estimate]) -> Sequence[Estimate]:
-    """The rows without those so far from the others that they would flatten the plot."""
+    """Return the rows without those so far from the others that they would flatten the plot."""
     if len(rows) < 4:
         return rows
     scores = sorted(row.score for row in rows)

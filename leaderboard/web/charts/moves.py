@@ -38,7 +38,7 @@ class MovesChart:
 
 
 def moves_chart(moves: Sequence[Move]) -> MovesChart | None:
-    """The chart of some teams in their final order; None where nobody moved."""
+    """Return the chart of some teams in their final order; None where nobody moved."""
     if all(move.before == move.after for move in moves):
         return None
     places = {index: place for place, index in enumerate(_by_rank_before(moves))}
@@ -50,7 +50,7 @@ def moves_chart(moves: Sequence[Move]) -> MovesChart | None:
 
 
 def direction(places_won: int) -> str:
-    """Which way a team went."""
+    """Return which way a team went."""
     return "up" if places_won > 0 else "down" if places_won < 0 else "same"
 
 

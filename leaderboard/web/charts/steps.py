@@ -73,7 +73,8 @@ class StepChart:
 
 
 def step_chart(series: Sequence[Series], start: datetime, end: datetime) -> StepChart | None:
-    """The chart of at most five teams, in the board's order; None where nothing has been released.
+    """Return the chart of at most five teams, in the board's order; None where nothing has been
+    released.
 
     Every point lies between `start` and `end`.
     """
@@ -108,7 +109,8 @@ def _segments(points: Sequence[Point]) -> tuple[Segment, ...]:
 
 
 def spread(heights: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """The heights moved as little as needed to lie `gap` apart, in their order, within [low, high].
+    """Return the heights moved as little as needed to lie `gap` apart, in their order, within [low,
+    high].
 
     Equal heights keep the order in which they are given.
     """

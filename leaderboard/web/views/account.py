@@ -21,7 +21,7 @@ from leaderboard.web.posting import sent_from
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """What belongs to this person."""
+    """Return what belongs to this person."""
     return _account_page(request)
 
 
@@ -41,7 +41,7 @@ class AddressesView(EmailView):  # type: ignore[misc]  # allauth ships no types
 
 @sent_from("account")
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Makes an API token and shows it, this once."""
+    """Make an API token and show it, this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account_page(request, form=form, status=422)
@@ -51,7 +51,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
 
 @sent_from("account")
 def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
-    """Makes a token invalid."""
+    """Make a token invalid."""
     if tokens.revoke(signed_in(request), key):
         messages.success(request, "The token is revoked. Programs that use it are signed out.")
     return redirect("account")

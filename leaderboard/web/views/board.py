@@ -2,13 +2,14 @@
 
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
-from leaderboard.access import competition_or_404, opened_holdout_or_404
+from leaderboard.access import competition_or_404, published_holdout_or_404
 from leaderboard.errors import Refused
-from leaderboard.platform.downloads import jsonl_response
+from leaderboard.platform.downloads import csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv, final_csv
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, page_number
@@ -19,46 +20,46 @@ SEARCH_LENGTH = 60
 
 @require_safe
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
-    """The final board once it is revealed; until then, the board of released scores."""
+    """Show the final board once it is revealed; until then, the board of released scores."""
     page = load(request, slug, "leaderboard")
-    if page.competition.revealed_at is not None:
+    if page.round.revealed_at is not None:
         return _final(request, page)
     return _released(request, page)
 
 
 @require_safe
 def released_leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
-    """The board of released scores, also after the reveal."""
+    """Show the board of released scores, also after the reveal."""
     return _released(request, load(request, slug, "leaderboard"))
 
 
 def _released(request: HttpRequest, page: Page) -> HttpResponse:
-    """The forest plot of the teams, fifty to a page."""
+    """Show the forest plot of the teams, fifty to a page."""
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
     search = _search(request)
-    rows = queries.board(page.competition, request.user, page=page_number(request), search=search)
+    rows = queries.board(page.board, request.user, page=page_number(request), search=search)
     context = {
         "page": page,
-        "correction": queries.correction(page.competition),
+        "revision": queries.revision(page.round),
         "rows": rows,
-        "board": board.draw(page.competition, rows.rows),
-        "chart": board.history(page.competition),
-        "digits": queries.scale(page.competition).decimals,
-        "facts": queries.mechanism_facts(page.competition),
+        "board": board.draw(page.board, rows.rows),
+        "chart": board.history(page.board),
+        "digits": queries.scale(page.board).decimals,
+        "facts": queries.mechanism_facts(page.board),
     }
     return render(request, "pages/leaderboard.html", context)
 
 
 def _final(request: HttpRequest, page: Page) -> HttpResponse:
-    """The teams by their exact scores, fifty to a page."""
+    """Show the teams by their exact scores, fifty to a page."""
     rows = queries.final_board(
-        page.competition, request.user, page=page_number(request), search=_search(request)
+        page.round, request.user, page=page_number(request), search=_search(request)
     )
     context = {
         "page": page,
         "rows": rows,
-        "board": final_board.draw(page.competition, rows),
+        "board": final_board.draw(page.board, rows),
         "chart": final_board.moves(rows),
     }
     return render(request, "pages/final.html", context)
@@ -69,64 +70,57 @@ def _search(request: HttpRequest) -> str:
 
 
 @require_safe
-def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole board as CSV."""
+def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """Send the whole board as CSV."""
     page = load(request, slug, "leaderboard")
     if not page.is_ready:
         raise Http404("A draft has no board.")
-    competition = page.competition
-    rows = queries.whole_board(competition, request.user)
-    response = HttpResponse(board_csv(rows), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{competition.slug}-leaderboard.csv"'
-    return response
+    rows = queries.whole_board(page.board, request.user)
+    return csv_response(board_csv(rows), f"{slug}-leaderboard.csv")
 
 
 @require_safe
 @shows_refusals
-def final_csv_file(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole final board as CSV, once it is revealed."""
-    competition = load(request, slug, "leaderboard").competition
-    if competition.revealed_at is None:
+def final_csv_file(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Send the whole final board as CSV, once it is revealed."""
+    round = load(request, slug, "leaderboard").round
+    if round.revealed_at is None:
         raise Refused.finals_not_revealed()
-    rows = queries.whole_final_board(competition, request.user)
-    response = HttpResponse(final_csv(rows), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{competition.slug}-final.csv"'
-    return response
+    rows = queries.whole_final_board(round, request.user)
+    return csv_response(final_csv(rows), f"{slug}-final.csv")
 
 
 @require_safe
 def ledger(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every answer that the holdout gave, as a hash chain."""
+    """Show every answer that the holdout gave, as a hash chain."""
     page = load(request, slug, "ledger")
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
     context = {
         "page": page,
-        "ledger": queries.ledger(page.competition, page=page_number(request)),
-        "facts": queries.mechanism_facts(page.competition),
-        "openings": queries.openings(page.competition),
+        "ledger": queries.ledger(page.round, page=page_number(request)),
+        "facts": queries.mechanism_facts(page.board),
+        "publications": queries.publications(page.round),
     }
     return render(request, "pages/ledger.html", context)
 
 
 @require_safe
 def ledger_lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
-    """The whole ledger as JSON Lines, to keep and to verify."""
+    """Send the whole ledger as JSON Lines, to keep and to verify."""
     page = load(request, slug, "ledger")
-    if not page.is_ready:
+    if not page.is_ready or page.round.ledger is None:
         raise Http404("A draft has no ledger.")
-    return jsonl_response(
-        queries.ledger_lines(page.competition), f"{page.competition.slug}-ledger.jsonl"
-    )
+    return jsonl_response(queries.ledger_lines(page.round.ledger), f"{slug}-ledger.jsonl")
 
 
 @require_safe
-def opening(request: HttpRequest, slug: str, version: int) -> FileResponse:
-    """Solution, secret and measurements, once they have been published."""
+def publication(request: HttpRequest, slug: str, version: int) -> FileResponse:
+    """Send solution, secret and measurements, once they have been published."""
     competition = competition_or_404(request.user, slug)
-    found = queries.opening(opened_holdout_or_404(competition, version))
+    found = queries.publication(published_holdout_or_404(competition, version))
     return FileResponse(
         default_storage.open(found.name, "rb"),
         as_attachment=True,
-        filename=f"{competition.slug}-opening-{version}.zip",
+        filename=f"{slug}-publication-{version}.zip",
     )

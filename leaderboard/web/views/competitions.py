@@ -22,53 +22,50 @@ from leaderboard.web.forms import AcceptRulesForm, JoinForm, blame
 from leaderboard.web.page import Page, load, signed_in
 from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
+from scoring.mechanisms import MECHANISMS
 
 LEADERS = 5
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """All competitions that exist for this person."""
+    """Show all competitions that exist for this person."""
     return render(request, "pages/home.html", {"cards": queries.competition_cards(request.user)})
 
 
 @require_safe
 def how_it_works(request: HttpRequest) -> HttpResponse:
-    """What the board shows, what its intervals mean, and what they don't."""
-    return render(request, "pages/how_it_works.html")
+    """Explain what the board shows, what its intervals mean, and what they don't."""
+    context = {"mechanisms": MECHANISMS.values()}
+    return render(request, "pages/how_it_works.html", context)
 
 
 @require_safe
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the competition is about."""
+    """Show what the competition is about."""
     page = load(request, slug, "competition")
-    leaders = (
-        queries.board(page.competition, request.user, page_rows=LEADERS) if page.is_ready else None
-    )
+    leaders = queries.board(page.board, request.user, page_rows=LEADERS) if page.is_ready else None
+    revealed = page.round.revealed_at is not None
     context = {
         "page": page,
-        "facts": queries.mechanism_facts(page.competition),
+        "facts": queries.mechanism_facts(page.board),
         "leaders": leaders,
-        "finals": _final_leaders(request, page),
+        "finals": (
+            queries.final_board(page.round, request.user, page_rows=LEADERS) if revealed else None
+        ),
     }
     return render(request, "pages/overview.html", context)
 
 
-def _final_leaders(request: HttpRequest, page: Page) -> queries.FinalBoard | None:
-    if page.competition.revealed_at is None:
-        return None
-    return queries.final_board(page.competition, request.user, page_rows=LEADERS)
-
-
 @require_safe
 def data(request: HttpRequest, slug: str) -> HttpResponse:
-    """The files to download and the file to send."""
+    """Show the files to download and the file to send."""
     page = load(request, slug, "data")
     context = {
         "page": page,
-        "files": queries.public_files(page.competition),
+        "files": queries.public_files(page.round),
         "may_download": may_download(request.user, page.competition),
-        "expected": queries.expected_file(page.competition),
+        "expected": queries.expected_file(page.round),
         "site_url": settings.SITE_URL,
     }
     return render(request, "pages/data.html", context)
@@ -77,7 +74,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @shows_refusals
 def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
-    """A public file, for those who accepted the rules."""
+    """Send a public file, for those who accepted the rules."""
     competition = competition_or_404(request.user, slug)
     entry = file_or_404(competition, name)
     if not may_download(request.user, competition):
@@ -89,13 +86,13 @@ def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
 
 @require_safe
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rules and, for those who have not joined, the form to accept them."""
+    """Show the rules and, for those who have not joined, the form to accept them."""
     return _rules_page(request, load(request, slug, "rules"), JoinForm())
 
 
 @sent_from("rules", "slug", anchor="#join")
 def join(request: HttpRequest, slug: str) -> HttpResponse:
-    """Accepts the rules and makes a team of one."""
+    """Accept the rules and create a team of one."""
     page = load(request, slug, "rules")
     form = JoinForm(request.POST)
     if not form.is_valid():
@@ -117,7 +114,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
 @sent_from("rules", "slug")
 @shows_refusals
 def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """Accepts rules that changed after joining."""
+    """Accept rules that changed after joining."""
     page = load(request, slug, "rules")
     if page.membership is None:
         raise Refused.not_a_member()
@@ -128,7 +125,7 @@ def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
-    """Joins the team that gave this link."""
+    """Join the team that gave this link."""
     page = load(request, slug, "rules")
     invited = invitation_or_404(page.competition, token)
     form = AcceptRulesForm(request.POST if request.method == "POST" else None)
@@ -151,10 +148,10 @@ def _rules_page(
     context = {
         "page": page,
         "form": form,
-        "metric_facts": queries.metric_facts(page.competition),
-        "schema": queries.schema_of(page.competition),
-        "max_bytes": min(page.competition.max_file_bytes, settings.MAX_UPLOAD_BYTES),
-        "correction": queries.correction(page.competition),
+        "metric_facts": queries.metric_facts(page.board),
+        "schema": queries.schema_of(page.round),
+        "max_bytes": min(page.round.max_file_bytes, settings.MAX_UPLOAD_BYTES),
+        "revision": queries.revision(page.round),
     }
     return render(request, "pages/rules.html", context, status=status)
 

@@ -18,7 +18,7 @@ from leaderboard.words import entered
 @sent_from("submissions", "slug", anchor="#finals")
 @shows_refusals
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """Enters the ticked submissions and no others."""
+    """Enter the ticked submissions and no others."""
     page = load(request, slug, "submissions")
     if page.team is None:
         raise Refused.not_a_member()
@@ -34,7 +34,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @sent_from("submission", "slug", "number")
 def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Enters one submission, or takes it out."""
+    """Enter one submission, or take it out."""
     page = load(request, slug, "submissions")
     team = submission_or_404(request.user, page.competition, number).team
     change = selection.withdraw if "out" in request.POST else selection.enter

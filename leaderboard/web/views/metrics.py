@@ -15,13 +15,14 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 @csrf_exempt  # who may not ask finds nothing here, whatever they send
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
+    """Show the figures for Prometheus."""
     if not _may_scrape(request):
         raise Http404
-    return _told(request)
+    return _exposition(request)
 
 
 @require_safe
-def _told(request: HttpRequest) -> HttpResponse:
+def _exposition(request: HttpRequest) -> HttpResponse:
     # Only the process that is asked loads what writes the format.
     from leaderboard.operate.monitoring import exposition
 
@@ -30,7 +31,7 @@ def _told(request: HttpRequest) -> HttpResponse:
 
 
 def _may_scrape(request: HttpRequest) -> bool:
-    """Who has the token; without one set, who asks on this machine and not through a proxy."""
+    """Return whether the token came along; without one set, whether this machine itself asks."""
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "")
         return constant_time_compare(given, f"Bearer {settings.METRICS_TOKEN}")

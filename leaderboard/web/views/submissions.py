@@ -13,7 +13,7 @@ from leaderboard import queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
-from leaderboard.pipeline import claims, intake
+from leaderboard.pipeline import intake
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
 from leaderboard.web.page import Page, load, signed_in
@@ -24,7 +24,7 @@ from leaderboard.words import entered, summary
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """The form that takes a prediction file, and what it is to look like."""
+    """Show the form that takes a prediction file, and what it is to look like."""
     page = load(request, slug, "submit")
     if request.method == "POST":
         return _take(request, page)
@@ -34,7 +34,7 @@ def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
 @login_required
 @require_safe
 def submissions(request: HttpRequest, slug: str) -> HttpResponse:
-    """All files of the person's team, newest first."""
+    """Show all files of the person's team, newest first."""
     page = load(request, slug, "submissions")
     if page.team is None:
         return render(request, "pages/not_joined.html", {"page": page}, status=403)
@@ -44,7 +44,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_safe
 def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """One file: how far it has come, and what was released."""
+    """Show one file: how far it has come, and what was released."""
     page = load(request, slug, "submissions")
     found = submission_or_404(request.user, page.competition, number)
     choice = queries.choice(found.team)
@@ -59,7 +59,7 @@ def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @login_required
 @require_safe
 def submission_status(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The part of that page that changes while the file is being scored."""
+    """Show the part of that page that changes while the file is being scored."""
     page = load(request, slug, "submissions")
     found = submission_or_404(request.user, page.competition, number)
     response = render(request, "partials/submission_status.html", _progress(request, page, found))
@@ -74,7 +74,7 @@ def submissions_page(
     refused: Refused | None = None,
     ticked: Collection[int] = (),
 ) -> HttpResponse:
-    """The list, and the choice of final entries; or what was ticked, and why it was refused."""
+    """Show the list, and the choice of final entries; or what was ticked, and why it is refused."""
     finals, choice = queries.final_entries(team), queries.choice(team)
     rows = [(row, summary(row), finals.get(row.number)) for row in queries.submission_rows(team)]
     context = {
@@ -114,7 +114,7 @@ def _take(request: HttpRequest, page: Page) -> HttpResponse:
 
 
 def _form(page: Page) -> type[SubmitForm]:
-    return SubmitWithClaimForm if claims.is_asked(page.competition) else SubmitForm
+    return SubmitWithClaimForm if page.board.takes_claims else SubmitForm
 
 
 def _invalid(form: SubmitForm) -> Refused:
@@ -133,21 +133,20 @@ def _not_taken(
 
 
 def _wants_json(request: HttpRequest) -> bool:
-    """The upload script asks for JSON; a plain form gets pages."""
+    """Return whether the upload script asks; a plain form gets pages."""
     return request.headers.get("Accept") == "application/json"
 
 
 def _submit_page(
     request: HttpRequest, page: Page, form: SubmitForm, status: int = 200
 ) -> HttpResponse:
-    competition = page.competition
     context = {
         "page": page,
         "form": form,
-        "expected": queries.expected_file(competition),
-        "schema": queries.schema_of(competition),
+        "expected": queries.expected_file(page.round),
+        "schema": queries.schema_of(page.round),
         "quota": queries.quota(page.team) if page.team else None,
-        "max_bytes": min(competition.max_file_bytes, settings.MAX_UPLOAD_BYTES),
+        "max_bytes": min(page.round.max_file_bytes, settings.MAX_UPLOAD_BYTES),
         "site_url": settings.SITE_URL,
     }
     return render(request, "pages/submit.html", context, status=status)
@@ -162,8 +161,8 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "summary": summary(row),
     }
     if row.released is not None:
-        mine = queries.board_row(page.competition, request.user)
+        mine = queries.board_row(page.board, request.user)
         number = (mine.rank - 1) // queries.PAGE_ROWS + 1 if mine else 1
-        near = board.around(queries.board(page.competition, request.user, page=number))
-        context |= {"board": board.draw(page.competition, near), "mine": mine}
+        near = board.around(queries.board(page.board, request.user, page=number))
+        context |= {"board": board.draw(page.board, near), "mine": mine}
     return context

@@ -19,7 +19,7 @@ from leaderboard.web.refusals import shows_refusals
 @login_required
 @require_safe
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """Members, name and invitation."""
+    """Show members, name and invitation."""
     page = load(request, slug, "team")
     if page.team is None:
         return render(request, "pages/not_joined.html", {"page": page}, status=403)
@@ -29,7 +29,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 @sent_from("team", "slug")
 @shows_refusals
 def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
-    """Gives the team another name."""
+    """Give the team another name."""
     page = load(request, slug, "team")
     mine = _own(page)
     form = TeamNameForm(request.POST)
@@ -49,7 +49,7 @@ def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
 @sent_from("team", "slug")
 @shows_refusals
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Makes a link that lets others join."""
+    """Make a link that lets others join."""
     membership.invite(team=_own(load(request, slug, "team")), user=signed_in(request))
     messages.success(request, "Here is a link for your team. Pass it on to those you invite.")
     return redirect("team", slug)
@@ -58,7 +58,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 @sent_from("team", "slug")
 @shows_refusals
 def withdraw_invitations(request: HttpRequest, slug: str) -> HttpResponse:
-    """Makes all links of the team invalid."""
+    """Make all links of the team invalid."""
     membership.withdraw_invitations(team=_own(load(request, slug, "team")), user=signed_in(request))
     messages.success(request, "The team's links are no longer valid.")
     return redirect("team", slug)

@@ -14,7 +14,6 @@ from leaderboard.models import (
     Competition,
     CompetitionFile,
     Holdout,
-    Kind,
     Release,
     Status,
     Submission,
@@ -83,8 +82,8 @@ def test_a_lucky_public_score_is_corrected(
     settings.VAR_DIR = tmp_path
     load()
     release = score("One threshold")
-    assert release.kind == Kind.CORRECTED
-    assert score("Logistic regression").kind == Kind.CONFIRMED
+    assert release.kind == "corrected"
+    assert score("Logistic regression").kind == "confirmed"
 
 
 @EVERY

@@ -12,14 +12,14 @@ from django.views.decorators.http import require_http_methods
 from leaderboard import queries
 from leaderboard.admin.steps import say, show, url_of, warn
 from leaderboard.errors import Refused
-from leaderboard.models import Competition
-from leaderboard.pipeline.publish import check_may_unseal, unseal
+from leaderboard.models import Competition, Round
+from leaderboard.pipeline.publish import check_may_publish, publish
 
 if TYPE_CHECKING:
     from leaderboard.admin.competition import CompetitionAdmin
 
 
-class UnsealForm(forms.Form):
+class PublicationForm(forms.Form):
     """The competition's short name, typed by hand: nobody does this by a slip of the mouse."""
 
     slug = forms.CharField(label="Short name of the competition, to confirm", max_length=60)
@@ -36,29 +36,30 @@ class UnsealForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
-    """What becomes public, and the form to say so."""
-    form = UnsealForm(competition, request.POST if request.method == "POST" else None)
+    """Show what becomes public; publish it at the organizer's word."""
+    round = competition.current_round
+    form = PublicationForm(competition, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            unseal(competition)
+            publish(round)
         except Refused as refused:
             warn(request, str(refused))
         else:
             owner.log_change(request, competition, "Published solution and secret.")
             say(request, "Workers are writing the files. They appear on the ledger page.")
-        return redirect(url_of(competition, "unsealing"))
+        return redirect(url_of(competition, "publication"))
     context = {
         "form": form,
-        "missing": _missing(competition),
-        "openings": queries.openings(competition),
+        "missing": _find_missing(round),
+        "publications": queries.publications(round),
     }
-    return show(request, owner, competition, "unsealing", context)
+    return show(request, owner, competition, "publication", context)
 
 
-def _missing(competition: Competition) -> str:
-    """What has to happen first; empty if nothing."""
+def _find_missing(round: Round) -> str:
+    """Return what has to happen first; empty if nothing."""
     try:
-        check_may_unseal(competition)
+        check_may_publish(round)
     except Refused as refused:
         return str(refused)
     return ""

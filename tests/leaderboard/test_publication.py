@@ -1,4 +1,4 @@
-"""Opening solution and secret after the end: never early, whole or not at all, and verified."""
+"""Publication of solution and secret: never before the end, whole or not at all, verified."""
 
 import io
 import json
@@ -15,11 +15,29 @@ from django.utils import timezone
 
 from leaderboard import organize, queries, tasks, vault
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Holdout, Release, Status, Submission
+from leaderboard.models import (
+    Board,
+    Competition,
+    Holdout,
+    Release,
+    Round,
+    Status,
+    Submission,
+)
 from leaderboard.pipeline import publish
 from leaderboard.pipeline.remeasure import remeasure
 from scoring.verification import Report, verify
-from tests.cast import CHECKED_ROWS, PUBLIC_ROWS, ROWS, World, make_checked, predictions, truth
+from tests.cast import (
+    CHECKED_ROWS,
+    PUBLIC_ROWS,
+    ROWS,
+    World,
+    ledger_of,
+    make_checked,
+    predictions,
+    set_round,
+    truth,
+)
 
 FILES = (range(10, 20), range(10, 19), range(10, 19), range(10, 12))
 
@@ -39,8 +57,8 @@ def nothing_opened_before() -> None:
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publish, "enqueue_opening", lambda holdout_id: None)
-    monkeypatch.setattr(tasks, "enqueue_opening", lambda holdout_id: None)
+    monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
+    monkeypatch.setattr(tasks, "enqueue_publication", lambda holdout_id: None)
 
 
 @pytest.fixture
@@ -54,44 +72,44 @@ def holdout(world: World) -> Holdout:
 
 
 def end(competition: Competition) -> None:
-    """The finals are scored and revealed."""
-    now = timezone.now()
-    for name in ("closes_at", "finals_started_at", "finals_scored_at", "revealed_at"):
-        setattr(competition, name, now)
-    competition.save()
+    """Have the finals scored and revealed."""
+    names = ("closes_at", "finals_started_at", "finals_scored_at", "revealed_at")
+    set_round(competition, **dict.fromkeys(names, timezone.now()))
 
 
-def open_now(competition: Competition) -> None:
-    publish.unseal(competition)
-    for holdout in publish.to_open():
-        tasks.open_holdout(holdout_id=holdout.pk)
+def publish_now(competition: Competition) -> None:
+    publish.publish(competition.current_round)
+    for holdout in publish.to_publish():
+        tasks.publish_holdout(holdout_id=holdout.pk)
 
 
 def verified(competition: Competition) -> Report:
-    """The published ledger with the published openings."""
-    lines = b"".join(queries.ledger_lines(competition)).splitlines(keepends=True)
+    """Verify the published ledger with the publications."""
+    lines = b"".join(queries.ledger_lines(ledger_of(competition))).splitlines(keepends=True)
     files = {
         each.version: io.BytesIO(default_storage.open(each.name, "rb").read())
-        for each in queries.openings(competition)
+        for each in queries.publications(competition.current_round)
     }
     return verify(lines, files)
 
 
 def members(holdout: Holdout) -> dict[str, bytes]:
     holdout.refresh_from_db()
-    with zipfile.ZipFile(holdout.opening.open("rb")) as archive:
+    with zipfile.ZipFile(holdout.publication.open("rb")) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_what_is_opened_computes_every_release_again(world: World, holdout: Holdout) -> None:
-    open_now(world.digits)
+def test_what_is_published_computes_every_release_again(world: World, holdout: Holdout) -> None:
+    publish_now(world.digits)
     report = verified(world.digits)
     assert report.difference is None
     assert (report.entries, report.recomputed, report.lost) == (len(FILES), len(FILES), 0)
 
 
 @pytest.mark.parametrize("reference", ["public", "claim"])
-def test_an_opened_thresholdout_computes_every_release_again(world: World, reference: str) -> None:
+def test_a_published_thresholdout_computes_every_release_again(
+    world: World, reference: str
+) -> None:
     competition = make_checked("checked", world.organizer, reference=reference)
     team = world.join(world.alice, competition=competition)
     for first in (CHECKED_ROWS, 20, 21, 22, 22):
@@ -99,20 +117,20 @@ def test_an_opened_thresholdout_computes_every_release_again(world: World, refer
         claimed = 0.9 if reference == "claim" else None
         world.score(team, predictions(wrong=wrong, rows=CHECKED_ROWS), claimed=claimed)
     end(competition)
-    open_now(competition)
+    publish_now(competition)
     report = verified(competition)
     assert (report.difference, report.recomputed) == (None, 5)
 
 
 def test_the_labels_can_be_read_by_anybody(world: World, holdout: Holdout) -> None:
-    open_now(world.digits)
+    publish_now(world.digits)
     solution = np.load(io.BytesIO(members(holdout)["solution.npz"]))
     assert [str(code) for code in solution["column0"]] == [truth(row) for row in range(ROWS)]
     assert int((solution["usage"] == 0).sum()) == PUBLIC_ROWS
 
 
 def test_each_release_has_its_exact_means(world: World, holdout: Holdout) -> None:
-    open_now(world.digits)
+    publish_now(world.digits)
     first = json.loads(members(holdout)["releases.jsonl"].splitlines()[0])
     assert first["predictions_digest"] == Release.objects.get(number=1).predictions_digest
     assert first["holdout"] == {"units": 10, "rows": 32, "resolution": 1, "additive": True}
@@ -120,46 +138,46 @@ def test_each_release_has_its_exact_means(world: World, holdout: Holdout) -> Non
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3])
-def test_nothing_is_opened_before_the_end(world: World, holdout: Holdout, missing: int) -> None:
+def test_nothing_is_published_before_the_end(world: World, holdout: Holdout, missing: int) -> None:
     steps = ("revealed_at", "finals_scored_at", "finals_started_at")
-    Competition.objects.update(**dict.fromkeys(steps[:missing]))
+    set_round(world.digits, **dict.fromkeys(steps[:missing]))
     with pytest.raises(Refused, match="Reveal the final scores first"):
-        publish.unseal(world.digits)
-    assert not publish.to_open().exists()
+        publish.publish(world.round)
+    assert not publish.to_publish().exists()
     with pytest.raises(vault.StillSealed):
-        vault.contents(Holdout.objects.select_related("competition").get())
+        vault.contents(Holdout.objects.get())
 
 
-def test_nothing_is_opened_without_the_organizer_s_word(world: World, holdout: Holdout) -> None:
+def test_nothing_is_published_without_the_organizer_s_word(world: World, holdout: Holdout) -> None:
     tasks.sweep()
-    tasks.open_holdout(holdout_id=holdout.pk)
+    tasks.publish_holdout(holdout_id=holdout.pk)
     holdout.refresh_from_db()
-    assert holdout.opened_at is None
-    assert not queries.openings(world.digits)
+    assert holdout.published_at is None
+    assert not queries.publications(world.round)
 
 
 @pytest.mark.parametrize("status", [Status.QUEUED, Status.SCORING])
-def test_nothing_is_opened_while_a_submission_is_scored(
+def test_nothing_is_published_while_a_submission_is_scored(
     world: World, holdout: Holdout, status: str
 ) -> None:
     Submission.objects.filter(number=1).update(status=status)
     with pytest.raises(Refused, match="Wait until every submission"):
-        publish.unseal(world.digits)
+        publish.publish(world.round)
 
 
 def test_said_twice_and_done_twice_it_changes_nothing(world: World, holdout: Holdout) -> None:
-    open_now(world.digits)
-    before = (Competition.objects.values().get(), Holdout.objects.values().get())
-    open_now(world.digits)
-    tasks.open_holdout(holdout_id=holdout.pk)
-    assert (Competition.objects.values().get(), Holdout.objects.values().get()) == before
+    publish_now(world.digits)
+    before = (Round.objects.values().get(), Holdout.objects.values().get())
+    publish_now(world.digits)
+    tasks.publish_holdout(holdout_id=holdout.pk)
+    assert (Round.objects.values().get(), Holdout.objects.values().get()) == before
 
 
 def test_afterwards_no_part_is_left_behind(world: World, holdout: Holdout) -> None:
-    open_now(world.digits)
+    publish_now(world.digits)
     holdout.refresh_from_db()
     folders, files = default_storage.listdir(publish.FOLDER)
-    assert [f"{publish.FOLDER}/{name}" for name in files] == [holdout.opening.name]
+    assert [f"{publish.FOLDER}/{name}" for name in files] == [holdout.publication.name]
     assert all(not default_storage.listdir(f"{publish.FOLDER}/{each}")[1] for each in folders)
 
 
@@ -168,15 +186,15 @@ def test_a_worker_goes_on_where_the_time_of_another_was_over(
 ) -> None:
     measured: list[int] = []
 
-    def counting(submission: Submission, version: Holdout) -> Any:
+    def counting(submission: Submission, version: Holdout, board: Board) -> Any:
         measured.append(submission.number)
-        return remeasure(submission, version)
+        return remeasure(submission, version, board)
 
     monkeypatch.setattr(tasks, "remeasure", counting)
     monkeypatch.setattr(publish, "WORK_OF_LEASE", -1)
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     for _ in range(len(FILES) + 1):
-        tasks.open_holdout(holdout_id=holdout.pk)
+        tasks.publish_holdout(holdout_id=holdout.pk)
     assert measured == [1, 2, 3, 4]
     assert verified(world.digits).recomputed == len(FILES)
 
@@ -186,7 +204,7 @@ class Killed(BaseException):
 
 
 def bomb(monkeypatch: pytest.MonkeyPatch, at: int, *, after: bool) -> list[str]:
-    """Ends the process before or after the n-th write to storage or to the holdout's row."""
+    """End the process before or after the n-th write to storage or to the holdout's row."""
     written: list[str] = []
     storage = type(default_storage._wrapped)  # type: ignore[attr-defined]  # a lazy object
     manager = type(Holdout.objects.all())
@@ -217,58 +235,58 @@ WRITES = ["update", "save", "update", "update", "save", "update", "delete", "upd
 def test_killed_at_any_write_another_worker_ends_it(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch, at: int, after: bool
 ) -> None:
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     with monkeypatch.context() as patch:
         bomb(patch, at, after=after)
         with pytest.raises(Killed):
-            tasks.open_holdout(holdout_id=holdout.pk)
-    Holdout.objects.update(opening_claimed_at="2026-01-01T00:00:00Z")
-    tasks.open_holdout(holdout_id=holdout.pk)
+            tasks.publish_holdout(holdout_id=holdout.pk)
+    Holdout.objects.update(publication_claimed_at="2026-01-01T00:00:00Z")
+    tasks.publish_holdout(holdout_id=holdout.pk)
     report = verified(world.digits)
     assert (report.difference, report.recomputed) == (None, len(FILES))
     assert len(default_storage.listdir(publish.FOLDER)[1]) == 1
 
 
-def test_an_opening_writes_what_the_matrix_counts(
+def test_a_publication_writes_what_the_matrix_counts(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     written = bomb(monkeypatch, 0, after=False)
-    tasks.open_holdout(holdout_id=holdout.pk)
+    tasks.publish_holdout(holdout_id=holdout.pk)
     assert written == WRITES
 
 
 def test_a_part_that_a_crash_cut_short_is_measured_again(world: World, holdout: Holdout) -> None:
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     folder = f"{publish.FOLDER}/{holdout.solution_commitment}"
     default_storage.save(f"{folder}/{1:012}-{4:012}-0123456789abcdef", io.BytesIO(b"half of"))
-    tasks.open_holdout(holdout_id=holdout.pk)
+    tasks.publish_holdout(holdout_id=holdout.pk)
     assert verified(world.digits).recomputed == len(FILES)
 
 
 def test_what_a_living_worker_writes_is_left_to_it(world: World, holdout: Holdout) -> None:
-    publish.unseal(world.digits)
-    Holdout.objects.update(opening_claimed_at=timezone.now())
-    tasks.open_holdout(holdout_id=holdout.pk)
+    publish.publish(world.round)
+    Holdout.objects.update(publication_claimed_at=timezone.now())
+    tasks.publish_holdout(holdout_id=holdout.pk)
     holdout.refresh_from_db()
-    assert holdout.opened_at is None
+    assert holdout.published_at is None
 
 
 def test_the_sweeper_sends_for_what_was_forgotten(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     sent: list[int] = []
-    monkeypatch.setattr(tasks, "enqueue_opening", sent.append)
+    monkeypatch.setattr(tasks, "enqueue_publication", sent.append)
     tasks.sweep()
     assert sent == [holdout.pk]
 
 
-def test_a_file_that_is_gone_is_named_and_the_rest_is_opened(
+def test_a_file_that_is_gone_is_named_and_the_rest_is_published(
     world: World, holdout: Holdout
 ) -> None:
     default_storage.delete(Submission.objects.get(number=4).file)
-    open_now(world.digits)
+    publish_now(world.digits)
     report = verified(world.digits)
     assert (report.difference, report.recomputed, report.lost) == (None, 3, 1)
 
@@ -277,59 +295,57 @@ def test_without_the_private_key_nothing_is_published(
     world: World, holdout: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
-    open_now(world.digits)
+    publish_now(world.digits)
     holdout.refresh_from_db()
-    assert holdout.opened_at is None
+    assert holdout.published_at is None
 
 
 def test_a_solution_that_never_answered_stays_sealed(world: World, holdout: Holdout) -> None:
     holdout.pk, holdout.version, holdout.retired_at = None, 7, timezone.now()
     holdout.save()
-    open_now(world.digits)
-    assert list(Holdout.objects.filter(opened_at__isnull=False).values_list("version")) == [(1,)]
+    publish_now(world.digits)
+    assert list(Holdout.objects.filter(published_at__isnull=False).values_list("version")) == [(1,)]
 
 
 def test_what_is_public_can_not_be_played_again(world: World) -> None:
     end(world.digits)
-    open_now(world.digits)
+    publish_now(world.digits)
     with pytest.raises(Refused, match="true labels are public"):
         organize.return_to_draft(world.digits)
 
 
 @pytest.mark.parametrize(
-    "path", ["/c/digits/openings/1.zip", "/api/v1/competitions/digits/openings/1/"]
+    "path", ["/c/digits/publications/1.zip", "/api/v1/competitions/digits/publications/1/"]
 )
-def test_everyone_can_download_what_was_opened_and_nobody_before(
+def test_everyone_can_download_what_was_published_and_nobody_before(
     world: World, holdout: Holdout, client: Client, path: str
 ) -> None:
     assert client.get(path).status_code == 404
-    publish.unseal(world.digits)
+    publish.publish(world.round)
     assert client.get(path).status_code == 404
-    open_now(world.digits)
+    publish_now(world.digits)
     response: Any = client.get(path)
     assert response.status_code == 200
     content = b"".join(response.streaming_content)
     holdout.refresh_from_db()
-    assert content == holdout.opening.open("rb").read()
-    assert 'filename="digits-opening-1.zip"' in response["Content-Disposition"]
+    assert content == holdout.publication.open("rb").read()
+    assert 'filename="digits-publication-1.zip"' in response["Content-Disposition"]
 
 
-def test_the_api_lists_openings_with_their_checksum(
+def test_the_api_lists_publications_with_their_checksum(
     world: World, holdout: Holdout, client: Client
 ) -> None:
-    listed = "/api/v1/competitions/digits/openings/"
+    listed = "/api/v1/competitions/digits/publications/"
     assert client.get(listed).json()["results"] == []
-    open_now(world.digits)
+    publish_now(world.digits)
     (found,) = client.get(listed).json()["results"]
     response: Any = client.get(f"{listed}1/")
     assert response["ETag"] == f'"{found["sha256"]}"'
     assert found["size"] == len(b"".join(response.streaming_content))
 
 
-def test_the_ledger_page_says_that_it_is_open(
-    world: World, holdout: Holdout, client: Client
-) -> None:
+def test_the_ledger_page_links_to_it(world: World, holdout: Holdout, client: Client) -> None:
     page = "/c/digits/ledger/"
-    assert b"openings/1.zip" not in client.get(page).content
-    open_now(world.digits)
-    assert b"/c/digits/openings/1.zip" in client.get(page).content
+    assert b"publications/1.zip" not in client.get(page).content
+    publish_now(world.digits)
+    assert b"/c/digits/publications/1.zip" in client.get(page).content

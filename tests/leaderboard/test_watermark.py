@@ -1,5 +1,5 @@
-"""The rewind guard: what was released is known outside the database, and nothing is released that
-a restored database would release a second time."""
+"""The watermark: what was released is known outside the database, and nothing is released that a
+restored database would release a second time."""
 
 import errno
 import os
@@ -17,22 +17,30 @@ from django.utils import timezone
 from leaderboard import organize, tasks
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
-from leaderboard.ledger.watermark import GuardAway, Head, Rewound
-from leaderboard.models import Competition, Halt, HoldoutState, Release, Status, Submission, Team
+from leaderboard.ledger.pauses import look_for_rewinds
+from leaderboard.ledger.watermark import Head, Rewound, WatermarkAway
+from leaderboard.models import Holdout, Ledger, Pause, Release, Round, Status, Submission, Team
 from leaderboard.organize import revisions
 from leaderboard.pipeline import finalize
-from leaderboard.pipeline.release import look_for_rewinds
 from leaderboard.tasks import score_submission
-from tests.cast import World, make_competition, make_user, predictions, solution, upload
+from tests.cast import (
+    World,
+    ledger_of,
+    make_competition,
+    make_user,
+    predictions,
+    solution,
+    upload,
+)
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 
 
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A guard of this test's own."""
-    monkeypatch.setattr(settings, "GUARD_DIR", tmp_path / "guard")
-    return tmp_path / "guard"
+    """Keep watermarks of this test's own."""
+    monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / "watermark")
+    return tmp_path / "watermark"
 
 
 @pytest.fixture
@@ -49,12 +57,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _file(world: World) -> Path:
-    row = HoldoutState.objects.get(holdout__competition=world.digits)
-    return watermark.file_of(row.holdout.ledger_name)
-
-
-def _state(world: World) -> HoldoutState:
-    return HoldoutState.objects.get(holdout__competition=world.digits)
+    return watermark.file_of(ledger_of(world.digits).uid)
 
 
 def _wrong(count: int) -> bytes:
@@ -113,7 +116,7 @@ def test_a_file_without_a_line_is_damaged(directory: Path) -> None:
 def test_processes_that_write_at_once_lose_no_line(directory: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from django.conf import settings;"
-        "settings.configure(GUARD_DIR=Path(sys.argv[1]));"
+        "settings.configure(WATERMARK_DIR=Path(sys.argv[1]));"
         "from leaderboard.ledger.watermark import append, Head;"
         "[append('ledger', Head(n, 'a' * 64)) for n in range(int(sys.argv[2]), 200, 4)]"
     )
@@ -135,10 +138,10 @@ def test_every_release_leaves_a_line(world: World) -> None:
     world.score(team, _wrong(1))
     lines = [f"{each.number} {each.hash}" for each in Release.objects.order_by("number")]
     assert _file(world).read_text().splitlines() == ["0 -", *lines]
-    assert _state(world).guarded
+    assert ledger_of(world.digits).watermarked
 
 
-def test_a_crash_between_commit_and_line_is_mended_by_the_next_release(
+def test_a_crash_between_commit_and_line_is_repaired_by_the_next_release(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     team = world.join(world.alice)
@@ -162,7 +165,7 @@ def test_a_restored_database_answers_nobody(world: World) -> None:
     submission = world.score(team, _wrong(1))
     assert submission.status == Status.QUEUED
     assert submission.attempts == 0
-    assert _state(world).halted_for == Halt.REWOUND
+    assert ledger_of(world.digits).paused_for == Pause.REWOUND
     assert Release.objects.count() == 1
 
 
@@ -170,15 +173,15 @@ def test_a_database_of_before_the_first_release_is_rewound_too(world: World) -> 
     team = world.join(world.alice)
     _lose_a_release(world, team)
     world.score(team, _wrong(1))
-    assert _state(world).halted_for == Halt.REWOUND
+    assert ledger_of(world.digits).paused_for == Pause.REWOUND
 
 
 def test_a_fork_is_found_at_the_same_number(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, _wrong(9))
-    HoldoutState.objects.update(head_hash=A)
+    Ledger.objects.update(head_hash=A)
     assert world.score(team, _wrong(1)).status == Status.QUEUED
-    assert "entry 1" in _state(world).halted_because
+    assert "entry 1" in ledger_of(world.digits).paused_because
 
 
 def test_a_fork_is_found_behind_the_database_s_head(
@@ -191,24 +194,24 @@ def test_a_fork_is_found_behind_the_database_s_head(
         world.score(team, _wrong(5))
     _file(world).write_text(f"1 {A}\n")
     assert world.score(team, _wrong(1)).status == Status.QUEUED
-    assert _state(world).halted_for == Halt.REWOUND
+    assert ledger_of(world.digits).paused_for == Pause.REWOUND
 
 
-def test_a_guard_that_was_lost_stops_the_ledger(world: World) -> None:
+def test_a_watermark_that_was_lost_stops_the_ledger(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, _wrong(9))
     _file(world).unlink()
     assert world.score(team, _wrong(1)).status == Status.QUEUED
-    assert "missing" in _state(world).halted_because
+    assert "missing" in ledger_of(world.digits).paused_because
 
 
-def test_a_guard_that_can_not_be_written_lets_nothing_out_and_halts_nothing(
+def test_a_watermark_that_can_not_be_written_lets_nothing_out_and_pauses_nothing(
     world: World, directory: Path, sent: list[int]
 ) -> None:
     directory.write_text("a file where the directory should be")
     submission = world.score(world.join(world.alice))
     assert (submission.status, submission.attempts) == (Status.QUEUED, 0)
-    assert not _state(world).halted_at
+    assert not ledger_of(world.digits).paused_at
     tasks.sweep()
     assert sent == []
     directory.unlink()
@@ -223,7 +226,7 @@ def test_a_line_that_can_not_be_written_after_the_commit_takes_nothing_back(
     world.score(team, _wrong(9))
 
     def full(*arguments: object) -> None:
-        raise GuardAway("No space left on device")
+        raise WatermarkAway("No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(watermark, "append", full)
@@ -231,19 +234,19 @@ def test_a_line_that_can_not_be_written_after_the_commit_takes_nothing_back(
         assert world.score(team, _wrong(1)).status == Status.QUEUED
     waiting = Submission.objects.get(status=Status.QUEUED)
     score_submission(submission_id=waiting.pk)
-    assert watermark.read(_file(world).name) == Head(3, _state(world).head_hash)
+    assert watermark.read(_file(world).name) == Head(3, ledger_of(world.digits).head_hash)
 
 
-def test_a_ledger_from_before_the_guard_is_taken_up_where_it_is(world: World) -> None:
+def test_a_ledger_from_before_the_watermark_is_taken_up_where_it_is(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, _wrong(9))
-    HoldoutState.objects.update(guarded=False)
+    Ledger.objects.update(watermarked=False)
     _file(world).unlink()
     world.score(team, _wrong(1))
     assert [line.split()[0] for line in _file(world).read_text().splitlines()] == ["1", "2"]
 
 
-# --- While it is halted ---------------------------------------------------------------------------
+# --- While it is paused ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -257,20 +260,20 @@ def rewound(world: World) -> Team:
 
 
 CHANGES: dict[str, Callable[[World], object]] = {
-    "correct": lambda world: revisions.correct_solution(
-        world.digits, upload(solution()), by=world.organizer, reason="Two labels were wrong."
+    "revise": lambda world: revisions.revise_solution(
+        world.round, upload(solution()), by=world.organizer, reason="Two labels were wrong."
     ),
     "install": lambda world: organize.install_solution(
-        world.digits, upload(solution()), by=world.organizer
+        world.round, upload(solution()), by=world.organizer
     ),
-    "start the finals": lambda world: finalize.start_finals(world.digits),
+    "start the finals": lambda world: finalize.start_finals(world.round),
     "back to draft": lambda world: organize.return_to_draft(world.digits),
     "delete": lambda world: organize.delete_competition(world.digits),
 }
 
 
-@pytest.mark.parametrize("change", ["correct", "start the finals"])
-def test_nothing_is_built_on_a_rewound_ledger_that_nobody_halted_yet(
+@pytest.mark.parametrize("change", ["revise", "start the finals"])
+def test_nothing_is_built_on_a_rewound_ledger_that_nobody_paused_yet(
     world: World, rewound: Team, change: str
 ) -> None:
     _resume(world)
@@ -278,8 +281,8 @@ def test_nothing_is_built_on_a_rewound_ledger_that_nobody_halted_yet(
         CHANGES[change](world)
     assert refused.value.code == "paused"
     world.digits.refresh_from_db()
-    assert world.digits.finals_started_at is None
-    assert world.digits.holdouts.count() == 1
+    assert world.round.finals_started_at is None
+    assert Holdout.objects.count() == 1
 
 
 @pytest.mark.parametrize("change", ["install", "back to draft", "delete"])
@@ -293,7 +296,7 @@ def test_a_ledger_rewound_to_before_its_first_answer_is_no_fresh_one(
     assert refused.value.code == "paused"
 
 
-def test_organizers_change_nothing_where_the_guard_can_not_be_read(
+def test_organizers_change_nothing_where_the_watermark_can_not_be_read(
     world: World, directory: Path
 ) -> None:
     world.score(world.join(world.alice))
@@ -301,11 +304,11 @@ def test_organizers_change_nothing_where_the_guard_can_not_be_read(
     directory.rmdir()
     directory.write_text("a file where the directory should be")
     with pytest.raises(Refused) as refused:
-        CHANGES["correct"](world)
-    assert (refused.value.code, refused.value.status) == ("guard_away", 503)
+        CHANGES["revise"](world)
+    assert (refused.value.code, refused.value.status) == ("watermark_away", 503)
 
 
-def test_a_guard_that_can_only_be_read_is_enough_for_organizers(
+def test_a_watermark_that_can_only_be_read_is_enough_for_organizers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.score(world.join(world.alice))
@@ -318,8 +321,8 @@ def test_a_guard_that_can_only_be_read_is_enough_for_organizers(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", read_only)
-        CHANGES["correct"](world)
-    assert world.digits.holdouts.count() == 2
+        CHANGES["revise"](world)
+    assert Holdout.objects.count() == 2
 
 
 def test_what_a_crash_left_unwritten_keeps_no_organizer_from_a_change(
@@ -330,20 +333,20 @@ def test_what_a_crash_left_unwritten_keeps_no_organizer_from_a_change(
     with monkeypatch.context() as patched:
         patched.setattr(watermark, "append", _nothing)
         world.score(team, _wrong(5))
-    CHANGES["correct"](world)
+    CHANGES["revise"](world)
     look_for_rewinds()
-    assert not HoldoutState.objects.filter(halted_at__isnull=False).exists()
+    assert not Ledger.objects.filter(paused_at__isnull=False).exists()
 
 
 def _resume(world: World) -> None:
-    """As it is between the restore and the first look at the guard."""
-    HoldoutState.objects.update(halted_at=None, halted_for="", halted_because="")
+    """As it is between the restore and the first look at the watermark."""
+    Ledger.objects.update(paused_at=None, paused_for="", paused_because="")
     past = timezone.now() - timedelta(minutes=1)
-    Competition.objects.update(closes_at=past)
+    Round.objects.update(closes_at=past)
 
 
 def test_workers_that_start_look_for_rewinds(world: World, rewound: Team) -> None:
-    assert _state(world).halted_for == Halt.REWOUND
+    assert ledger_of(world.digits).paused_for == Pause.REWOUND
 
 
 def test_uploads_are_refused_while_it_is_paused(world: World, rewound: Team) -> None:
@@ -355,11 +358,11 @@ def test_uploads_are_refused_while_it_is_paused(world: World, rewound: Team) -> 
 def test_what_waits_is_neither_claimed_nor_sent_again(
     world: World, rewound: Team, sent: list[int]
 ) -> None:
-    state = HoldoutState.objects.values().get()
-    HoldoutState.objects.update(halted_at=None, halted_for="")
+    state = Ledger.objects.values().get()
+    Ledger.objects.update(paused_at=None, paused_for="")
     waiting = world.submit(rewound)
-    HoldoutState.objects.filter(pk=state["holdout_id"]).update(
-        halted_at=state["halted_at"], halted_for=state["halted_for"]
+    Ledger.objects.filter(pk=state["id"]).update(
+        paused_at=state["paused_at"], paused_for=state["paused_for"]
     )
     score_submission(submission_id=waiting.pk)
     tasks.sweep()
@@ -372,6 +375,6 @@ def test_other_competitions_go_on(world: World, rewound: Team) -> None:
     assert world.score(world.join(world.bob, competition=other)).status == Status.RELEASED
 
 
-def test_the_guard_s_files_are_their_owner_s_alone(world: World) -> None:
+def test_the_watermark_s_files_are_their_owner_s_alone(world: World) -> None:
     world.score(world.join(world.alice))
     assert _file(world).stat().st_mode & 0o077 == 0

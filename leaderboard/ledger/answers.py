@@ -1,0 +1,154 @@
+"""One question, one answer: asks a board's mechanism, writes its state and the ledger's entry."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+from django.db.models import F
+
+from leaderboard.ledger import levels
+from leaderboard.ledger.entries import entry_hash, ledger_head, parameters_hash, team_head
+from leaderboard.models import (
+    Board,
+    BoardState,
+    Holdout,
+    Ledger,
+    Release,
+    Standing,
+    Submission,
+    Team,
+    TeamState,
+)
+from leaderboard.vault import Measured
+from scoring import mechanisms, metrics
+from scoring.chain import ANSWER_FIELDS, answer_fields
+from scoring.guarantees.certificate import certify
+from scoring.mechanisms.base import HoldoutState as LedgerHead
+from scoring.mechanisms.base import State
+
+
+class LostRace(Exception):
+    """The ledger was changed or the solution revised meanwhile: nothing was written, try again."""
+
+
+def answer(
+    ledger: Ledger,
+    submission: Submission,
+    holdout: Holdout,
+    board: Board,
+    digest: str,
+    measured: Measured,
+    now: datetime,
+) -> Release:
+    """Ask a board's mechanism and write down what it answers.
+
+    Call it in a transaction that holds the ledger's lock. A retry gives the same answer: noise is a
+    function of what is asked, and a question that has been answered is not asked again. Raises
+    LostRace.
+    """
+    mechanism = mechanisms.get(board.mechanism)
+    parameters = mechanism.parse(board.mechanism_parameters)
+    state = _load(board, ledger, holdout, submission.team)
+    team, by = submission.team, {"team": submission.team.uid, "board": board.uid}
+    question = mechanism.question(parameters, state, measured.measurement.reference)
+    tag = measured.noise.tag(digest, **by)
+    # The answer to the same question of the same team is given again, and costs nothing.
+    asked = Release.objects.filter(holdout=holdout, board=board, team=team, predictions_tag=tag)
+    stored = asked.filter(question=question, repeat_of__isnull=True).first()
+    if stored is None:
+        noise = measured.noise.for_question(digest, question, **by)
+        state, given = mechanism.step(parameters, state, measured.measurement, noise)
+        fields = answer_fields(given)
+    else:
+        fields = {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
+    entry = Release(
+        submission=submission,
+        holdout=holdout,
+        board=board,
+        team=team,
+        number=ledger.entries + 1,
+        share_left=state.team.share_left,
+        answered=state.holdout.answered,
+        log_alphabets=state.holdout.log_alphabets,
+        firings=state.holdout.firings,
+        budget_left=state.holdout.budget_left,
+        predictions_tag=tag,
+        predictions_digest=digest,
+        question=question,
+        parameters_hash=parameters_hash(board, holdout),
+        previous_hash=ledger.head_hash,
+        created_at=now,
+        **fields,
+    )
+    add_entry(entry)
+    save_head(ledger, board, state.holdout, number=entry.number, head_hash=entry.hash)
+    TeamState.objects.update_or_create(
+        holdout=holdout, board=board, team=team, defaults=asdict(state.team)
+    )
+    stand(entry, submission, state)
+    return entry
+
+
+def add_entry(entry: Release) -> None:
+    """Chain an entry and write it, with the interval that is shown of it from now on."""
+    # Other kinds bring no score of the file that they answer, or repeat an earlier one.
+    if mechanisms.answer_kind(entry.kind).shows == "own":
+        holdout, rows = entry.holdout, entry.holdout.effective_private_rows
+        rounding = metrics.get(entry.board.metric).rounding(weighted=rows < holdout.private_rows)
+        certificate = certify(entry, rows, rounding=rounding)
+        if certificate is not None:
+            entry.low, entry.high, entry.bound = certificate.low, certificate.high, "kl"
+    entry.hash = entry_hash(entry)
+    entry.save(force_insert=True)
+
+
+def save_head(
+    ledger: Ledger, board: Board, head: LedgerHead, *, number: int, head_hash: str
+) -> None:
+    """Write the new head where the version is still the one that was read. Raises LostRace."""
+    counts = asdict(head)
+    of_board = {name: counts.pop(name) for name in ("firings", "budget_left")}
+    counts |= {"entries": number, "head_hash": head_hash, "watermarked": True}
+    written = Ledger.objects.filter(pk=ledger.pk, version=ledger.version).update(
+        version=F("version") + 1, **counts
+    )
+    if written != 1:
+        raise LostRace
+    ledger.version += 1
+    for name, value in counts.items():
+        setattr(ledger, name, value)
+    BoardState.objects.update_or_create(ledger=ledger, board=board, defaults=of_board)
+
+
+def stand(entry: Release, submission: Submission, state: State) -> None:
+    """Write the team's row of the board: its best released loss, and when the file that reached it
+    was accepted, so that a retry does not decide who was first."""
+    standing = Standing.objects.select_related("best", "last").filter(
+        board=entry.board, team=entry.team
+    ).first() or Standing(board=entry.board, team=entry.team, reached_at=submission.created_at)
+    before = levels.spot(standing)
+    stands_on = standing.best or (standing.last if standing.last_id else None)
+    is_earlier = stands_on is not None and stands_on.holdout_id != entry.holdout_id
+    # A first answer on a revised solution takes the place of what stood there before; a team that
+    # learns nothing, such as one without a share left, keeps its score on the earlier solution.
+    if is_earlier and mechanisms.answer_kind(entry.kind).bounds != "nothing":
+        standing.loss, standing.best, standing.reached_at = None, None, submission.created_at
+    standing.last = entry
+    # A file that is scored again on a revised solution has its answer from before.
+    standing.entries += submission.release_id is None
+    best = state.team.best
+    if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
+        standing.loss, standing.best = best / entry.steps, entry
+        standing.reached_at = submission.created_at
+    standing.save()
+    levels.move(standing.board_id, before, levels.spot(standing))
+
+
+def _load(board: Board, ledger: Ledger, holdout: Holdout, team: Team) -> State:
+    mechanism = mechanisms.get(board.mechanism)
+    head = ledger_head(ledger, BoardState.objects.get(board=board))
+    known = TeamState.objects.filter(holdout=holdout, board=board, team=team).first()
+    if known is not None:
+        return State(head, team_head(known))
+    return State(*mechanism.initial_team(mechanism.parse(board.mechanism_parameters), head))

@@ -1,0 +1,85 @@
+"""Entries of the public ledger: how they are published and chained."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from leaderboard.models import Board, BoardState, Holdout, Ledger, Release, Round, TeamState
+from scoring.chain import ANSWER_FIELDS, document_hash
+from scoring.mechanisms.base import HoldoutState as LedgerHead
+from scoring.mechanisms.base import TeamState as TeamHead
+
+# What a published entry has from its row as it is.
+OWN_FIELDS: Final = (
+    *("number", *ANSWER_FIELDS, "answered", "log_alphabets", "firings", "budget_left"),
+    *("share_left", "predictions_tag", "question", "parameters_hash", "previous_hash"),
+)
+
+
+def ledger_head(ledger: Ledger, state: BoardState) -> LedgerHead:
+    """Return the ledger's head as a board's mechanism knows it."""
+    return LedgerHead(
+        ledger.asked, ledger.answered, ledger.log_alphabets, state.firings, state.budget_left
+    )
+
+
+def team_head(row: TeamState) -> TeamHead:
+    """Return a team's state as mechanisms know it."""
+    return TeamHead(row.best, row.last, row.share_left)
+
+
+def holdout_facts(holdout: Holdout) -> dict[str, Any]:
+    """Return what is published and hashed of a revision: its rows and its commitments."""
+    schemas = Round.objects.filter(ledger=holdout.ledger_id, continues__isnull=True)
+    return {
+        "schema": schemas.values_list("schema", flat=True).get(),
+        "row_ids_digest": holdout.row_ids_digest,
+        "solution_commitment": holdout.solution_commitment,
+        "secret_commitment": holdout.secret_commitment,
+        "public_rows": holdout.public_rows,
+        "private_rows": holdout.private_rows,
+        "effective_public_rows": holdout.effective_public_rows,
+        "effective_private_rows": holdout.effective_private_rows,
+    }
+
+
+def board_facts(board: Board) -> dict[str, Any]:
+    """Return what is published and hashed of a board: what it asks, and how it answers."""
+    return {
+        "metric": board.metric,
+        "metric_parameters": board.metric_parameters,
+        "mechanism": board.mechanism,
+        "mechanism_parameters": board.mechanism_parameters,
+    }
+
+
+def scoring_facts(holdout: Holdout) -> dict[str, Any]:
+    """Return everything that fixes what a revision's answers mean, for all boards that asked it."""
+    boards = Board.objects.filter(state__ledger=holdout.ledger_id)
+    return {
+        "holdout": holdout_facts(holdout),
+        "boards": {board.uid: board_facts(board) for board in boards.order_by("uid")},
+    }
+
+
+def parameters_hash(board: Board, holdout: Holdout) -> str:
+    """Return the SHA-256 of everything that fixes what a board's answer means."""
+    return document_hash(holdout_facts(holdout) | board_facts(board) | {"board": board.uid})
+
+
+def entry_hash(entry: Release) -> str:
+    """Return the hash that chains a ledger entry to the one before it."""
+    return document_hash(ledger_document(entry))
+
+
+def ledger_document(entry: Release) -> dict[str, Any]:
+    """Return a ledger entry as it is published and hashed."""
+    return {
+        **{name: getattr(entry, name) for name in OWN_FIELDS},
+        "board": entry.board.uid,
+        "team": entry.team.uid,
+        "submission": entry.submission.number,
+        "repeat": entry.repeat_of_id is not None,
+        # Finer moments would reveal how long the vault and the noise took to answer.
+        "created_at": entry.created_at.isoformat(timespec="seconds"),
+    }

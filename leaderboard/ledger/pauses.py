@@ -1,0 +1,46 @@
+"""Pausing a ledger: it answers nobody until the reason is gone."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard.ledger import lock, watermark
+from leaderboard.models import Audience, EventKind, Ledger, Pause, Status, Submission
+from leaderboard.notify import events
+
+
+def pause(ledger: Ledger, reason: Pause, because: str) -> None:
+    """Keep a ledger from answering; submissions wait. One that is paused keeps its reason."""
+    with transaction.atomic():
+        running = Ledger.objects.filter(pk=ledger.pk, paused_at__isnull=True)
+        paused = running.update(
+            paused_at=timezone.now(), paused_for=reason, paused_because=because[:300]
+        )
+        if paused:
+            events.record(ledger.competition, EventKind.PAUSED, subjects={"ledger": ledger.uid})
+
+
+def resume(ledger: Ledger, reason: Pause = Pause.REWOUND) -> None:
+    """End a pause for this reason, and let what waited be asked for at the next sweep."""
+    paused = Ledger.objects.filter(pk=ledger.pk, paused_for=reason)
+    if paused.update(paused_at=None, paused_for="", paused_because=""):
+        waiting = Submission.objects.filter(round__ledger=ledger, status=Status.QUEUED)
+        waiting.update(enqueued_at=None)
+        events.record(
+            ledger.competition,
+            EventKind.RESUMED,
+            audience=Audience.PUBLIC,
+            subjects={"ledger": ledger.uid},
+        )
+
+
+def look_for_rewinds() -> None:
+    """Pause every ledger that knows less than its watermark: for workers that start."""
+    for ledger in Ledger.objects.filter(paused_at__isnull=True, holdouts__retired_at__isnull=True):
+        with transaction.atomic():
+            row = lock.lock_row(ledger)
+            try:
+                lock.check(row)
+            except watermark.Rewound as rewound:
+                pause(row, Pause.REWOUND, str(rewound))

@@ -1,0 +1,178 @@
+"""Rounds: stretches of a competition, each with boards of its own."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+
+from scoring import mechanisms, metrics
+
+if TYPE_CHECKING:
+    from leaderboard.models.holdout import Holdout
+
+
+class Phase(models.TextChoices):
+    """Where a round is in its life."""
+
+    DRAFT = "draft", "Draft"
+    UPCOMING = "upcoming", "Opens soon"
+    OPEN = "open", "Open"
+    CLOSED = "closed", "Closed"
+
+
+class Round(models.Model):
+    """A stretch of a competition with its own times, limits, files and boards.
+
+    A competition of one round never shows the word. `closes_at` is null for a round without an end;
+    `announced_closes_at` is when it was to close, where an organizer closed it earlier, for good.
+    A round asks the rows of its own `ledger`, or goes on with those of the round before
+    (`continues`), and then with its ledger, sample and files.
+
+    After it closed come the finals: `finals_started_at` ends all submitting and selecting,
+    `finals_scored_at` records that every final score is there, `revealed_at` shows them to
+    everyone, and `publication_at` is the organizer's word to publish solution and secret.
+    `finals_enqueued_at` is when workers were last asked for final scores that are missing. On rows
+    that several rounds share, all of this happens once, in the last of them.
+    """
+
+    competition = models.ForeignKey("Competition", models.CASCADE, related_name="rounds")
+    number = models.PositiveIntegerField(default=1)
+    title = models.CharField(max_length=120, blank=True)
+    continues = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="continued_by"
+    )
+    ledger = models.ForeignKey(
+        "Ledger", models.PROTECT, null=True, blank=True, related_name="rounds"
+    )
+    opens_at = models.DateTimeField("opens")
+    closes_at = models.DateTimeField("closes", null=True, blank=True)
+    announced_closes_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    daily_limit = models.PositiveIntegerField(
+        "submissions a day",
+        default=20,
+        validators=[MinValueValidator(1)],
+        help_text="Per team and day (UTC). Rejected files don't count.",
+    )
+    total_limit = models.PositiveIntegerField(
+        "submissions in all",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Per team. Empty: no limit.",
+    )
+    max_file_bytes = models.PositiveBigIntegerField(
+        "largest file in bytes", default=50 * 2**20, validators=[MinValueValidator(1)]
+    )
+
+    finals_limit = models.PositiveIntegerField(
+        "final entries of a team",
+        default=2,
+        validators=[MinValueValidator(1)],
+        help_text="How many of its submissions a team may select for the final scores.",
+    )
+    finals_started_at = models.DateTimeField(null=True, blank=True, editable=False)
+    finals_enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
+    finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    publication_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    schema = models.JSONField("prediction schema", default=dict)
+
+    class Meta:
+        ordering = ["competition", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["competition", "number"], name="round_number_unique"),
+            models.CheckConstraint(
+                condition=Q(closes_at__isnull=True) | Q(closes_at__gt=F("opens_at")),
+                name="round_closes_after_it_opens",
+                violation_error_message="It must close after it opens.",
+            ),
+            models.CheckConstraint(
+                condition=Q(daily_limit__gte=1)
+                & (Q(total_limit__isnull=True) | Q(total_limit__gte=1))
+                & Q(max_file_bytes__gte=1)
+                & Q(finals_limit__gte=1),
+                name="round_limits_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or f"{self.competition} {self.number}"
+
+    @property
+    def origin(self) -> Round:
+        """The round that brought the rows, and with them the files."""
+        return self.continues.origin if self.continues else self
+
+    @property
+    def board(self) -> Board:
+        """The first board, which ranks."""
+        return self.boards.all()[0]
+
+    @property
+    def active_holdout(self) -> Holdout | None:
+        """The sealed solution that answers now; None without one."""
+        return self.ledger.holdouts.active().first() if self.ledger else None
+
+    @property
+    def paused_for(self) -> str:
+        """Why its ledger answers nobody, a `Pause`; empty where it answers."""
+        return self.ledger.paused_for if self.ledger else ""
+
+    def phase(self, now: datetime) -> Phase:
+        """Return where the round is in its life at the moment `now`."""
+        if self.competition.opened_by_organizer_at is None:
+            return Phase.DRAFT
+        if now < self.opens_at:
+            return Phase.UPCOMING
+        return Phase.OPEN if self.closes_at is None or now < self.closes_at else Phase.CLOSED
+
+
+def new_uid() -> str:
+    """Draw a random permanent id: what ledgers, exports and noise keys name a thing by."""
+    return secrets.token_hex(16)
+
+
+class Board(models.Model):
+    """A metric with a mechanism in a round. The first board ranks; further ones are columns.
+
+    `finalists` is how many entries got a final score, once all are there.
+    """
+
+    round = models.ForeignKey(Round, models.CASCADE, related_name="boards")
+    uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
+    position = models.PositiveIntegerField(default=0)
+    title = models.CharField(max_length=120, blank=True)
+    metric = models.CharField(max_length=40)
+    metric_parameters = models.JSONField(default=dict, blank=True)
+    mechanism = models.CharField(max_length=40)
+    mechanism_parameters = models.JSONField(default=dict, blank=True)
+    finalists = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["round", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["round", "position"], name="board_position_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.metric
+
+    @property
+    def takes_claims(self) -> bool:
+        """Whether every file comes with a claimed score, which the mechanism checks."""
+        mechanism = mechanisms.MECHANISMS.get(self.mechanism)
+        if mechanism is None:
+            return False
+        return mechanism.reference(mechanism.parse(self.mechanism_parameters)) == "claim"
+
+    def claimed_loss(self, claimed: float) -> float:
+        """Return a claimed score as a loss in [0, 1]."""
+        metric = metrics.get(self.metric)
+        return metric.loss(claimed, metric.parse(self.metric_parameters))

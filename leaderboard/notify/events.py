@@ -1,0 +1,82 @@
+"""Records what happened, in the transaction of the change; audits and feeds read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from leaderboard.models import Audience, Competition, Event, EventCount, EventKind, Submission, User
+from scoring.chain import canonical
+
+
+def record(
+    competition: Competition,
+    kind: EventKind,
+    *,
+    actor: User | None = None,
+    audience: Audience = Audience.PUBLIC,
+    subjects: dict[str, Any] | None = None,
+    **data: Any,
+) -> Event:
+    """Write an event. Call it last in the transaction of the change that it reports.
+
+    It takes the row of the competition's count, which nobody holds while waiting for another lock:
+    so transactions that lock other things in different orders can't block each other here. Raises
+    TransactionManagementError outside a transaction.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("An event belongs to the change it reports.")
+    count = EventCount.objects.filter(competition=competition)
+    if not count.update(number=F("number") + 1):
+        EventCount.objects.get_or_create(competition=competition)
+        count.update(number=F("number") + 1)
+    return Event.objects.create(
+        competition=competition,
+        number=count.values_list("number", flat=True).get(),
+        kind=kind,
+        audience=audience,
+        actor=actor,
+        subjects=subjects or {},
+        data=data,
+        created_at=timezone.now(),
+    )
+
+
+def record_submission(
+    submission: Submission, kind: EventKind, *, actor: User | None = None, **data: Any
+) -> Event:
+    """Write an event of a submission, for its team."""
+    return record(
+        submission.round.competition,
+        kind,
+        actor=actor,
+        audience=Audience.TEAM,
+        subjects={
+            "team": submission.team.uid,
+            "submission": submission.number,
+            "round": submission.round.number,
+        },
+        **data,
+    )
+
+
+def document(event: Event) -> dict[str, Any]:
+    """Return an event as it is published: permanent ids, moments to the second."""
+    return {
+        "number": event.number,
+        "kind": event.kind,
+        "audience": event.audience,
+        "actor": event.actor.uid if event.actor else None,
+        "subjects": event.subjects,
+        "data": event.data,
+        # Finer moments would tell how long the vault and the noise took to answer.
+        "created_at": event.created_at.isoformat(timespec="seconds"),
+    }
+
+
+def canonical_form(event: Event) -> bytes:
+    """Return the bytes of an event that are hashed and signed."""
+    return canonical(document(event))

@@ -1,0 +1,102 @@
+"""Making a competition, a further round of one, and a further board."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from leaderboard.errors import Refused
+from leaderboard.ledger import lock
+from leaderboard.ledger.heads import start_ledger
+from leaderboard.models import Board, Competition, EventKind, Organizer, Role, Round, User
+from leaderboard.notify import events
+
+_BOARD_FIELDS = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
+_ROUND_FIELDS = (
+    *("opens_at", "closes_at", "daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
+    "schema",
+)
+
+
+def create_competition(*, slug: str, organizer: User, **fields: Any) -> Competition:
+    """Make a draft of one round and one board, from fields of the three nouns told by name."""
+    of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
+    of_round = {name: fields.pop(name) for name in _ROUND_FIELDS if name in fields}
+    with transaction.atomic():
+        competition = Competition.objects.create(slug=slug, **fields)
+        Organizer.objects.create(competition=competition, user=organizer, role=Role.OWNER)
+        round = Round.objects.create(competition=competition, **of_round)
+        Board.objects.create(round=round, **of_board)
+        events.record(
+            competition,
+            EventKind.ORGANIZER_ADDED,
+            actor=organizer,
+            subjects={"user": organizer.uid},
+            role=Role.OWNER,
+        )
+    return competition
+
+
+def add_round(
+    competition: Competition, *, by: User, continues: bool = False, **fields: Any
+) -> Round:
+    """Add a round behind the last one, with a board like the last one's.
+
+    continues: it goes on with the rows of the last round, and then with its ledger, files and
+        schema; else it brings a solution of its own, and with it a ledger. Raises Refused where the
+        rows' end has begun: reopening afterwards needs new rows.
+    """
+    of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
+    with transaction.atomic():
+        locked = lock.lock(competition)
+        last = locked.rounds.order_by("number").last()
+        if last is None or last.closes_at is None or fields["opens_at"] < last.closes_at:
+            raise Refused.invalid("opens_at", "A round opens after the one before it has closed.")
+        if continues and last.finals_started_at is not None:
+            raise Refused(
+                "finals_started",
+                "These rows have had their finals",
+                "Exact scores of these rows are measured. A further round needs new rows.",
+            )
+        kept = {name: getattr(last, name) for name in ("daily_limit", "total_limit", "schema")}
+        round = Round.objects.create(
+            competition=locked,
+            number=last.number + 1,
+            continues=last if continues else None,
+            ledger=last.ledger if continues else None,
+            **kept | fields,
+        )
+        like = {name: getattr(last.board, name) for name in _BOARD_FIELDS}
+        Board.objects.create(round=round, **like | of_board)
+        if round.ledger is not None and locked.opened_by_organizer_at is not None:
+            start_ledger(round)
+        events.record(locked, EventKind.ROUND_ADDED, actor=by, subjects={"round": round.number})
+    competition.refresh_from_db()
+    return round
+
+
+def add_board(round: Round, *, by: User, **fields: Any) -> Board:
+    """Add a board to a round of a draft: a column, with answers of its own on the same ledger.
+
+    Raises Refused unless the competition is a draft.
+    """
+    with transaction.atomic():
+        locked = lock.lock(round.competition)
+        if locked.opened_by_organizer_at is not None:
+            raise Refused(
+                "not_a_draft",
+                "The competition is open",
+                "What the competition asks is fixed while it is open: participants rely on it.",
+            )
+        last: int | None = round.boards.aggregate(last=Max("position"))["last"]
+        position = 0 if last is None else last + 1
+        board = Board.objects.create(round=round, position=position, **fields)
+        events.record(
+            locked,
+            EventKind.SCORING_CHANGED,
+            actor=by,
+            subjects={"round": round.number, "board": board.uid},
+        )
+    return board

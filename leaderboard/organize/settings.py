@@ -1,0 +1,165 @@
+"""The settings of a competition: texts, times, limits, and who sees it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from leaderboard import organize
+from leaderboard.errors import Refused
+from leaderboard.models import Audience, Competition, EventKind, Phase, Round, User
+from leaderboard.notify.events import record
+from leaderboard.organize.people import EDITORS, check_role, may_organize_at_all
+
+OF_COMPETITION: Final = (
+    *("title", "slug", "tagline", "description", "rules", "data_description"),
+    *("visibility", "team_size"),
+)
+OF_ROUND: Final = (
+    *("opens_at", "closes_at"),
+    *("daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
+)
+TIMES: Final = ("opens_at", "closes_at")
+LIMITS: Final = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
+
+# What the history tells of a change. The texts themselves are on the pages.
+_EVENTS: Final = (
+    (EventKind.DEADLINE_CHANGED, Audience.PUBLIC, TIMES),
+    (EventKind.LIMIT_CHANGED, Audience.PUBLIC, LIMITS),
+    (EventKind.RULES_CHANGED, Audience.PUBLIC, ("rules_version",)),
+    (EventKind.HIDDEN, Audience.ORGANIZERS, ("visibility",)),
+)
+
+
+def create_draft(by: User, **fields: Any) -> Competition:
+    """Create a draft with these settings, which `by` owns. Raises Refused, naming the fields."""
+    if not may_organize_at_all(by):
+        raise Refused(
+            "not_allowed",
+            "This is not yours to do",
+            "Creating a competition needs the organizer's role, which an operator grants.",
+            403,
+        )
+    _raise(_find_wrong(Round(competition=Competition()), fields))
+    return organize.create_competition(organizer=by, **fields)
+
+
+def fixed_settings(competition: Competition) -> frozenset[str]:
+    """Return the settings that can't change any more, because participants rely on them."""
+    round = competition.current_round
+    phase = round.phase(timezone.now())
+    if phase is Phase.DRAFT:
+        return frozenset()
+    fixed = {"slug"}
+    if phase is not Phase.UPCOMING:
+        fixed.add("opens_at")
+    if round.announced_closes_at is not None:  # closed early, which is for good
+        fixed.add("closes_at")
+    if round.finals_started_at is not None:
+        fixed.update(TIMES, LIMITS)
+    return frozenset(fixed)
+
+
+def change_settings(
+    competition: Competition, by: User, *, ask_again: bool = False, **changes: Any
+) -> None:
+    """Change settings of a competition and its current round, all of them or none.
+
+    `ask_again`: the rules changed in substance, so members are asked to accept the new version. An
+    open round doesn't close before the time that was announced: `pipeline.finalize.close_early`
+    does that, for all to see. Raises Refused, naming the fields.
+    """
+    with transaction.atomic():
+        # Not `lock.lock`: texts can be fixed while the watermark is away. Whoever closes a round
+        # or starts its finals takes this row first as well.
+        locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        check_role(locked, by, *EDITORS)
+        round = locked.current_round
+        changed = {
+            name: value
+            for name, value in changes.items()
+            if getattr(_holder(round, name), name) != value
+        }
+        fixed = fixed_settings(locked).intersection(changed)
+        wrong = dict.fromkeys(fixed, "It is fixed: participants rely on it.")
+        if ask_again and "rules" not in changed:
+            wrong["ask_again"] = "The rules did not change. Change them, or leave this out."
+        _raise(_find_wrong(round, changed) | wrong)
+        if ask_again:
+            locked.rules_version += 1
+            changed["rules_version"] = locked.rules_version
+        locked.save(update_fields=[name for name in changed if name not in OF_ROUND])
+        round.save(update_fields=[name for name in changed if name in OF_ROUND])
+        if locked.opened_by_organizer_at is not None:
+            _record(round, by, changed)
+    competition.refresh_from_db()
+
+
+def _holder(round: Round, name: str) -> Model:
+    """Return the object that has the setting."""
+    return round if name in OF_ROUND else round.competition
+
+
+def _find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, str]:
+    """Write the changes into the round and its competition; return what is wrong, by field."""
+    if unknown := changes.keys() - {*OF_COMPETITION, *OF_ROUND}:
+        raise TypeError(f"These are no settings: {', '.join(sorted(unknown))}.")
+    wrong = _find_wrong_times(round, changes)
+    for name, value in changes.items():
+        setattr(_holder(round, name), name, value)
+    for part in (round.competition, round):
+        others = {field.name for field in part._meta.fields} - changes.keys()
+        for check in (part.clean_fields, part.validate_unique):
+            try:
+                check(exclude=others)
+            except ValidationError as error:
+                messages = error.message_dict.items()
+                wrong = {name: found[0] for name, found in messages} | wrong
+    if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
+        wrong["max_file_bytes"] = f"This site takes {settings.MAX_UPLOAD_BYTES} bytes at most."
+    return wrong
+
+
+def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, str]:
+    now = timezone.now()
+    opens_at: datetime | None = changes.get("opens_at", round.opens_at)
+    closes_at: datetime | None = changes.get("closes_at", round.closes_at)
+    if opens_at is None or closes_at is None:
+        return {}
+    if closes_at <= opens_at and changes.keys() & set(TIMES):
+        return {"closes_at": "It must close after it opens."}
+    if "closes_at" not in changes:
+        return {}
+    announced = round.closes_at if round.phase(now) is Phase.OPEN else None
+    if announced is not None and closes_at < announced:
+        return {
+            "closes_at": "It is open, and participants plan for the announced time: only a later "
+            "one can be set. To close it now, use the page “The end”, which says so to everybody."
+        }
+    return {"closes_at": "It must close in the future."} if closes_at <= now else {}
+
+
+def _raise(wrong: dict[str, str]) -> None:
+    """Raise Refused with all that is wrong, if anything is."""
+    for name, message in wrong.items():
+        refused = Refused.invalid(name, message)
+        refused.fields = wrong
+        raise refused
+
+
+def _record(round: Round, by: User, changed: dict[str, Any]) -> None:
+    for kind, audience, names in _EVENTS:
+        data = {
+            name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+            for name, value in changed.items()
+            if name in names
+        }
+        if data:
+            subjects = {"round": round.number}
+            record(round.competition, kind, actor=by, audience=audience, subjects=subjects, **data)

@@ -1,0 +1,60 @@
+"""What a ledger has answered and what is left of its budget: for its organizers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Count, Q
+
+from leaderboard.models import Board, Holdout, Team
+from leaderboard.queries.previews import Forecast, board_head, forecast
+
+_SHARES_SHOWN: Final = 100
+
+
+@dataclass(frozen=True)
+class Share:
+    """A team's part of the budget."""
+
+    team: Team
+    releases: int
+    left: int | None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The head of the ledger as a board uses it, and the shares with the least left."""
+
+    holdout: Holdout
+    asked: int
+    answered: int
+    budget_left: int | None
+    releases: int
+    head_hash: str
+    next: Forecast | None
+    teams: int
+    shares: tuple[Share, ...]
+
+
+def budget(board: Board) -> Budget | None:
+    """Return what is left for a board to answer; None until the competition has been opened."""
+    ledger, holdout, head = board.round.ledger, board.round.active_holdout, board_head(board)
+    if ledger is None or holdout is None or head is None:
+        return None
+    states = board.team_states.filter(holdout=holdout)
+    counted = states.select_related("team").annotate(
+        entries=Count("team__releases", filter=Q(team__releases__holdout=holdout))
+    )
+    least = counted.order_by("share_left", "team__name")[:_SHARES_SHOWN]
+    return Budget(
+        holdout=holdout,
+        asked=head.asked,
+        answered=head.answered,
+        budget_left=head.budget_left,
+        releases=ledger.entries,
+        head_hash=ledger.head_hash,
+        next=forecast(board, holdout, head),
+        teams=states.count(),
+        shares=tuple(Share(each.team, each.entries, each.share_left) for each in least),
+    )
