@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -88,5 +88,7 @@ def send_solution(client: Client, competition: Competition, content: bytes) -> A
 
 def text(response: HttpResponseBase) -> str:
     """Read what the page says."""
+    if isinstance(response, StreamingHttpResponse):
+        return response.getvalue().decode()
     assert isinstance(response, HttpResponse)
     return response.content.decode()
