@@ -330,7 +330,7 @@ def _ledger(world: World) -> QuerySet[Ledger]:
 
 def test_a_ledger_that_its_watermark_knows_is_well(world: World) -> None:
     world.score(world.join(world.alice))
-    assert [finding.says for finding in ledgers()] == ["Each of the 1 agrees with its watermark."]
+    assert [finding.says for finding in ledgers()] == ["1 found: each agrees with its watermark."]
 
 
 def test_a_ledger_that_was_rewound_is_told(world: World) -> None:

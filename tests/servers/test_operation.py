@@ -126,7 +126,7 @@ def doctor(site: Deployment, **more: str) -> tuple[int, dict[str, list[dict[str,
     done = subprocess.run(
         [sys.executable, "manage.py", "doctor", "--json", "--timeout", "60"],
         cwd=ROOT,
-        env={**site.environment, **more},
+        env={**site.environment, **site.redis("worker"), **more},
         capture_output=True,
         text=True,
         check=False,
@@ -149,7 +149,7 @@ def test_the_doctor_finds_a_site_well_that_runs(site: Deployment, scored: int) -
     )
     assert code == 0
     assert "with this code and the vault's key" in found["workers"][0]["says"]
-    assert found["holdouts"][0]["says"] == "Each of the 1 in force is there and opens."
+    assert found["holdouts"][0]["says"] == "1 active: each is there and opens."
     assert "Redis, worker@" in found["clocks"][0]["says"]
 
 
@@ -158,7 +158,7 @@ def test_the_doctor_misses_a_worker_that_was_killed(site: Deployment, scored: in
     code, found = doctor(site)
     assert code == 1
     assert wrong(found) == {"workers"}
-    assert "Start one: `make run`" in found["workers"][0]["mend"]
+    assert "Start one: `make run`" in found["workers"][0]["fix"]
 
 
 def test_the_doctor_says_all_it_can_while_redis_is_away(site: Deployment, scored: int) -> None:
@@ -166,5 +166,5 @@ def test_the_doctor_says_all_it_can_while_redis_is_away(site: Deployment, scored
     code, found = doctor(site)
     assert code == 1
     assert wrong(found) == {"redis"}
-    assert found["workers"][0]["mend"] == "See redis."
+    assert found["workers"][0]["fix"] == "See redis."
     assert found["database"][0]["state"] == "ok"

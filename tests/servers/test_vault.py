@@ -207,7 +207,7 @@ def test_after_the_finals_everybody_verifies_what_a_worker_has_published(
     site.eventually(lambda: site.ask("close", slug=SLUG), lambda seen: bool(seen["published"]))
     mine.write_text(guess(0.45))
     said = holdfast(site, port, token, "verify", SLUG, "--since", str(kept), "-f", str(mine))
-    assert "answers were drawn again from solution and secret" in said
-    assert "of the earlier copy are unchanged" in said
-    assert "Of your different files 1 of 1 were found in it" in said
-    assert "from what was opened" in site.manage("verify", SLUG)
+    assert "Recomputed from solution and secret: 3 answers" in said
+    assert "Unchanged since the earlier copy: 2 entries" in said
+    assert "Of your different files, 1 of 1 are in the ledger" in said
+    assert "from what was published" in site.manage("verify", SLUG)

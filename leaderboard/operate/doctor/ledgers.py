@@ -24,7 +24,7 @@ def ledgers() -> Iterator[Finding]:
     problems = [
         problem for ledger in found for problem in _problems(ledger, written.get(ledger.uid))
     ]
-    yield from problems or [ok(f"Each of the {len(found)} agrees with its watermark.")]
+    yield from problems or [ok(f"{len(found)} found: each agrees with its watermark.")]
 
 
 def _written(uid: str) -> watermark.Head | Finding | None:

@@ -61,7 +61,7 @@ def more_workers() -> str:
 
 def _is_embedded() -> bool:
     """Look for the address that `make run` leaves of its Redis."""
-    return (settings.VAR_DIR / "redis" / "url").is_file()
+    return (settings.VAR_DIR / "redis" / "worker.url").is_file()
 
 
 def examine(checks: Mapping[str, Check], seconds: float) -> dict[str, list[Finding]]:

@@ -60,7 +60,7 @@ def holdouts() -> Iterator[Finding]:
         return
     problems = [problem for holdout in active for problem in _problems(holdout)]
     done = "there and opens" if settings.VAULT_PRIVATE_KEY_FILE else "there"
-    yield from problems or [ok(f"Each of the {len(active)} active ones is {done}.")]
+    yield from problems or [ok(f"{len(active)} active: each is {done}.")]
 
 
 def _problems(holdout: Holdout) -> Iterator[Finding]:
