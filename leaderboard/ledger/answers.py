@@ -26,6 +26,7 @@ from scoring.chain import ANSWER_FIELDS, answer_fields
 from scoring.guarantees.certificate import certify
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import State
+from scoring.mechanisms.base import TeamState as TeamHead
 
 
 class LostRace(Exception):
@@ -146,9 +147,6 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
 
 
 def _load(board: Board, ledger: Ledger, holdout: Holdout, team: Team) -> State:
-    mechanism = mechanisms.get(board.mechanism)
     head = ledger_head(ledger, BoardState.objects.get(board=board))
     known = TeamState.objects.filter(holdout=holdout, board=board, team=team).first()
-    if known is not None:
-        return State(head, team_head(known))
-    return State(*mechanism.initial_team(mechanism.parse(board.mechanism_parameters), head))
+    return State(head, team_head(known) if known else TeamHead())

@@ -42,7 +42,7 @@ def budget(board: Board) -> Budget | None:
     ledger, holdout, head = board.round.ledger, board.round.active_holdout, board_head(board)
     if ledger is None or holdout is None or head is None:
         return None
-    states = board.team_states.filter(holdout=holdout)
+    states = board.team_states.filter(holdout=holdout, share_left__isnull=False)
     counted = states.select_related("team").annotate(
         entries=Count("team__releases", filter=Q(team__releases__holdout=holdout))
     )

@@ -16,7 +16,7 @@ import numpy as np
 from research.experiments.results import Samples
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import get
-from scoring.mechanisms.base import Answer, State
+from scoring.mechanisms.base import Answer, State, TeamState
 from scoring.noise import THRESHOLD
 
 _BLOCK: Final = 256
@@ -85,8 +85,7 @@ class MechanismBoard:
         self._mechanism = get(mechanism)
         self._params: Any = self._mechanism.parse(raw)
         self._noise = QuickNoise(generator)
-        holdout = self._mechanism.initial_holdout(self._params)
-        self.state = State(*self._mechanism.initial_team(self._params, holdout))
+        self.state = State(self._mechanism.initial_holdout(self._params), TeamState())
 
     def ask(self, holdout: Mean, reference: Mean | None = None) -> Answer:
         """Submit once."""

@@ -22,7 +22,7 @@ from research.experiments.results import (
 )
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import get
-from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
+from scoring.mechanisms.base import Answer, State, TeamState
 
 Shares = Literal["one pot", "a share each"]
 
@@ -59,21 +59,17 @@ class Teams:
         self._pot = contest.budget if pot else None
 
     def ask(self, team: int, measurement: Measurement) -> Answer:
-        state = State(*self._enter(team))
+        state = State(self._holdout, self._enter(team))
         state, answer = self._mechanism.step(self._params, state, measurement, self._noise)
         self._holdout, self._teams[team] = state.holdout, state.team
         if self._pot is not None:
             self._pot = state.team.share_left
         return answer
 
-    def _enter(self, team: int) -> tuple[HoldoutState, TeamState]:
-        """Enter a team; without shares it has what is left in the pot."""
-        if self._pot is not None:
-            known = self._teams.get(team, TeamState())
-            return self._holdout, replace(known, share_left=self._pot)
-        if team in self._teams:
-            return self._holdout, self._teams[team]
-        return self._mechanism.initial_team(self._params, self._holdout)
+    def _enter(self, team: int) -> TeamState:
+        """Return the team's state; without shares it has what is left in the pot."""
+        known = self._teams.get(team, TeamState())
+        return known if self._pot is None else replace(known, share_left=self._pot)
 
 
 @dataclass

@@ -145,10 +145,7 @@ def _play(
     mechanism: Mechanism[Any], params: Any, season: _Season, noise: Noise
 ) -> tuple[list[TeamState], list[Answer]]:
     holdout = mechanism.initial_holdout(params)
-    teams: list[TeamState] = []
-    for _ in range(season.teams):
-        holdout, team = mechanism.initial_team(params, holdout)
-        teams.append(team)
+    teams = [TeamState()] * season.teams
     answers = []
     for submission in range(season.submissions):
         for turn in range(season.teams):
@@ -165,8 +162,7 @@ class _Released:
     def __init__(self, need: Need, proposal: Proposal, noise: Noise) -> None:
         self._mechanism = MECHANISMS[proposal.mechanism]
         self._params = self._mechanism.parse(proposal.parameters)
-        holdout = self._mechanism.initial_holdout(self._params)
-        self._state = State(*self._mechanism.initial_team(self._params, holdout))
+        self._state = State(self._mechanism.initial_holdout(self._params), TeamState())
         self._noise = noise
         self._steps: int = self._params.steps
         public = need.public or need.rows

@@ -52,7 +52,7 @@ class HoldoutState:
 
     `asked`: submissions scored, i. `answered`: answers that said more than "no", f.
     `log_alphabets`: sum of ln(number of values each of those could have had). `firings`: index of
-    the active noisy threshold. `budget_left`: answers not yet given to any team's share, None
+    the active noisy threshold. `budget_left`: answers that are in no team's share yet, None
     where the mechanism has no budget.
     """
 
@@ -79,7 +79,7 @@ class HoldoutState:
 @dataclass(frozen=True)
 class TeamState:
     """What the mechanism remembers of one team: its best and its latest released level, and how
-    many answers are left of its share (None where the mechanism has no budget)."""
+    many answers are left of its share (None as long as it took none from a budget)."""
 
     best: int | None = None
     last: int | None = None
@@ -290,13 +290,6 @@ class Mechanism(ABC, Generic[P]):
         """Return the state of a holdout that nobody has asked anything."""
         return HoldoutState()
 
-    def initial_team(self, params: P, holdout: HoldoutState) -> tuple[HoldoutState, TeamState]:
-        """Return the holdout without a new team's share, and the team's state before it asks.
-
-        If less than a whole share is left, the team gets none and is exhausted from the start.
-        """
-        return holdout, TeamState()
-
     @abstractmethod
     def question(self, params: P, state: State, reference: Mean | None = None) -> str:
         """Return what is asked of the holdout, besides the predictions.
@@ -334,6 +327,5 @@ class Mechanism(ABC, Generic[P]):
 
         It follows from published facts: made-up means of 1/2 show it as well as any.
         """
-        _, team = self.initial_team(params, self.initial_holdout(params))
-        measurement = Measurement(private, reference)
-        return self.step(params, State(holdout, team), measurement, SteadyNoise())[1].certificate
+        state, measurement = State(holdout, TeamState()), Measurement(private, reference)
+        return self.step(params, state, measurement, SteadyNoise())[1].certificate

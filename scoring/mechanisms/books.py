@@ -18,12 +18,12 @@ from scoring.mechanisms.base import Answer, AnswerKind, HoldoutState, State, Tea
 
 EXHAUSTED: Final = AnswerKind(
     code="exhausted",
-    label="Share used up",
-    word="share used up",
+    label="No budget left",
+    word="no budget left",
     mark="exhausted",
     sentences=(
-        "Your team has used its share of the hidden data.",
-        "Files are still kept; the final scoring counts them.",
+        "Your team gets no more answers: its share is used up, or the budget of all teams is.",
+        "Files are still kept, and the finals score them.",
         "On the public rows this file scores {public}, which nothing guarantees.",
     ),
     says_more=False,
@@ -50,20 +50,30 @@ def count_question(holdout: HoldoutState, *, yes: bool, alphabet: int = 1) -> Ho
     )
 
 
-def take_share(holdout: HoldoutState, share: int) -> tuple[HoldoutState, TeamState]:
-    """Move a whole share from the holdout's budget to a new team, or nothing if less is left."""
-    if holdout.budget_left is None:
-        raise StateError("A holdout without a budget has no shares to give.")
-    if holdout.budget_left < share:
-        return holdout, TeamState(share_left=0)
-    return replace(holdout, budget_left=holdout.budget_left - share), TeamState(share_left=share)
+def is_exhausted(state: State) -> bool:
+    """Return whether the team has used its share, or has none and nothing is left of the budget.
+
+    It follows from published facts, never from what the answer would be.
+    """
+    if state.holdout.budget_left is None:
+        raise StateError("A holdout of this mechanism has a budget.")
+    share_left = state.team.share_left
+    return (state.holdout.budget_left if share_left is None else share_left) == 0
 
 
-def spend(team: TeamState) -> TeamState:
-    """Take one answer from a team's share. Raises StateError if it is used up."""
-    if not team.share_left:
+def spend(state: State, share: int) -> State:
+    """Take one answer from the team's share; the first takes the share itself from the budget.
+
+    The last share may be smaller. Raises StateError if the team is exhausted.
+    """
+    if is_exhausted(state):
         raise StateError("An exhausted team gets no more answers.")
-    return replace(team, share_left=team.share_left - 1)
+    holdout, left = state.holdout, state.team.share_left
+    if left is None:
+        budget = holdout.budget_left or 0
+        left = min(share, budget)
+        holdout = replace(holdout, budget_left=budget - left)
+    return State(holdout, replace(state.team, share_left=left - 1))
 
 
 def show_level(team: TeamState, level: int) -> TeamState:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from scoring.errors import ParameterError, StateError
+from scoring.errors import ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Advice,
@@ -19,7 +19,6 @@ from scoring.mechanisms.base import (
     HoldoutState,
     Mechanism,
     State,
-    TeamState,
     Unit,
 )
 from scoring.mechanisms.books import (
@@ -29,10 +28,10 @@ from scoring.mechanisms.books import (
     count_question,
     exhausted_answer,
     grid_level,
+    is_exhausted,
     question_width,
     show_level,
     spend,
-    take_share,
 )
 from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_has_rows, check_share
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
@@ -88,9 +87,9 @@ class SparseValidate(Mechanism[SparseValidateParams]):
     """A qualification mark: the holdout says whether a submission's loss is at most the mark.
 
     "pass" certifies loss <= mark + w for what the same predictions would get had the private labels
-    been drawn anew, "fail" loss >= mark - w. A team without a share left, and everybody after
-    `questions` questions, is exhausted. What may never change: nothing but the bit depends on the
-    measurement, and the width is computed before the answer.
+    been drawn anew, "fail" loss >= mark - w. A team that has used its share, and everybody after
+    the budget or `questions` questions, is exhausted. What may never change: nothing but the bit
+    depends on the measurement, and the width is computed before the answer.
 
     The theorem takes any Boolean question about the holdout; a subclass asks another one by its own
     `says_yes`.
@@ -155,8 +154,8 @@ class SparseValidate(Mechanism[SparseValidateParams]):
             name="team_share",
             title="Passes for each team",
             help=(
-                "How many of these passes each team has for itself; no other team can use them. A "
-                "team gets its share with its first scored submission, while whole shares are left."
+                "How many of these passes one team can have. It takes them for itself with its "
+                "first pass; no other team can use them then."
             ),
             kind="integer",
             default=1,
@@ -193,11 +192,6 @@ class SparseValidate(Mechanism[SparseValidateParams]):
     def initial_holdout(self, params: SparseValidateParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
 
-    def initial_team(
-        self, params: SparseValidateParams, holdout: HoldoutState
-    ) -> tuple[HoldoutState, TeamState]:
-        return take_share(holdout, params.team_share)
-
     def question(
         self, params: SparseValidateParams, state: State, reference: Mean | None = None
     ) -> str:
@@ -218,10 +212,11 @@ class SparseValidate(Mechanism[SparseValidateParams]):
             return exhausted_answer(state, measurement, params.steps, width)
         passed = self.says_yes(params, measurement)
         level = params.mark.numerator if passed else None
-        after = State(
-            count_question(state.holdout, yes=passed, alphabet=params.alphabet),
-            show_level(spend(state.team), params.mark.numerator) if passed else state.team,
-        )
+        holdout = count_question(state.holdout, yes=passed, alphabet=params.alphabet)
+        after = State(holdout, state.team)
+        if passed:
+            after = spend(after, params.team_share)
+            after = State(after.holdout, show_level(after.team, params.mark.numerator))
         answer = Answer(
             kind=(PASS if passed else FAIL).code,
             level=level,
@@ -245,6 +240,4 @@ class SparseValidate(Mechanism[SparseValidateParams]):
         return (whole if kind == FAIL.code else 0), SteadyNoise()
 
     def _exhausted(self, params: SparseValidateParams, state: State) -> bool:
-        if state.team.share_left is None:
-            raise StateError("A team of this mechanism has a share.")
-        return state.team.share_left == 0 or state.holdout.asked >= params.questions
+        return is_exhausted(state) or state.holdout.asked >= params.questions

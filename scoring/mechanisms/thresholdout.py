@@ -26,7 +26,6 @@ from scoring.mechanisms.base import (
     Mechanism,
     Reference,
     State,
-    TeamState,
     Unit,
 )
 from scoring.mechanisms.books import (
@@ -34,10 +33,10 @@ from scoring.mechanisms.books import (
     check_level,
     count_question,
     exhausted_answer,
+    is_exhausted,
     question_width,
     show_level,
     spend,
-    take_share,
 )
 from scoring.mechanisms.fitness import (
     CONFIDENCE,
@@ -219,9 +218,9 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             name="team_share",
             title="Corrections for each team",
             help=(
-                "How many of these corrections each team has for itself; no other team can use "
-                "them. A team gets its share with its first scored submission, while whole shares "
-                "are left. A team without corrections can still submit but learns nothing new."
+                "How many of these corrections one team can have. It takes them for itself with "
+                "its first correction; no other team can use them then. A team without corrections "
+                "can still submit but learns nothing new."
             ),
             kind="integer",
             default=5,
@@ -347,11 +346,6 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     def initial_holdout(self, params: ThresholdoutParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
 
-    def initial_team(
-        self, params: ThresholdoutParams, holdout: HoldoutState
-    ) -> tuple[HoldoutState, TeamState]:
-        return take_share(holdout, params.team_share)
-
     def question(
         self, params: ThresholdoutParams, state: State, reference: Mean | None = None
     ) -> str:
@@ -363,7 +357,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             text += f" form={params.form}"
         if params.reference == CLAIM:
             text += f" claim={_given(reference).level(params.steps)}"
-        return f"{text} exhausted" if _exhausted(state.team) else text
+        return f"{text} exhausted" if is_exhausted(state) else text
 
     def epsilon(self, params: ThresholdoutParams, rows: int) -> Fraction:
         """Return what the whole budget costs in pure differential privacy of single rows."""
@@ -375,7 +369,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         reference = _checked(params, state, measurement)
         mean, index = measurement.holdout, state.holdout.firings
         width = question_width(state.holdout, mean, params.beta_half)
-        if _exhausted(state.team):
+        if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
         shown = level = reference.level(params.steps)
         scales, sigma = params.scales, params.noise_scale * mean.whole
@@ -399,8 +393,9 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             tolerance=certified(params, state.holdout, mean),
             asked=holdout.asked,
         )
-        team = show_level(spend(state.team) if fires else state.team, level)
-        return State(holdout, team), answer
+        after = State(holdout, state.team)
+        after = spend(after, params.team_share) if fires else after
+        return State(after.holdout, show_level(after.team, level)), answer
 
     def account_for(
         self, params: ThresholdoutParams, kind: str, loss: Fraction | None, whole: int
@@ -418,16 +413,8 @@ def _round_up(loss: float) -> Fraction:
     return math.ceil(Fraction(loss) / unit) * unit
 
 
-def _exhausted(team: TeamState) -> bool:
-    if team.share_left is None:
-        raise StateError("A team of this mechanism has a share.")
-    return team.share_left == 0
-
-
 def _checked(params: ThresholdoutParams, state: State, measurement: Measurement) -> Mean:
     check_level(state.team, params.steps)
-    if state.holdout.budget_left is None:
-        raise StateError("A holdout of this mechanism has a budget.")
     reference = _given(measurement.reference)
     if not (measurement.holdout.additive and reference.additive):
         raise StateError("Thresholdout takes means only.")

@@ -18,7 +18,7 @@ from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import HoldfastError, ParameterError
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
-from scoring.mechanisms.base import HoldoutState, Mechanism, State
+from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
 from scoring.noise import KeyedNoise, Noise
@@ -164,11 +164,7 @@ class Replay:
         self._entered.add(submission)
         rules = self.rules[entry["board"]]
         head, team = self.heads[rules.board], self.teams.get((rules.board, entry["team"]))
-        state = (
-            State(head, team)
-            if team
-            else State(*rules.mechanism.initial_team(rules.parameters, head))
-        )
+        state = State(head, team or TeamState())
         opened = self.opening.opened(entry) if self.opening else None
         if self.opening is None or opened is None or isinstance(opened, Lost):
             self.lost += opened is not None

@@ -29,17 +29,16 @@ from scoring.mechanisms.base import (
     HoldoutState,
     Mechanism,
     State,
-    TeamState,
     Unit,
 )
 from scoring.mechanisms.books import (
     VACUOUS,
     count_question,
     grid_level,
+    is_exhausted,
     question_width,
     show_level,
     spend,
-    take_share,
 )
 from scoring.mechanisms.fitness import check_has_rows
 from scoring.mechanisms.needs import MetricFacts, RowCounts
@@ -128,32 +127,30 @@ class Peek(Mechanism[PeekParams]):
     def initial_holdout(self, params: PeekParams) -> HoldoutState:
         return HoldoutState(budget_left=100 * params.peeks)
 
-    def initial_team(
-        self, params: PeekParams, holdout: HoldoutState
-    ) -> tuple[HoldoutState, TeamState]:
-        return take_share(holdout, params.peeks)
-
     def question(self, params: PeekParams, state: State, reference: Mean | None = None) -> str:
-        return f"peek {'yes' if state.team.share_left else 'no'}"
+        return f"peek {'no' if is_exhausted(state) else 'yes'}"
 
     def step(
         self, params: PeekParams, state: State, measurement: Measurement, noise: Noise
     ) -> tuple[State, Answer]:
         mean = measurement.holdout
         width = question_width(state.holdout, mean, BETA)
-        sees = bool(state.team.share_left)
+        sees = not is_exhausted(state)
         holdout = count_question(state.holdout, yes=sees, alphabet=params.alphabet)
-        team = show_level(spend(state.team), mean.level(params.steps)) if sees else state.team
+        after = State(holdout, state.team)
+        if sees:
+            after = spend(after, params.peeks)
+            after = State(after.holdout, show_level(after.team, mean.level(params.steps)))
         answer = Answer(
             kind=(SEEN if sees else SHUT).code,
-            level=team.last,
+            level=after.team.last,
             reference_level=grid_level(measurement.reference, params.steps),
             steps=params.steps,
             width=width,
             tolerance=0.5 / params.steps if sees else VACUOUS,
             asked=holdout.asked,
         )
-        return State(holdout, team), answer
+        return after, answer
 
     def account_for(
         self, params: PeekParams, kind: str, loss: Fraction | None, whole: int

@@ -127,11 +127,7 @@ class Played:
             claimed=file.claimed,
         )
         team = self.teams.get(file.team)
-        state = (
-            State(*self.rules.initial_team(self.params, self.head))
-            if team is None
-            else State(self.head, team)
-        )
+        state = State(self.head, team or TeamState())
         question = self.rules.question(self.params, state, measurement.reference)
         key = (file.team, predictions.digest, question)
         repeat = key in self._stored

@@ -17,7 +17,7 @@ from scoring.guarantees.certificate import certify
 from scoring.guarantees.intervals import bonferroni_width
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import get
-from scoring.mechanisms.base import Answer, HoldoutState, State
+from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
 from scoring.noise import SeededNoise
 
 TRUTH = Fraction(1, 2)
@@ -69,10 +69,7 @@ def play(name: str, raw: dict[str, str], seed: int) -> Iterator[Answer]:
     generator = np.random.default_rng(seed)
     noise, adversary = SeededNoise(generator), Adversary(generator)
     holdout: HoldoutState = mechanism.initial_holdout(params)
-    teams = []
-    for _ in range(TEAMS):
-        holdout, team = mechanism.initial_team(params, holdout)
-        teams.append(team)
+    teams = [TeamState()] * TEAMS
     for number, (guess, measurement) in enumerate(adversary.submissions()):
         turn = number % TEAMS
         after, answer = mechanism.step(params, State(holdout, teams[turn]), measurement, noise)

@@ -112,10 +112,7 @@ def play(board: Board, submissions: Sequence[Submission]) -> list[Turn]:
     teams: dict[int, TeamState] = {}
     turns = []
     for submission in submissions:
-        if submission.team not in teams:
-            holdout, team = board.mechanism.initial_team(board.params, holdout)
-            teams = {**teams, submission.team: team}
-        before = State(holdout, teams[submission.team])
+        before = State(holdout, teams.get(submission.team, TeamState()))
         after, answer = board.answer(before, submission)
         holdout, teams = after.holdout, {**teams, submission.team: after.team}
         turns.append(Turn(submission, before, after, answer, teams))

@@ -18,7 +18,7 @@ VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
 
 
 def start(params: LadderParams) -> State:
-    return State(*LADDER.initial_team(params, LADDER.initial_holdout(params)))
+    return State(LADDER.initial_holdout(params), TeamState())
 
 
 def submit(params: LadderParams, state: State, units: int, rows: int) -> tuple[State, Answer]:

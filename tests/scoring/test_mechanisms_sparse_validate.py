@@ -55,9 +55,12 @@ def test_after_all_questions_everybody_is_exhausted() -> None:
 
 
 def test_shares_come_out_of_the_budget() -> None:
-    holdout, team = MARK.initial_team(PARAMS, MARK.initial_holdout(PARAMS))
-    assert (holdout.budget_left, team.share_left) == (1, 2)
-    assert MARK.initial_team(PARAMS, holdout)[1].share_left == 0
+    first = submit(State(MARK.initial_holdout(PARAMS), TeamState()), 0)[0]
+    assert (first.holdout.budget_left, first.team.share_left) == (1, 1)
+    second = submit(State(first.holdout, TeamState()), 0)[0]
+    assert (second.holdout.budget_left, second.team.share_left) == (0, 0)
+    assert submit(State(second.holdout, TeamState()), 0)[1].kind == "exhausted"
+    assert submit(first, 0)[1].kind == "pass"
 
 
 def test_a_certificate_is_the_width_alone() -> None:
@@ -93,9 +96,9 @@ def test_impossible_parameters_are_refused(raw: dict[str, str], field: str) -> N
     assert caught.value.field == field
 
 
-def test_a_team_without_a_share_is_not_of_this_mechanism() -> None:
+def test_a_holdout_without_a_budget_is_not_of_this_mechanism() -> None:
     with pytest.raises(StateError):
-        submit(State(HoldoutState(budget_left=1), TeamState()), 0)
+        submit(State(HoldoutState(), TeamState()), 0)
 
 
 class AgreesWithItsClaim(SparseValidate):
@@ -109,7 +112,7 @@ class AgreesWithItsClaim(SparseValidate):
 def test_any_other_question_has_the_same_books() -> None:
     params = MARK.parse({"questions": "3", "budget": "1", "team_share": "1"})
     other = AgreesWithItsClaim()
-    state = State(*other.initial_team(params, other.initial_holdout(params)))
+    state = State(other.initial_holdout(params), TeamState())
     kinds = []
     for units in (40, 61, 70):
         measurement = Measurement(Mean(units, 100, 1), Mean(50, 100, 1))

@@ -135,15 +135,20 @@ def test_an_exhausted_team_sees_its_last_level_and_the_ledger_counts_on() -> Non
     assert noise.asked == []
 
 
-def test_shares_are_whole_or_nothing() -> None:
-    params = THRESHOLDOUT.parse({"budget": "5", "team_share": "2"})
-    holdout = THRESHOLDOUT.initial_holdout(params)
-    shares = []
-    for _ in range(4):
-        holdout, team = THRESHOLDOUT.initial_team(params, holdout)
-        shares.append(team.share_left)
-    assert shares == [2, 2, 0, 0]
-    assert holdout.budget_left == 1
+def test_a_team_takes_its_share_at_its_first_correction() -> None:
+    waiting = State(HoldoutState(budget_left=3), TeamState())
+    confirmed = submit(waiting, 3000, 3500)[0]
+    assert (confirmed.holdout.budget_left, confirmed.team.share_left) == (3, None)
+    corrected = submit(confirmed, 5000, 3500)[0]
+    assert (corrected.holdout.budget_left, corrected.team.share_left) == (1, 1)
+    last = submit(State(corrected.holdout, TeamState()), 5000, 3500)[0]
+    assert (last.holdout.budget_left, last.team.share_left) == (0, 0)
+
+
+def test_whether_a_team_is_exhausted_does_not_depend_on_the_answer() -> None:
+    nothing_left = State(HoldoutState(3, 3, 1.0, 3, 0), TeamState())
+    answers = {submit(nothing_left, units, 3500)[1] for units in (3500, 5000)}
+    assert [answer.kind for answer in answers] == ["exhausted"]
 
 
 def test_an_exhausted_question_is_another_question() -> None:
@@ -343,7 +348,6 @@ def test_a_share_above_the_budget_is_refused() -> None:
         (start(), Measurement(Mean(1, 10, 1, additive=False), Mean(1, 10, 1))),
         (start(), Measurement(Mean(1, 10, 1), Mean(1, 10, 1, additive=False))),
         (State(HoldoutState(), TeamState(share_left=1)), measured(1, 1)),
-        (State(HoldoutState(budget_left=1), TeamState()), measured(1, 1)),
         (State(HoldoutState(budget_left=1), TeamState(1, 101, 1)), measured(1, 1)),
     ],
 )
