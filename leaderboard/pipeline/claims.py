@@ -10,6 +10,11 @@ from leaderboard.models import Round
 from scoring import metrics
 
 
+def are_asked_for(round: Round) -> bool:
+    """Return whether a board of the round confirms or corrects what teams claim."""
+    return any(board.takes_claims for board in round.boards.all())
+
+
 def check(round: Round, claimed: float | None) -> None:
     """Raise Refused where a claim is missing, or is no score of the board that asks for it."""
     for board in round.boards.all():

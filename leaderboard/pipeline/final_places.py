@@ -17,7 +17,8 @@ FIELDS = ("low", "high", "place", "position", "released_place", "released_loss")
 def store_places(board: Board) -> None:
     """Rank teams by the best of their exact scores; equal scores share a place.
 
-    Those of one place stand as the released board had them.
+    Those of one place stand as the released board had them, and behind them teams that only an
+    earlier round on the same rows has released a score of.
     """
     scores = list(FinalScore.objects.filter(board=board).order_by("submission_id"))
     if not scores:
@@ -28,13 +29,14 @@ def store_places(board: Board) -> None:
         kept = best.setdefault(score.team_id, score)
         if score.loss < kept.loss:
             best[score.team_id] = score
-    ranked = list[FinalScore]()
+    ranked, others = list[FinalScore](), dict(best)
     standings = board.standings.order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
     rows = standings.values_list("team", "loss").iterator()
     for place, (team, loss) in enumerate(rows, start=1):
         if team in best:
             best[team].released_place, best[team].released_loss = place, loss
-            ranked.append(best[team])
+            ranked.append(others.pop(team))
+    ranked += others.values()
     ranked.sort(key=lambda score: score.loss)
     for position, score in enumerate(ranked, start=1):
         before = ranked[position - 2] if position > 1 else None

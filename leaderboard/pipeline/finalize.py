@@ -15,7 +15,6 @@ from leaderboard import vault
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
 from leaderboard.models import (
-    Board,
     Competition,
     EventKind,
     FinalScore,
@@ -117,15 +116,19 @@ def is_wanted(submission: Submission) -> bool:
 def measure_final(submission: Submission, predictions: Predictions) -> None:
     """Measure an entered submission exactly and write its final scores; a retry changes nothing.
 
-    The watermark notes it first: no database from before the finals may answer any more. Raises
-    StateError where the holdout was sealed for other rows or columns, WatermarkAway.
+    A submission of an earlier round on the same rows is scored on the boards of the round whose
+    finals these are. The watermark notes it first: no database from before the finals may answer
+    any more. Raises StateError where the holdout was sealed for other rows or columns,
+    WatermarkAway.
     """
-    round = submission.round
-    holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
+    finals = _round_of_finals(submission)
+    if finals is None:
+        return
+    holdout = Holdout.objects.active().select_related("ledger").get(ledger=finals.ledger)
     watermark.end(holdout.ledger.uid)
     with custom_metrics.noting() as notes:
         means = {
-            board: vault.measure_final(holdout, board, predictions) for board in round.boards.all()
+            board: vault.measure_final(holdout, board, predictions) for board in finals.boards.all()
         }
     with transaction.atomic(durable=True):
         for board, mean in means.items():
@@ -145,8 +148,7 @@ def measure_final(submission: Submission, predictions: Predictions) -> None:
         failed.update(failure="")
         if notes:
             note_failure(submission, notes[0])
-    finals = _round_of_finals(submission)
-    if finals is not None and not _unscored(finals).exists():
+    if not _unscored(finals).exists():
         _note_all_scored(finals)
 
 
@@ -277,5 +279,5 @@ def _note_all_scored(round: Round) -> None:
             pk=round.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
         ).update(finals_scored_at=timezone.now())
         if noted:
-            for board in Board.objects.filter(round__ledger=round.ledger):
+            for board in round.boards.all():
                 store_places(board)

@@ -103,6 +103,7 @@ def _accept(
         competition = Competition.objects.get(pk=team.competition_id)
         round, now = competition.current_round, timezone.now()
         _check_may_submit(team, round, user, now)
+        claims.check(round, claimed)
         last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
         submission = Submission.objects.create(
             team=team,

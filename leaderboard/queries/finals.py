@@ -228,7 +228,7 @@ def whole_final_board(round: Round, user: Person) -> Iterator[FinalRow]:
 
 
 def final_entries(team: Team) -> dict[int, FinalEntry]:
-    """Return the team's final scores of the current round by the submission's number.
+    """Return the final scores of the team's own submissions, by their numbers.
 
     None before the reveal.
     """
@@ -236,7 +236,7 @@ def final_entries(team: Team) -> dict[int, FinalEntry]:
     if round.revealed_at is None:
         return {}
     reads = _Reader(round.board)
-    scores = round.board.final_scores.filter(team=team).select_related("submission")
+    scores = round.board.final_scores.filter(submission__team=team).select_related("submission")
     return {score.submission.number: reads.entry(score) for score in scores}
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import BytesIO
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from leaderboard import organize, queries
@@ -26,6 +27,7 @@ from leaderboard.operate.verification import verify_ledger
 from leaderboard.participate import membership, quotas, selection
 from leaderboard.pipeline import finalize
 from scoring.verification import verify
+from tests import ending
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -325,3 +327,48 @@ def test_the_second_board_takes_the_parameters_that_it_was_given(columns: Compet
     first, second = columns.current_round.boards.all()
     assert first.mechanism_parameters == LADDER
     assert second.mechanism_parameters == THRESHOLDOUT
+
+
+def test_the_finals_of_the_last_round_score_files_of_earlier_ones(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice)
+    further_round(world)
+    world.score(bob, predictions(wrong=range(10, 20)))
+    final = ending.reveal(world.digits)
+    rows = queries.final_board(final.current_round, world.alice).rows
+    assert [(row.rank, row.team) for row in rows] == [(1, alice.name), (2, bob.name)]
+
+
+def test_finals_need_no_file_in_the_last_round(world: World) -> None:
+    alice = world.join(world.alice)
+    world.score(alice)
+    further_round(world)
+    final = ending.reveal(world.digits)
+    rows = queries.final_board(final.current_round, world.alice).rows
+    assert [(row.rank, row.team) for row in rows] == [(1, alice.name)]
+
+
+def test_a_merged_team_s_final_scores_are_not_taken_for_one_s_own(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(wrong=range(10, 20)))
+    world.score(bob)
+    membership.merge(team=bob, into=alice, by=world.organizer)
+    ending.reveal(world.digits)
+    alice.refresh_from_db()
+    assert queries.final_entries(alice) == {}
+
+
+def test_a_claim_is_asked_for_by_any_board(world: World, client: Client) -> None:
+    competition = make_competition("claimed", world.organizer)
+    organize.return_to_draft(competition)
+    organize.add_board(
+        competition.current_round,
+        by=world.organizer,
+        metric="accuracy",
+        mechanism="thresholdout",
+        mechanism_parameters=THRESHOLDOUT | {"reference": "claim"},
+    )
+    organize.open_competition(competition)
+    world.join(world.alice, competition=competition)
+    client.force_login(world.alice)
+    assert b"claimed_score" in client.get("/c/claimed/submit/").content

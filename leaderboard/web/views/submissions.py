@@ -13,7 +13,7 @@ from leaderboard import queries
 from leaderboard.access import submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
-from leaderboard.pipeline import intake
+from leaderboard.pipeline import claims, intake
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
 from leaderboard.web.page import Page, load, signed_in
@@ -114,7 +114,7 @@ def _take(request: HttpRequest, page: Page) -> HttpResponse:
 
 
 def _form(page: Page) -> type[SubmitForm]:
-    return SubmitWithClaimForm if page.board.takes_claims else SubmitForm
+    return SubmitWithClaimForm if claims.are_asked_for(page.board.round) else SubmitForm
 
 
 def _invalid(form: SubmitForm) -> Refused:
