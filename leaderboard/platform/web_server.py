@@ -2,13 +2,16 @@
 
 Requests are received whole, and answers sent, by one loop that waits for hundreds of clients at
 once; threads only run the site. So a client that is slow keeps no thread, and one that is too slow
-is cut off. gunicorn starts, counts and replaces the processes.
+is cut off. What waits for them waits on the disk, at most as much as is still free there. gunicorn
+starts, counts and replaces the processes.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 import time
 from threading import Lock
 from typing import Any
@@ -37,8 +40,6 @@ CONNECTIONS = 800
 LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
 IN_MEMORY = 1 << 19
-# Answers that are made as they are sent wait in a file, up to so many bytes. Files just wait.
-LARGEST_ANSWER = 1 << 26
 POLL_SECONDS = 0.5
 
 
@@ -118,6 +119,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
             self.request.close()
         super().handle_close()
 
+    def count_spooled(self) -> int:
+        """Return the bytes that wait on the disk: of a body, or of an answer that was made."""
+        waiting = list(self.outbufs)
+        if self.request is not None and self.request.body_rcv is not None:
+            waiting.append(self.request.body_rcv.getbuf())
+        made = (each for each in waiting if isinstance(each, OverflowableBuffer))
+        return sum(len(each) for each in made if each.overflowed)
+
     def check_pace(self, now: float, patience: float) -> None:
         """Close the connection if the client moved too little since it was last looked at."""
         step = self._find_step()
@@ -150,6 +159,14 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types
         crowded = len(channels) > CONNECTIONS / 2
         for channel in channels:
             channel.check_pace(now, HURRY_SECONDS if crowded else PATIENCE_SECONDS)
+        self._spare_the_disk([each for each in channels if each.connected])
+
+    def _spare_the_disk(self, channels: list[Channel]) -> None:
+        """Cut off whoever has been here longest, if more waits on the disk than is free there."""
+        spooled = {channel: channel.count_spooled() for channel in channels}
+        if sum(spooled.values()) > shutil.disk_usage(tempfile.gettempdir()).free:
+            holders = [channel for channel, count in spooled.items() if count]
+            min(holders, key=lambda channel: channel.creation_time).handle_close()
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
@@ -166,7 +183,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
             inbuf_overflow=IN_MEMORY,
             max_request_body_size=sys.maxsize,  # `Request` has the limit
             max_request_header_size=LARGEST_HEADERS,
-            outbuf_high_watermark=LARGEST_ANSWER,
+            outbuf_high_watermark=sys.maxsize,  # no thread waits for a client
         )
         dispatcher = ThreadedTaskDispatcher()
         dispatcher.set_thread_count(self.cfg.threads)

@@ -1,14 +1,17 @@
 """One host can't keep the site from others, however slowly it sends and reads."""
 
+import shutil
 import socket
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import psutil
 import pytest
 
 from leaderboard.platform.uploads import body_limit, is_upload
-from leaderboard.platform.web_server import IN_MEMORY, Request
+from leaderboard.platform.web_server import IN_MEMORY, Channel, Request, Server
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
@@ -155,3 +158,26 @@ def test_what_is_too_large_is_kept_nowhere() -> None:
     request = receive("/c/digits/submit/", body_limit() + 1)
     request.received(bytes(4 * IN_MEMORY))
     assert len(request.body_rcv.getbuf()) == 0
+
+
+def connect(since: float, closed: list[float], request: Request) -> Any:
+    """A connection that has received a part of a request since a moment."""
+    channel = Channel.__new__(Channel)
+    channel.outbufs, channel.request, channel.creation_time = [], request, since
+    channel.handle_close = lambda: closed.append(since)
+    return channel
+
+
+@pytest.mark.parametrize(("free", "cut_off"), [(2**40, []), (IN_MEMORY, [1.0])])
+def test_whoever_holds_the_disk_longest_is_cut_off_when_it_fills(
+    monkeypatch: pytest.MonkeyPatch, free: int, cut_off: list[float]
+) -> None:
+    requests = [receive("/c/digits/submit/", 8 * IN_MEMORY) for _ in range(3)]
+    assert [is_on_disk(each) for each in requests[1:]] == [True, True]
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    closed = list[float]()
+    channels = [connect(float(since), closed, each) for since, each in enumerate(requests)]
+    Server._spare_the_disk(Server.__new__(Server), channels)
+    assert closed == cut_off
+    for request in requests:
+        request.close()
