@@ -45,7 +45,6 @@ def answers_of_most_histories(asked: int, alphabet: int) -> int:
     """Return the f from 0 to i - 1 at which question i = `asked` has the smallest beta_i.
 
     So the widest w, if every answer had `alphabet` possible values.
-    if every answer had `alphabet` possible values.
 
     From f to f + 1, 1 / beta_i grows by (i - 1 - f) / (f + 1) * G * ((f + 2) / (f + 1))^2, which
     falls with f: the f that is sought is the first from which it does not grow.

@@ -431,7 +431,6 @@ def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean
     """Return T plus what the two noises can have added to it.
 
     Simultaneous over all thresholds and all comparisons, so each has its anytime share of beta / 6.
-    comparisons, so each has its anytime share of beta / 6.
     """
     sigma = float(params.noise_scale * mean.whole)
     threshold = discrete_laplace_upper_quantile(
