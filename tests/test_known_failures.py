@@ -436,7 +436,7 @@ def test_11_an_organizer_brings_no_code() -> None:
     """Custom metrics are installed by an operator, and run in a process of their own."""
     elsewhere(
         "tests/leaderboard/test_custom_metrics.py",
-        "test_a_file_is_scored_by_an_own_metric_and_gets_no_certificate",
+        "test_a_file_is_scored_by_a_custom_metric_and_gets_no_certificate",
     )
     takes_files = [route.pattern for route in all_routes() if "upload" in route.pattern]
     assert takes_files == []

@@ -5,7 +5,7 @@ route is asked for everything as everybody who is no organizer. Status, headers,
 sent to the database, tasks sent to workers, mails and log lines must be the same, byte by byte.
 
 Not compared: how long anything takes. What the worker does is compared by the statements it sends,
-not by its arithmetic. The note of an own metric that failed is the organizer's, and is left out.
+not by its arithmetic. The note of a custom metric that failed is the organizer's, and is left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tests.routes import Route, all_routes
 from tests.twins import TWINS
 from tests.walking import Stage, make_stage
 
-PACKAGE = Path(__file__).parent / "leaderboard" / "own_metric"
+PACKAGE = Path(__file__).parent / "leaderboard" / "custom_metric"
 # Roles that see no more than the public, or their own team.
 PEOPLE = ("anonymous", "participant", "rival")
 METHODS = ("GET", "POST")
@@ -113,7 +113,7 @@ class _Lines(logging.Handler):
 
 
 @pytest.fixture
-def _own_metric(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _custom_metric(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(PACKAGE))
     before = dict(METRICS)
     custom_metrics.register()
@@ -323,7 +323,7 @@ def _once() -> dict[str, tuple[Transcript, Transcript]]:
 @pytest.fixture
 def worlds(
     db: None,
-    _own_metric: None,
+    _custom_metric: None,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     _once: dict[str, tuple[Transcript, Transcript]],

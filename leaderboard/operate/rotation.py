@@ -11,9 +11,7 @@ worker that read a row or a file a moment too early reads it again (`vault.measu
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +23,7 @@ from nacl.public import PrivateKey
 
 from leaderboard import vault
 from leaderboard.models import Competition, Holdout
+from leaderboard.platform import files
 from leaderboard.vault import keys
 
 FOLDER: Final = "vault"
@@ -41,74 +40,60 @@ def rotate(private: Path, *, keep_old: bool = False, say: Say) -> None:
     `private` is the workers' file. `keep_old` leaves the old key in it, for where the web process
     has a copy of the public key that has yet to be exchanged. Raises CannotRotate.
     """
-    with _alone(private):
-        known = keys.read(private)
-        if keys.public_key() not in [key.public_key for key in known]:
-            raise CannotRotate(
-                f"The public key at {settings.VAULT_PUBLIC_KEY_FILE} belongs to none of the "
-                f"private keys at {private}."
-            )
-        if len(known) == 1:
-            known.append(PrivateKey.generate())
-            keys.write_private(private, known)
-            say("Workers open with the old key and with the new one.")
-        new = known[-1]
-        if keys.public_key() != new.public_key:
-            keys.write_public(settings.VAULT_PUBLIC_KEY_FILE, new.public_key)
-            say("From now on everything is sealed to the new key.")
-        _reseal(say)
-        if keep_old:
-            say(
-                "The old key is kept. Give the web process the new public key, then run this again."
-            )
-            return
-        keys.write_private(private, [new])
-        say("Nothing is sealed to the old key any more; it is removed.")
-        say("Back up keys, database and files now: earlier backups open with the old key only.")
-
-
-@contextmanager
-def _alone(private: Path) -> Iterator[None]:
-    """Let one rotation run at a time; the system frees the lock of one that was killed.
-
-    Turns VaultClosed into CannotRotate.
-    """
     if not private.is_file():
         raise CannotRotate(f"There is no private key at {private}.")
-    with private.with_name(f".{private.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CannotRotate("Another rotation of these keys is running.") from None
-        try:
-            yield
-        except vault.VaultClosed as error:
-            raise CannotRotate(f"{error} Run this again once that is fixed.") from None
+    try:
+        with files.hold(private.with_name(f".{private.name}.lock")):
+            _rotate(private, keep_old, say)
+    except files.Held:
+        raise CannotRotate("Another rotation of these keys is running.") from None
+    except vault.VaultClosed as error:
+        raise CannotRotate(f"{error} Run this again once that is fixed.") from None
 
 
-def _reseal(say: Say) -> None:
-    """Seal everything again, until nothing was sealed meanwhile, and delete what a killed run left.
-
-    Whether all is done is decided under the locks that a solution is sealed in: whoever waits for
-    them finds the new key.
-    """
+def _rotate(private: Path, keep_old: bool, say: Say) -> None:
+    known = keys.read(private)
+    if keys.public_key() not in [key.public_key for key in known]:
+        raise CannotRotate(
+            f"The public key at {settings.VAULT_PUBLIC_KEY_FILE} belongs to none of the "
+            f"private keys at {private}."
+        )
+    if len(known) == 1:
+        known.append(PrivateKey.generate())
+        keys.write(private, *known)
+        say("Workers open with the old key and with the new one.")
+    new = known[-1]
+    if keys.public_key() != new.public_key:
+        keys.write(settings.VAULT_PUBLIC_KEY_FILE, new.public_key)
+        say("From now on everything is sealed to the new key.")
     done: set[str] = set()
-    while True:
+    while not _is_complete(done):
         _reseal_all(done, say)
-        with transaction.atomic():
-            list(
-                Competition.objects.select_for_update(no_key=True).order_by("pk").values_list("pk")
-            )
-            named = set(Holdout.objects.values_list("sealed_solution", flat=True))
-            if not named <= done:
-                continue
-            try:
-                stored = {f"{FOLDER}/{name}" for name in default_storage.listdir(FOLDER)[1]}
-            except FileNotFoundError:
-                stored = set()
-        for orphan in stored - named:
-            default_storage.delete(orphan)
+    if keep_old:
+        say("The old key is kept. Give the web process the new public key, then run this again.")
         return
+    keys.write(private, new)
+    say("Nothing is sealed to the old key any more; it is removed.")
+    say("Back up keys, database and files now: earlier backups open with the old key only.")
+
+
+def _is_complete(done: set[str]) -> bool:
+    """Return whether nothing was sealed meanwhile; then delete what a killed run left.
+
+    Decided under the locks that a solution is sealed in: whoever waits for them finds the new key.
+    """
+    with transaction.atomic():
+        list(Competition.objects.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        named = set(Holdout.objects.values_list("sealed_solution", flat=True))
+        if not named <= done:
+            return False
+        try:
+            stored = {f"{FOLDER}/{name}" for name in default_storage.listdir(FOLDER)[1]}
+        except FileNotFoundError:
+            stored = set()
+    for orphan in stored - named:
+        default_storage.delete(orphan)
+    return True
 
 
 def _reseal_all(done: set[str], say: Say) -> None:
@@ -124,17 +109,14 @@ def _reseal_all(done: set[str], say: Say) -> None:
                 raise
             continue  # a draft was deleted meanwhile
         if again is not None:
-            _exchange(holdout, again)
+            # The new boxes take the place of the old all at once; then the old file goes.
+            old, name = (
+                holdout.sealed_solution.name or "",
+                f"{FOLDER}/{holdout.solution_commitment}",
+            )
+            holdout.sealed_solution.name = default_storage.save(name, ContentFile(again.solution))
+            holdout.sealed_secret = again.secret
+            holdout.save(update_fields=["sealed_solution", "sealed_secret"])
+            default_storage.delete(old)
             say(f"{holdout} is sealed again.")
         done.add(holdout.sealed_solution.name or "")
-
-
-def _exchange(holdout: Holdout, again: vault.Resealed) -> None:
-    """Put the new boxes in the place of the old: all at once, then the old file goes."""
-    old = holdout.sealed_solution.name or ""
-    name = default_storage.save(
-        f"{FOLDER}/{holdout.solution_commitment}", ContentFile(again.solution)
-    )
-    holdout.sealed_solution.name, holdout.sealed_secret = name, again.secret
-    holdout.save(update_fields=["sealed_solution", "sealed_secret"])
-    default_storage.delete(old)

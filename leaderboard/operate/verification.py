@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
 from leaderboard import queries, vault
-from leaderboard.ledger import watermark
-from leaderboard.models import Holdout, Ledger, LedgerNote, Release
+from leaderboard.ledger import lock, watermark
+from leaderboard.models import Holdout, Ledger, Release
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.publish import opened_of
 from leaderboard.pipeline.remeasure import remeasure
@@ -78,9 +79,14 @@ def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
             report = verify_with(lines, witnesses.call, recall, _Itself(found))
         if report.difference is None:
             try:
-                watermarked = _watermark_agrees(found.head)
-            except Differs as differs:
-                report = replace(report, difference=differs.difference)
+                # As both are now: answers may have come since the ledger was read.
+                with transaction.atomic():
+                    lock.check(lock.lock_row(ledger), only_look=True)
+                    written = watermark.read(ledger.uid, only_look=True)
+                watermarked = written is not None and written.number > 0
+            except watermark.Rewound as rewound:
+                advice = f"{rewound} `python manage.py rewind` repairs it."
+                report = replace(report, difference=Differs(None, "watermark", advice).difference)
     except (watermark.WatermarkAway, vault.VaultClosed) as error:
         raise CannotVerify(str(error)) from None
     return Verified(report, witnesses.means, watermarked)
@@ -227,33 +233,3 @@ def _same_rows(
 def _same(what: str, stored: object, computed: object) -> None:
     if stored != computed:
         raise Differs(None, what, f"The database has {stored}; from the ledger follows {computed}.")
-
-
-def _watermark_agrees(ledger: Ledger) -> bool:
-    """Compare the watermark with the head that was read; False where it has seen nothing yet.
-
-    Raises Differs, or WatermarkAway.
-    """
-    over = ledger.rounds.filter(finals_started_at__isnull=False)
-    if watermark.has_ended(ledger.uid, only_look=True) and not over.exists():
-        raise Differs(None, "watermark", str(watermark.EndUndone()))
-    try:
-        written = watermark.read(ledger.uid, only_look=True)
-    except watermark.Rewound as rewound:
-        raise Differs(None, "watermark", str(rewound)) from None
-    if written is None and ledger.watermarked:
-        missing = f"The file {watermark.file_of(ledger.uid)} is missing."
-        raise Differs(None, "watermark", missing)
-    if written is None or not written.number:
-        return False
-    if written.number > ledger.entries:
-        raise Differs(
-            None,
-            "watermark",
-            f"It knows entry {written}, the database ends with {ledger.entries}: "
-            "`python manage.py rewind` repairs it.",
-        )
-    numbered = {"holdout__ledger": ledger, "number": written.number, "hash": written.hash}
-    if not any(model.objects.filter(**numbered).exists() for model in (Release, LedgerNote)):
-        raise Differs(written.number, "watermark", "It knows another hash of this entry.")
-    return True

@@ -32,7 +32,7 @@ def measure(
         measured = {
             board: measure_again(submission, holdout, board, predictions) for board in boards
         }
-    if any(custom_metrics.is_own(board.metric) for board in boards):
+    if any(custom_metrics.is_custom(board.metric) for board in boards):
         # Written whether it failed or not: nothing that the worker does may depend on labels.
         failure = notes[0][:200] if notes else ""
         Submission.objects.filter(pk=submission.pk).update(failure=failure)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import sqlite3
 import sys
+from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 
@@ -59,6 +61,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return problem_response(refused)
     page = render_to_string("outage.html", {"refused": refused})
     return HttpResponse(page, status=refused.status, headers=headers(refused))
+
+
+def refuse(request: HttpRequest, refused: Refused, template: str, **context: Any) -> HttpResponse:
+    """Answer with a refusal: under /api/ as problem details, elsewhere as a page."""
+    if request.path.startswith("/api/"):
+        return problem_response(refused)
+    return render(request, template, {"refused": refused, **context}, status=refused.status)
 
 
 def problem_response(refused: Refused) -> JsonResponse:

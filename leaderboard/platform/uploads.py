@@ -1,14 +1,13 @@
 """Refuse a request whose body is too large, whatever else it is."""
 
 import re
-from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 from leaderboard.errors import Refused
-from leaderboard.platform.outages import problem_response
+from leaderboard.platform.outages import refuse
 
 FORM_OVERHEAD_BYTES = 64 * 1024
 PREDICTIONS = re.compile(r"/c/[^/]+/submit/|/api/v1/competitions/[^/]+/submissions/")
@@ -24,17 +23,11 @@ def is_upload(path: str) -> bool:
     return PREDICTIONS.fullmatch(path) is not None
 
 
-class UploadLimitMiddleware:
+class UploadLimitMiddleware(MiddlewareMixin):
     """Answer 413 by the announced length; WSGI never reads more of a body than was announced."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not announced.isdigit() or int(announced) <= body_limit():
-            return self.get_response(request)
-        refused = Refused.file_too_large(settings.MAX_UPLOAD_BYTES)
-        if request.path.startswith("/api/"):
-            return problem_response(refused)
-        return render(request, "refused.html", {"refused": refused}, status=413)
+            return None
+        return refuse(request, Refused.file_too_large(settings.MAX_UPLOAD_BYTES), "refused.html")

@@ -15,11 +15,12 @@ from threading import Lock
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from nacl.exceptions import CryptoError
-from nacl.public import PrivateKey, PublicKey, SealedBox
+from nacl.public import PublicKey, SealedBox
 
 from leaderboard.models import Board, Holdout
 from leaderboard.platform.files import open_stored
 from leaderboard.vault import keys
+from leaderboard.vault.keys import VaultClosed as VaultClosed
 from scoring import measuring, metrics
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
@@ -28,10 +29,6 @@ from scoring.verification import SALT_BYTES, Salted
 
 SECRET_BYTES = 32
 CACHED_HOLDOUTS = 4
-
-
-class VaultClosed(Exception):
-    """This process can't open the vault: it has no private key, or the key doesn't fit."""
 
 
 class StillSealed(Exception):
@@ -124,7 +121,7 @@ def private_fingerprint() -> str:
     Of several, during a rotation, that of the current public key. Raises VaultClosed, OSError,
     ValueError or TypeError where it can't be read.
     """
-    known = [_fingerprint(key.public_key) for key in _private_keys()]
+    known = [_fingerprint(key.public_key) for key in keys.private_keys()]
     with suppress(ImproperlyConfigured, OSError, ValueError, TypeError):
         if (public := public_fingerprint()) in known:
             return public
@@ -202,7 +199,7 @@ def _unseal(holdout: Holdout) -> tuple[_Unsealed, _Unsealed]:
 
 def _unseal_box(box: bytes, commitment: str) -> _Unsealed:
     """Open a box, trying the newest key first. Raises VaultClosed."""
-    for key in reversed(_private_keys()):
+    for key in reversed(keys.private_keys()):
         try:
             salted = SealedBox(key).decrypt(box)
         except CryptoError:
@@ -212,13 +209,6 @@ def _unseal_box(box: bytes, commitment: str) -> _Unsealed:
             raise VaultClosed("What is sealed is not what was committed to.")
         return found
     raise VaultClosed("The vault's private key doesn't open this holdout.")
-
-
-def _private_keys() -> list[PrivateKey]:
-    try:
-        return keys.private_keys()
-    except keys.NoPrivateKey as error:
-        raise VaultClosed(str(error)) from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,9 +236,9 @@ def _open(holdout: Holdout) -> tuple[Solution, bytes]:
     with _opened_lock:
         try:
             stamp = keys.stamp()
-        except keys.NoPrivateKey as error:
+        except VaultClosed:
             _opened.clear()
-            raise VaultClosed(str(error)) from None
+            raise
         if stamp != _opened_by:
             _opened.clear()
             _opened_by = stamp

@@ -61,7 +61,7 @@ _ENVIRONMENT: Final = {
 Columns = Mapping[str, Any]
 
 
-class OwnMetricFailed(Exception):
+class CustomMetricFailed(Exception):
     """The label-free check of a custom metric crashed. The text names a type and a place."""
 
 
@@ -75,7 +75,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnMetric(Metric):
+class CustomMetric(Metric):
     """A metric of an entry point. See the module's docstring."""
 
     module: str
@@ -119,7 +119,7 @@ class OwnMetric(Metric):
     def screen(self, predictions: Predictions) -> None:
         """Run the metric's own check of predictions, without labels.
 
-        Raises PredictionError with the message for the participant, OwnMetricFailed otherwise.
+        Raises PredictionError with the message for the participant, CustomMetricFailed otherwise.
         """
         if not self.has_check:
             return
@@ -130,7 +130,7 @@ class OwnMetric(Metric):
             raise PredictionError([metric_refused(outcome.says)])
         if outcome.failure:
             logger.error("%s, check: %s", self.title, outcome.failure)
-            raise OwnMetricFailed(outcome.failure)
+            raise CustomMetricFailed(outcome.failure)
 
     def fits(self, mechanism: Mechanism[Any]) -> bool:
         return mechanism.takes_custom_metrics
@@ -191,15 +191,15 @@ def register() -> None:
             logger.error("Metric %s of %s: %s", point.name, point.value, repr(error))
 
 
-def is_own(name: str) -> bool:
+def is_custom(name: str) -> bool:
     """Return whether the metric is a custom one."""
-    return isinstance(METRICS.get(name), OwnMetric)
+    return isinstance(METRICS.get(name), CustomMetric)
 
 
 def screen(name: str, predictions: Predictions) -> None:
-    """Run the check of a custom metric; do nothing for others. See `OwnMetric.screen`."""
+    """Run the check of a custom metric; do nothing for others. See `CustomMetric.screen`."""
     metric = METRICS.get(name)
-    if isinstance(metric, OwnMetric):
+    if isinstance(metric, CustomMetric):
         metric.screen(predictions)
 
 
@@ -224,7 +224,7 @@ def _note(text: str) -> None:
         notes.append(text)
 
 
-def _load(point: EntryPoint) -> OwnMetric:
+def _load(point: EntryPoint) -> CustomMetric:
     """Load an entry point. Raises whatever is wrong with it."""
     given: Any = point.load()
     worst, best = float(given.worst), float(given.best)
@@ -235,10 +235,10 @@ def _load(point: EntryPoint) -> OwnMetric:
     takes = tuple(getattr(given, "takes", KINDS))
     if not set(takes) <= set(KINDS):
         raise ValueError(f"takes some of {', '.join(KINDS)}")
-    return OwnMetric(
+    return CustomMetric(
         name=point.name,
         title=str(given.title),
-        description=str(getattr(given, "description", "This server's own metric.")),
+        description=str(getattr(given, "description", "A custom metric of this server.")),
         kind="any",
         direction="maximize" if best > worst else "minimize",
         takes=takes,

@@ -7,27 +7,27 @@ readers see either the old content or the new.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from nacl.public import PrivateKey, PublicKey
 
-from leaderboard.platform.files import sync
+from leaderboard.platform.files import write_private
 
 
-class NoPrivateKey(Exception):
-    """This process has no private key of the vault."""
+class VaultClosed(Exception):
+    """This process can't open the vault: it has no private key, or the key doesn't fit."""
 
 
 def generate(public: Path, private: Path) -> None:
     """Write a new key pair, readable by the owner only. Refuse to overwrite one."""
+    for path in (private, public):
+        if path.exists():
+            raise FileExistsError(f"There is a key at {path} already.")
     key = PrivateKey.generate()
-    for path, material in ((private, key.encode()), (public, key.public_key.encode())):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=False)
-        path.write_text(material.hex() + "\n")
+    write(private, key)
+    write(public, key.public_key)
 
 
 def public_key() -> PublicKey:
@@ -41,23 +41,21 @@ def public_key() -> PublicKey:
 
 
 def private_file() -> Path:
-    """Return where this process finds private keys. Raises NoPrivateKey."""
+    """Return where this process finds private keys. Raises VaultClosed."""
     if not settings.VAULT_PRIVATE_KEY_FILE:
-        raise NoPrivateKey(
-            "This process has no vault private key: VAULT_PRIVATE_KEY_FILE is empty."
-        )
+        raise VaultClosed("This process has no vault private key: VAULT_PRIVATE_KEY_FILE is empty.")
     path = Path(settings.VAULT_PRIVATE_KEY_FILE)
     if not path.is_file():
-        raise NoPrivateKey(f"There is no vault private key at {path}.")
+        raise VaultClosed(f"There is no vault private key at {path}.")
     return path
 
 
 def private_keys() -> list[PrivateKey]:
-    """Return all keys that open something, the newest last. Raises NoPrivateKey."""
+    """Return all keys that open something, the newest last. Raises VaultClosed."""
     path = private_file()
     found = read(path)
     if not found:
-        raise NoPrivateKey(f"The vault's private key at {path} is empty.")
+        raise VaultClosed(f"The vault's private key at {path} is empty.")
     return found
 
 
@@ -67,29 +65,12 @@ def read(path: Path) -> list[PrivateKey]:
 
 
 def stamp() -> tuple[str, int, int]:
-    """Return a value that changes whenever the private file is replaced. Raises NoPrivateKey."""
+    """Return a value that changes whenever the private file is replaced. Raises VaultClosed."""
     path = private_file()
     found = path.stat()
     return str(path), found.st_ino, found.st_mtime_ns
 
 
-def write_private(path: Path, keys: list[PrivateKey]) -> None:
-    """Replace the private file, durably."""
-    _replace(path, "".join(key.encode().hex() + "\n" for key in keys))
-
-
-def write_public(path: Path, key: PublicKey) -> None:
-    """Replace the public file, durably."""
-    _replace(path, key.encode().hex() + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(path)
-    sync(path.parent)
+def write(path: Path, *keys: PrivateKey | PublicKey) -> None:
+    """Replace a file of keys, durably."""
+    write_private(path, "".join(key.encode().hex() + "\n" for key in keys))

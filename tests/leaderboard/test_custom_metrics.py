@@ -13,7 +13,7 @@ from leaderboard import queries
 from leaderboard.admin.scoring_form import ScoringForm
 from leaderboard.models import Board, Ledger, Round, Status
 from leaderboard.vault import custom_metrics
-from leaderboard.vault.custom_metrics import OwnMetric, OwnMetricFailed
+from leaderboard.vault.custom_metrics import CustomMetric, CustomMetricFailed
 from leaderboard.words import summary
 from scoring.errors import ParameterError, PredictionError
 from scoring.mechanisms import MECHANISMS
@@ -31,7 +31,7 @@ from scoring.predictions import (
 from tests.cast import World, predictions, said, set_board
 from tests.web.pages import browser
 
-PACKAGE = Path(__file__).parent / "own_metric"
+PACKAGE = Path(__file__).parent / "custom_metric"
 SCHEMA = Schema("id", (Column("y", "number"),))
 
 
@@ -46,9 +46,9 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     METRICS.update(before)
 
 
-def own(name: str) -> OwnMetric:
+def own(name: str) -> CustomMetric:
     metric = get(name)
-    assert isinstance(metric, OwnMetric)
+    assert isinstance(metric, CustomMetric)
     return metric
 
 
@@ -86,7 +86,7 @@ def test_a_score_out_of_range_is_cut_to_it() -> None:
 
 
 def test_it_has_a_name_of_its_own_and_a_range(caplog: pytest.LogCaptureFixture) -> None:
-    assert not isinstance(get("accuracy"), OwnMetric)
+    assert not isinstance(get("accuracy"), CustomMetric)
     assert "example_without_a_range" not in METRICS
 
 
@@ -162,7 +162,7 @@ def test_its_check_speaks_to_the_participant() -> None:
 def test_what_else_its_check_raises_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.ERROR),
-        pytest.raises(OwnMetricFailed, match=r"ValueError at example_metrics\.py:") as caught,
+        pytest.raises(CustomMetricFailed, match=r"ValueError at example_metrics\.py:") as caught,
     ):
         custom_metrics.screen("example_weekly", predicted([77.0]))
     assert "secret" not in str(caught.value) + caplog.text
@@ -188,7 +188,7 @@ def fussy(world: World) -> World:
     return world
 
 
-def test_a_file_is_scored_by_an_own_metric_and_gets_no_certificate(fussy: World) -> None:
+def test_a_file_is_scored_by_a_custom_metric_and_gets_no_certificate(fussy: World) -> None:
     submission = fussy.score(fussy.join(fussy.alice))
     row = queries.submission_row(submission)
     assert (submission.status, submission.failure) == (Status.RELEASED, "")

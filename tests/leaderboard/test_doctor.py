@@ -455,8 +455,7 @@ def test_a_sweep_is_noted_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("drift", [-3.0, 3.0])
 def test_a_clock_that_is_off_is_told(monkeypatch: pytest.MonkeyPatch, drift: float) -> None:
-    monkeypatch.setattr(workers, "_database_clock", list)
-    monkeypatch.setattr(workers, "_redis_clock", lambda: [("Redis", drift)])
+    monkeypatch.setattr(workers, "read_clocks", lambda: [("Redis", drift)])
     assert only(workers.clocks).says.startswith(f"The clock of Redis is {drift:+.1f} s")
 
 

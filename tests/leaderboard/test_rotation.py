@@ -152,14 +152,14 @@ def test_a_rotation_writes_what_the_matrix_counts(
 def test_a_solution_that_comes_while_others_are_sealed_again_is_sealed_again_too(
     world: World, private: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange = rotation._exchange
+    reseal = vault.reseal
 
-    def meanwhile(*args: Any) -> None:
-        monkeypatch.setattr(rotation, "_exchange", exchange)
+    def meanwhile(holdout: Holdout) -> vault.Resealed | None:
+        monkeypatch.setattr(vault, "reseal", reseal)
         make_competition("late", world.organizer)
-        exchange(*args)
+        return reseal(holdout)
 
-    monkeypatch.setattr(rotation, "_exchange", meanwhile)
+    monkeypatch.setattr(vault, "reseal", meanwhile)
     rotate(private)
     assert all(vault.reseal(holdout) is None for holdout in Holdout.objects.all())
 

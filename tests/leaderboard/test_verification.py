@@ -206,13 +206,13 @@ def test_after_the_publication_a_damaged_file_is_named(
 
 def test_a_watermark_that_knows_more_than_the_database_is_named(world: World) -> None:
     watermark.append(ledger_of(world.digits).uid, watermark.Head(9, "a" * 64))
-    with pytest.raises(CommandError, match="watermark: It knows entry 9"):
+    with pytest.raises(CommandError, match="watermark: The watermark knows entry 9"):
         verify()
 
 
 def test_a_watermark_that_knows_another_history_is_named(world: World) -> None:
     watermark.file_of(ledger_of(world.digits).uid).write_text(f"8 {'a' * 64}\n")
-    with pytest.raises(CommandError, match="Entry 8, watermark: It knows another hash"):
+    with pytest.raises(CommandError, match="watermark: The watermark knows entry 8"):
         verify()
 
 

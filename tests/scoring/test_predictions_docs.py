@@ -99,7 +99,7 @@ PARTICIPANTS: dict[str, Callable[[], object]] = {
 
 
 def refuse() -> None:
-    """As an operator's own metric does, see `leaderboard.vault.custom_metrics`."""
+    """As a custom metric does, see `leaderboard.vault.custom_metrics`."""
     raise PredictionError([metric_refused("Sales are not negative.")])
 
 

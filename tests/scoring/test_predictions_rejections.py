@@ -574,7 +574,7 @@ def test_values_are_shown_short_and_without_invisible_characters() -> None:
     assert found.message.isprintable()
 
 
-def test_what_an_own_metric_says_is_one_line_without_invisible_characters() -> None:
+def test_what_a_custom_metric_says_is_one_line_without_invisible_characters() -> None:
     found = metric_refused(" too many\n\tzeros\0\udc80\u202e" + "!" * 1000)
     assert found.message.startswith("too many zeros\\x00\\udc80\\u202e!!")
     assert len(found.message) == METRIC_SAYS

@@ -567,7 +567,7 @@ def test_a_download_that_broke_off_is_no_whole_ledger() -> None:
     assert "its header promises" in report.difference.message
 
 
-def test_a_server_s_own_metric_is_named_as_not_measured() -> None:
+def test_a_custom_metric_is_named_as_not_measured() -> None:
     class Own(Played):
         @property
         def scoring(self) -> dict[str, Any]:

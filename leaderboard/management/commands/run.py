@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.operate.embedded import home
 from leaderboard.operate.embedded.prepare import OtherVersion, prepare
-from leaderboard.operate.embedded.start import PortTaken, Start, check_port
+from leaderboard.operate.embedded.start import PortTaken, Start, check_port, hold
+from leaderboard.platform.files import Held
 
 
 class Command(BaseCommand):
@@ -32,11 +32,11 @@ class Command(BaseCommand):
         private_key = settings.VAULT_PRIVATE_KEY_FILE or var_dir / "vault" / "private.key"
         start = Start(var_dir, Path(private_key), host, port, demo=not no_demo, started=started)
         try:
-            with home.hold(var_dir):
+            with hold(var_dir):
                 check_port(host, port)
                 prepare(start.private_key, self.stdout.write)
                 code = start.run()
-        except home.AlreadyRunning:
+        except Held:
             raise CommandError(
                 f"Holdfast runs already with the data in {var_dir}. "
                 "Stop that one first, or give this one another directory: VAR_DIR=..."

@@ -7,6 +7,7 @@ from pathlib import Path
 from django.db import transaction
 
 from leaderboard.models import User
+from leaderboard.platform.files import write_private
 
 # Without letters and digits that look alike.
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -39,10 +40,8 @@ def ensure_people(keep_in: Path) -> None:
         return
     with transaction.atomic():
         lines = [_create(person) for person in missing]
-        keep_in.touch(mode=0o600)
-        keep_in.chmod(0o600)
-        with keep_in.open("a") as file:
-            file.write("\n".join(lines) + "\n")
+        known = keep_in.read_text() if keep_in.is_file() else ""
+        write_private(keep_in, known + "\n".join(lines) + "\n")
 
 
 def ensure_robot(number: int) -> User:

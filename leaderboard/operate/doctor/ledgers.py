@@ -3,24 +3,19 @@
 from collections.abc import Iterator
 
 from django.conf import settings
-from django.db import DatabaseError
 
 from leaderboard.ledger import watermark
 from leaderboard.models import Pause
-from leaderboard.operate.doctor.report import Finding, note, ok, unseen, wrong
+from leaderboard.operate.doctor.report import Finding, note, ok, wrong
 from leaderboard.queries import operation
 from leaderboard.queries.operation import Ledger
 
 
 def ledgers() -> Iterator[Finding]:
     """Check that no ledger is paused and that the database knows all that its watermark knows."""
-    try:
-        # The watermarks first: meanwhile the database may only get ahead.
-        written = {ledger.uid: _written(ledger.uid) for ledger in operation.ledgers()}
-        found = operation.ledgers()
-    except DatabaseError:
-        yield unseen("database and migrations")
-        return
+    # The watermarks first: meanwhile the database may only get ahead.
+    written = {ledger.uid: _written(ledger.uid) for ledger in operation.ledgers()}
+    found = operation.ledgers()
     problems = [
         problem for ledger in found for problem in _problems(ledger, written.get(ledger.uid))
     ]

@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from leaderboard.platform import logs
 
@@ -113,6 +113,8 @@ def told(error: BaseException) -> str:
 def _run(check: Check, found: list[Finding]) -> None:
     try:
         found.extend(check())  # one by one: what came before a failure stays
+    except DatabaseError:
+        found.append(unseen("database and migrations"))
     except Exception as error:
         found.append(
             wrong(

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from leaderboard.models import Round, Status, Submission
-from leaderboard.operate.doctor.report import Finding, more_workers, ok, unseen, wrong
+from leaderboard.operate.doctor.report import Finding, more_workers, ok, wrong
 from leaderboard.pipeline import publish
 
 WAITING = timedelta(minutes=5)
@@ -18,19 +17,16 @@ NAMED = 5
 
 
 def submissions() -> Iterator[Finding]:
-    """Check that none waits too long, is held past its lease, or has failed."""
-    now = timezone.now()
-    try:
-        problems = [*_stuck(now), *_late(now)]
-        queued = Submission.objects.filter(status=Status.QUEUED).count()
-    except DatabaseError:
-        yield unseen("database and migrations")
-        return
+    """Check that none waits too long, is held past its lease, or has failed.
+
+    Nor may finals and publications wait for somebody to finish them.
+    """
+    problems = list(_problems(timezone.now()))
+    queued = Submission.objects.filter(status=Status.QUEUED).count()
     yield from problems or [ok(f"None is stuck; {queued} wait.")]
 
 
-def _stuck(now: datetime) -> Iterator[Finding]:
-    """Look for submissions that wait too long, are held past their lease, or have failed."""
+def _problems(now: datetime) -> Iterator[Finding]:
     patience = max(WAITING, timedelta(seconds=2 * settings.REQUEUE_SECONDS))
     late = Submission.objects.filter(status=Status.QUEUED, created_at__lt=now - patience)
     oldest = late.order_by("created_at").first()
@@ -56,12 +52,10 @@ def _stuck(now: datetime) -> Iterator[Finding]:
             "Fix the cause, the worker's log has more; then queue them again: "
             "`python manage.py requeue`.",
         )
-
-
-def _late(now: datetime) -> Iterator[Finding]:
-    """Look for finals and publications that nobody finishes."""
-    late = Round.objects.filter(finals_started_at__lt=now - WAITING, finals_scored_at__isnull=True)
-    for round in late.select_related("competition").order_by("competition__slug", "number"):
+    late_finals = Round.objects.filter(
+        finals_started_at__lt=now - WAITING, finals_scored_at__isnull=True
+    )
+    for round in late_finals.select_related("competition").order_by("competition__slug", "number"):
         since = _spoken(round.finals_started_at or now, now)
         yield wrong(
             f"The final scores of {round.competition.slug} have been incomplete for {since}.",

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from celery import current_app
 from django.conf import settings
@@ -72,7 +71,7 @@ def sweeper() -> Iterator[Finding]:
 
 def clocks() -> Iterator[Finding]:
     """Check that all clocks agree with ours: deadlines and leases depend on it."""
-    readings = [*_database_clock(), *_redis_clock()]
+    readings = read_clocks()
     if health.redis() == "ok":
         readings += [(worker.name, worker.drift) for worker in ask_workers()]
     for name, drift in readings:
@@ -114,27 +113,19 @@ def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding
         )
 
 
-def _database_clock() -> Iterator[tuple[str, float]]:
-    if connection.vendor != "postgresql":  # SQLite has none of its own
-        return
+def read_clocks() -> list[tuple[str, float]]:
+    """Return the servers that have clocks of their own and answer, and how far these are off."""
+    found = []
     asked = time.time()
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT clock_timestamp()")
-            now: datetime = cursor.fetchone()[0]
-    except DatabaseError:
-        return
-    yield "PostgreSQL", _drift(now.astimezone(UTC).timestamp(), asked)
-
-
-def _redis_clock() -> Iterator[tuple[str, float]]:
+    with suppress(DatabaseError), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":  # SQLite has no clock of its own
+            cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+            found.append(("PostgreSQL", _drift(float(cursor.fetchone()[0]), asked)))
     asked = time.time()
-    try:
-        with health.redis_client() as redis:
-            seconds, microseconds = redis.time()
-    except (RedisError, OSError):
-        return
-    yield "Redis", _drift(seconds + microseconds / 1e6, asked)
+    with suppress(RedisError, OSError), health.redis_client() as redis:
+        seconds, microseconds = redis.time()
+        found.append(("Redis", _drift(seconds + microseconds / 1e6, asked)))
+    return found
 
 
 def _drift(now: float, asked: float) -> float:

