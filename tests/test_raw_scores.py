@@ -192,7 +192,7 @@ PLACES: dict[str, tuple[Any, str, type[Exception]]] = {
     "in the mechanism": (Ladder, "step", ValueError),
     "in the question": (Ladder, "question", ArithmeticError),
     "when the entry is written": (answers, "add_entry", DatabaseError),
-    "when the state is written": (answers, "save_head", OperationalError),
+    "when the state is written": (answers, "save_heads", OperationalError),
     "when the submission ends": (Submission, "save", RuntimeError),
 }
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 
-from django.db.models import F
-
 from leaderboard.ledger import levels
 from leaderboard.ledger.entries import entry_hash, ledger_head, parameters_hash, team_head
+from leaderboard.ledger.heads import save_heads
 from leaderboard.models import (
     Board,
     BoardState,
@@ -24,13 +23,8 @@ from leaderboard.vault import Measured
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields
 from scoring.guarantees.certificate import certify
-from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
-
-
-class LostRace(Exception):
-    """The ledger was changed or the solution revised meanwhile: nothing was written, try again."""
 
 
 def answer(
@@ -83,7 +77,7 @@ def answer(
         **fields,
     )
     add_entry(entry)
-    save_head(ledger, board, state.holdout, number=entry.number, head_hash=entry.hash)
+    save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)
     TeamState.objects.update_or_create(
         holdout=holdout, board=board, team=team, defaults=asdict(state.team)
     )
@@ -102,24 +96,6 @@ def add_entry(entry: Release) -> None:
             entry.low, entry.high, entry.bound = certificate.low, certificate.high, "kl"
     entry.hash = entry_hash(entry)
     entry.save(force_insert=True)
-
-
-def save_head(
-    ledger: Ledger, board: Board, head: LedgerHead, *, number: int, head_hash: str
-) -> None:
-    """Write the new head where the version is still the one that was read. Raises LostRace."""
-    counts = asdict(head)
-    of_board = {name: counts.pop(name) for name in ("firings", "budget_left")}
-    counts |= {"entries": number, "head_hash": head_hash, "watermarked": True}
-    written = Ledger.objects.filter(pk=ledger.pk, version=ledger.version).update(
-        version=F("version") + 1, **counts
-    )
-    if written != 1:
-        raise LostRace
-    ledger.version += 1
-    for name, value in counts.items():
-        setattr(ledger, name, value)
-    BoardState.objects.update_or_create(ledger=ledger, board=board, defaults=of_board)
 
 
 def stand(entry: Release, submission: Submission, state: State) -> None:

@@ -9,6 +9,11 @@ from scoring.chain import ANSWER_FIELDS, document_hash
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
 
+
+class LostRace(Exception):
+    """The ledger was changed or the solution revised meanwhile: nothing was written, try again."""
+
+
 # What a published entry has from its row as it is.
 OWN_FIELDS: Final = (
     *("number", *ANSWER_FIELDS, "answered", "log_alphabets", "firings", "budget_left"),

@@ -10,8 +10,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from django.db.models import QuerySet
-
 from leaderboard.models import LevelCount, Standing
 
 PART: Final = 2000
@@ -30,10 +28,10 @@ def move(board: int, before: Spot | None, after: Spot | None) -> None:
     """
     if before == after:
         return
-    if before is not None and not _leave(board, before):
+    if before is not None and not _count(board, before, -1):
         recount(board)
     elif after is not None:
-        _enter(board, after)
+        _count(board, after, 1)
 
 
 def recount(board: int) -> None:
@@ -51,44 +49,28 @@ def recount(board: int) -> None:
     LevelCount.objects.bulk_create(counts, batch_size=500)
 
 
-def _parts(board: int, loss: float | None) -> QuerySet[LevelCount]:
-    level = {"loss__isnull": True} if loss is None else {"loss": loss}
-    return LevelCount.objects.filter(board=board, **level).order_by("since")
-
-
-def _leave(board: int, spot: Spot) -> bool:
-    """Return whether the row was counted."""
+def _count(board: int, spot: Spot, by: int) -> bool:
+    """Count one row more at a spot, or one fewer; return False for one that was not counted."""
     loss, at = spot
-    part = _parts(board, loss).filter(since__lte=at).last()
-    if part is None:
+    level = LevelCount.objects.filter(board=board, loss=loss).order_by("since")
+    part = level.filter(since__lte=at).last()
+    if part is None and by < 0:
         return False
-    if part.teams == 1:
+    part = part or level.first() or LevelCount(board_id=board, loss=loss, since=at, teams=0)
+    part.since, part.teams = min(part.since, at), part.teams + by
+    if not part.teams:
         part.delete()
-    else:
-        part.teams -= 1
-        part.save(update_fields=["teams"])
-    return True
-
-
-def _enter(board: int, spot: Spot) -> None:
-    loss, at = spot
-    level = _parts(board, loss)
-    part = level.filter(since__lte=at).last() or level.first()
-    if part is None:
-        LevelCount.objects.create(board_id=board, loss=loss, since=at, teams=1)
-        return
-    part.since = min(part.since, at)
-    part.teams += 1
-    part.save(update_fields=["since", "teams"])
+        return True
+    part.save()
     if part.teams > 2 * PART:
         _split(part)
+    return True
 
 
 def _split(part: LevelCount) -> None:
     """Halve a part between two moments; one whose rows all share a moment stays whole."""
-    level = {"loss__isnull": True} if part.loss is None else {"loss": part.loss}
-    rows = Standing.objects.filter(board=part.board_id, reached_at__gte=part.since, **level)
-    rows = rows.order_by("reached_at", "pk")
+    level = Standing.objects.filter(board=part.board_id, loss=part.loss)
+    rows = level.filter(reached_at__gte=part.since).order_by("reached_at", "pk")
     middle = rows.values_list("reached_at", flat=True)[PART]
     earlier = rows.filter(reached_at__lt=middle).count()
     if earlier:

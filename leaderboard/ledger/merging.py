@@ -41,23 +41,20 @@ def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
 def merge_standings(team: Team, into: Team) -> None:
     """Give one team's rows of the boards to another, which keeps the better of both."""
     for standing in Standing.objects.filter(team=team):
-        _add_standing(standing, into)
-
-
-def _add_standing(standing: Standing, into: Team) -> None:
-    other = Standing.objects.filter(team=into, board=standing.board_id).first()
-    if other is None:
-        Standing.objects.filter(pk=standing.pk).update(team=into)
-        return
-    before, freed = levels.spot(other), levels.spot(standing)
-    is_better = standing.loss is not None and (
-        other.loss is None or (standing.loss, standing.reached_at) < (other.loss, other.reached_at)
-    )
-    if is_better:
-        other.loss, other.best = standing.loss, standing.best
-        other.reached_at = standing.reached_at
-    other.entries += standing.entries
-    other.save()
-    levels.move(other.board_id, before, levels.spot(other))
-    standing.delete()
-    levels.move(other.board_id, freed, None)
+        other = Standing.objects.filter(team=into, board=standing.board_id).first()
+        if other is None:
+            Standing.objects.filter(pk=standing.pk).update(team=into)
+            continue
+        before, freed = levels.spot(other), levels.spot(standing)
+        is_better = standing.loss is not None and (
+            other.loss is None
+            or (standing.loss, standing.reached_at) < (other.loss, other.reached_at)
+        )
+        if is_better:
+            other.loss, other.best = standing.loss, standing.best
+            other.reached_at = standing.reached_at
+        other.entries += standing.entries
+        other.save()
+        levels.move(other.board_id, before, levels.spot(other))
+        standing.delete()
+        levels.move(other.board_id, freed, None)

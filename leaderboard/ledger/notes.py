@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from django.db.models import F
 from django.utils import timezone
 
-from leaderboard.ledger.answers import LostRace
-from leaderboard.ledger.entries import holdout_facts
-from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind
+from leaderboard.ledger.entries import holdout_facts, team_head
+from leaderboard.ledger.heads import heads, save_heads
+from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind, TeamState
 from scoring.chain import document_hash
+from scoring.mechanisms import books
+
+
+def carry_on(ledger: Ledger, before: Holdout, holdout: Holdout) -> LedgerNote:
+    """Go on with a revised solution: counts, budgets and shares stay, levels begin anew.
+
+    The note of it is the first entry of the revision. Call it under `lock.lock`.
+    """
+    ledger.refresh_from_db()
+    save_heads(ledger, {state.board_id: books.carry_on(head) for state, head in heads(ledger)})
+    TeamState.objects.bulk_create(
+        TeamState(
+            holdout=holdout,
+            board_id=each.board_id,
+            team_id=each.team_id,
+            **asdict(books.carry_team(team_head(each))),
+        )
+        for each in TeamState.objects.filter(holdout=before)
+    )
+    facts = {"version": holdout.version, "reason": holdout.reason, "rescore": holdout.rescore}
+    return add_note(ledger, holdout, NoteKind.REVISION, **facts)
 
 
 def add_note(
@@ -55,11 +76,5 @@ def add_note(
         hash=document_hash(document),
         created_at=now,
     )
-    head = {"entries": note.number, "head_hash": note.hash, "watermarked": True}
-    written = Ledger.objects.filter(pk=ledger.pk, version=ledger.version).update(
-        version=F("version") + 1, **head
-    )
-    if written != 1:
-        raise LostRace
-    ledger.refresh_from_db()
+    save_heads(ledger, {}, entries=note.number, head_hash=note.hash)
     return note

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.ledger import lock, watermark
-from leaderboard.models import Audience, EventKind, Ledger, Pause, Status, Submission
+from leaderboard.models import EventKind, Ledger, Pause, Status, Submission
 from leaderboard.notify import events
 
 
@@ -27,12 +27,7 @@ def resume(ledger: Ledger, reason: Pause = Pause.REWOUND) -> None:
     if paused.update(paused_at=None, paused_for="", paused_because=""):
         waiting = Submission.objects.filter(round__ledger=ledger, status=Status.QUEUED)
         waiting.update(enqueued_at=None)
-        events.record(
-            ledger.competition,
-            EventKind.RESUMED,
-            audience=Audience.PUBLIC,
-            subjects={"ledger": ledger.uid},
-        )
+        events.record(ledger.competition, EventKind.RESUMED, subjects={"ledger": ledger.uid})
 
 
 def look_for_rewinds() -> None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import Max
 from django.utils import timezone
 
 from leaderboard.errors import Refused
@@ -68,7 +68,6 @@ class Situation:
     ledger: str
     known: Head
     written: Head | None
-    paused_at: datetime | None
     problem: str
     end_undone: bool = False
 
@@ -80,10 +79,7 @@ class Situation:
 
 def look(round: Round) -> Situation:
     """Compare database and watermark; a pause that has no reason any more ends."""
-    with _locked(round) as ledger:
-        situation = _situation(ledger)
-        if not situation.problem:
-            resume(ledger)
+    with _locked(round) as (_, situation):
         return situation
 
 
@@ -96,10 +92,8 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
     """
     # One transaction for all entries, however many: a ledger that lacks some must not answer, and
     # a replay that was stopped halfway leaves nothing behind.
-    with _locked(round) as ledger:
-        situation = _situation(ledger)
+    with _locked(round) as (ledger, situation):
         if not situation.problem:
-            resume(ledger)
             return 0
         if situation.end_undone:
             raise _refused(_END_AGAIN)
@@ -111,7 +105,7 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
         for entry, state in lost:
             _take(entry, state, holdout)
         _save_states(ledger, holdout, end, situation.written)
-        _resume_if_whole(ledger)
+    look(round)
     return len(lost)
 
 
@@ -121,10 +115,8 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
     `lost` is how many are lost at most: needed where the watermark can't tell, and never lowers
     what it can. Raises Refused.
     """
-    with _locked(round) as ledger:
-        situation = _situation(ledger)
+    with _locked(round) as (ledger, situation):
         if not situation.problem:
-            resume(ledger)
             return None
         if situation.end_undone:
             raise _refused(_END_AGAIN)
@@ -134,20 +126,18 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
                 "The watermark can't tell how many answers are lost. Give how many there were at "
                 "most, with --lost; 0 if this database was never restored."
             )
-        at_least = (situation.written or _damaged_head(situation.ledger)).number - ledger.entries
-        note = None
-        if situation.written is None:  # it may be written off already, but not in the watermark
-            note = LedgerNote.objects.filter(
-                holdout__ledger=ledger,
-                kind=NoteKind.WRITE_OFF,
-                number=situation.known.number,
-                document__watermark_hash="",
-            ).first()
-        most = max(counted or 0, lost or 0, at_least)
-        note = note or _write_off(ledger, situation, most)
+        note, written = None, situation.written
+        if written is None:
+            # It may be written off already, but not in the watermark.
+            notes = LedgerNote.objects.filter(holdout__ledger=ledger, kind=NoteKind.WRITE_OFF)
+            note = notes.filter(number=ledger.entries, document__watermark_hash="").first()
+            # The highest number that can be read, with no hash: it can't be known any more.
+            numbers = [head.number for head in watermark.history(ledger.uid)]
+            written = Head(max(numbers, default=0), "")
+        most = max(counted or 0, lost or 0, written.number - ledger.entries)
+        note = note or _write_off(ledger, situation.known, written, most)
     watermark.append(situation.ledger, Head(note.number, note.hash))
-    with _locked(round) as ledger:
-        _resume_if_whole(ledger)
+    look(round)
     return note
 
 
@@ -157,8 +147,7 @@ def end_again(round: Round) -> None:
     What waited fails: no answer may follow exact scores. Raises Refused unless every entry of the
     ledger is there, or the end is known.
     """
-    with _locked(round) as ledger:
-        situation = _situation(ledger)
+    with _locked(round) as (ledger, situation):
         if not situation.end_undone:
             raise _refused(situation.problem or "The end of this competition is not lost.")
         list(
@@ -181,13 +170,18 @@ def end_again(round: Round) -> None:
 
 
 @contextmanager
-def _locked(round: Round) -> Iterator[Ledger]:
+def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
+    """Lock the ledger and compare it; a pause that has no reason any more ends."""
     with transaction.atomic(durable=True):
         if round.ledger is None or not round.ledger.board_states.exists():
             raise _refused("This competition has no ledger yet.")
         # In the order in which organizers' changes lock them.
         Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
-        yield lock.lock_row(round.ledger)
+        ledger = lock.lock_row(round.ledger)
+        situation = _situation(ledger)
+        if not situation.problem:
+            resume(ledger)
+        yield ledger, situation
 
 
 def _situation(ledger: Ledger) -> Situation:
@@ -201,13 +195,7 @@ def _situation(ledger: Ledger) -> Situation:
     except Rewound as rewound:
         problem = str(rewound)
     known = Head(ledger.entries, ledger.head_hash)
-    return Situation(ledger.uid, known, written, ledger.paused_at, problem, end_undone)
-
-
-def _resume_if_whole(ledger: Ledger) -> None:
-    ledger.refresh_from_db()
-    if not _situation(ledger).problem:
-        resume(ledger)
+    return Situation(ledger.uid, known, written, problem, end_undone)
 
 
 def _refused(detail: str) -> Refused:
@@ -351,15 +339,13 @@ def _make_teams(competition: Competition, entries: list[tuple[Entry, State | Non
 def _save_states(ledger: Ledger, holdout: Holdout, end: Replay, newest: Head) -> None:
     """Write the states that the lost entries led to."""
     boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
-    save_heads(ledger, {boards[uid].pk: head for uid, head in end.heads.items()})
+    after = {boards[uid].pk: head for uid, head in end.heads.items()}
+    save_heads(ledger, after, entries=newest.number, head_hash=newest.hash)
     TeamState.objects.filter(holdout=holdout).delete()
     teams = {team.uid: team for team in Team.objects.filter(competition=ledger.competition)}
     TeamState.objects.bulk_create(
         TeamState(holdout=holdout, board=boards[board], team=teams[team], **asdict(state))
         for (board, team), state in end.teams.items()
-    )
-    Ledger.objects.filter(pk=ledger.pk).update(
-        version=F("version") + 1, entries=newest.number, head_hash=newest.hash, watermarked=True
     )
 
 
@@ -379,13 +365,12 @@ def _count_lost(situation: Situation, ledger: Ledger) -> int | None:
     return situation.written.number - next(shared, Head(0, "")).number
 
 
-def _write_off(ledger: Ledger, situation: Situation, lost: int) -> LedgerNote:
+def _write_off(ledger: Ledger, known: Head, written: Head, lost: int) -> LedgerNote:
     boards = heads(ledger)
-    alphabets = [
+    most = max(
         mechanisms.get(state.board.mechanism).parse(state.board.mechanism_parameters).alphabet
         for state, _ in boards
-    ]
-    most = max(alphabets)
+    )
     save_heads(
         ledger, {state.board_id: books.write_off(head, lost, most) for state, head in boards}
     )
@@ -393,8 +378,6 @@ def _write_off(ledger: Ledger, situation: Situation, lost: int) -> LedgerNote:
     for each in TeamState.objects.filter(holdout=holdout):
         after = books.write_off_team(team_head(each), lost)
         TeamState.objects.filter(pk=each.pk).update(**asdict(after))
-    known = situation.known
-    written = situation.written or _damaged_head(situation.ledger)
     return add_note(
         ledger,
         holdout,
@@ -407,8 +390,3 @@ def _write_off(ledger: Ledger, situation: Situation, lost: int) -> LedgerNote:
         watermark_number=written.number,
         watermark_hash=written.hash,
     )
-
-
-def _damaged_head(ledger: str) -> Head:
-    """Return the highest number that was written, with no hash: it can't be known any more."""
-    return next((Head(head.number, "") for head in watermark.history(ledger)), Head(0, ""))

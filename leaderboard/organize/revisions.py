@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.ledger.heads import carry_on
+from leaderboard.ledger.notes import carry_on
 from leaderboard.ledger.pauses import resume
 from leaderboard.models import (
     EventKind,

@@ -8,7 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.ledger import lock, watermark
-from leaderboard.ledger.answers import LostRace, answer
+from leaderboard.ledger.answers import answer
+from leaderboard.ledger.entries import LostRace
 from leaderboard.models import Board, EventKind, Holdout, Status, Submission
 from leaderboard.notify import events
 from leaderboard.vault import Measured

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from leaderboard import queries
 from leaderboard.errors import Refused
-from leaderboard.ledger.answers import LostRace, save_head
-from leaderboard.ledger.entries import entry_hash, ledger_document, ledger_head
+from leaderboard.ledger.entries import LostRace, entry_hash, ledger_document, ledger_head
+from leaderboard.ledger.heads import save_heads
 from leaderboard.models import (
     BoardState,
     Competition,
@@ -90,7 +90,7 @@ def test_a_state_that_changed_meanwhile_is_not_overwritten(world: World) -> None
     Ledger.objects.update(version=row.version + 1)
     head = ledger_head(row, state)
     with pytest.raises(LostRace), transaction.atomic():
-        save_head(row, world.board, head, number=2, head_hash="0" * 64)
+        save_heads(row, {world.board.pk: head}, entries=2, head_hash="0" * 64)
     assert Ledger.objects.get().entries == 1
 
 

@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from leaderboard import organize, queries, tasks
 from leaderboard.errors import Refused
-from leaderboard.ledger.answers import LostRace
-from leaderboard.ledger.entries import entry_hash, holdout_facts
+from leaderboard.ledger.entries import LostRace, entry_hash, holdout_facts
 from leaderboard.ledger.pauses import pause
 from leaderboard.models import (
     BoardState,
