@@ -3,8 +3,10 @@
 What a person may not know of does not exist: the answer is the same 404 as for a wrong address.
 """
 
+from typing import TypeVar
+
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404
 
 from leaderboard.models import (
@@ -21,6 +23,14 @@ from leaderboard.models import (
 )
 
 Person = User | AnonymousUser
+Row = TypeVar("Row", bound=Model)
+
+
+def _one(rows: QuerySet[Row], noun: str) -> Row:
+    found = rows.first()
+    if found is None:
+        raise Http404(f"There is no such {noun}.")
+    return found
 
 
 def visible_competitions(user: Person) -> QuerySet[Competition]:
@@ -40,10 +50,7 @@ def visible_competitions(user: Person) -> QuerySet[Competition]:
 
 def competition_or_404(user: Person, slug: str) -> Competition:
     """Return the competition of this address, if it exists for this person."""
-    try:
-        return visible_competitions(user).get(slug=slug)
-    except Competition.DoesNotExist:
-        raise Http404("There is no such competition.") from None
+    return _one(visible_competitions(user).filter(slug=slug), "competition")
 
 
 def membership_of(user: Person, competition: Competition) -> Membership | None:
@@ -59,43 +66,27 @@ def membership_of(user: Person, competition: Competition) -> Membership | None:
 
 def file_or_404(competition: Competition, name: str) -> CompetitionFile:
     """Return a public file of the competition."""
-    try:
-        return competition.current_round.origin.files.get(name=name)
-    except CompetitionFile.DoesNotExist:
-        raise Http404("There is no such file.") from None
+    return _one(competition.current_round.origin.files.filter(name=name), "file")
 
 
 def published_holdout_or_404(competition: Competition, version: int) -> Holdout:
     """Return a revision of the solution that has been published with its secret."""
-    published = Holdout.objects.filter(published_at__isnull=False)
-    try:
-        return published.get(ledger=competition.current_round.ledger_id, version=version)
-    except Holdout.DoesNotExist:
-        raise Http404("There is no such publication.") from None
+    found = Holdout.objects.filter(ledger=competition.current_round.ledger_id, version=version)
+    return _one(found.filter(published_at__isnull=False), "publication")
 
 
 def submission_or_404(user: Person, competition: Competition, number: int) -> Submission:
     """Return a submission of the person's own team."""
     membership = membership_of(user, competition)
-    if membership is None:
-        raise Http404("There is no such submission.")
-    try:
-        own = membership.team.submissions.select_related(
-            "release__holdout", "release__board", "user"
-        )
-        return own.get(number=number)
-    except Submission.DoesNotExist:
-        raise Http404("There is no such submission.") from None
+    team = membership.team if membership else None
+    rows = Submission.objects.select_related("release__holdout", "release__board", "user")
+    return _one(rows.filter(team=team, number=number), "submission")
 
 
 def invitation_or_404(competition: Competition, token: str) -> Invitation:
     """Return the invitation that this link stands for."""
-    try:
-        return Invitation.objects.select_related("team__competition").get(
-            token=token, team__competition=competition
-        )
-    except Invitation.DoesNotExist:
-        raise Http404("There is no such invitation.") from None
+    rows = Invitation.objects.select_related("team__competition")
+    return _one(rows.filter(token=token, team__competition=competition), "invitation")
 
 
 def role_of(user: Person, competition: Competition) -> Role | None:
@@ -117,16 +108,6 @@ def may_view_console(user: Person, competition: Competition) -> bool:
 def may_organize(user: Person, competition: Competition) -> bool:
     """Return whether the person may change anything of this competition: viewers only look."""
     return role_of(user, competition) in (Role.OWNER, Role.EDITOR, Role.JUDGE)
-
-
-def may_edit(user: Person, competition: Competition) -> bool:
-    """Return whether the person may change texts, data and scoring, and run the competition."""
-    return role_of(user, competition) in (Role.OWNER, Role.EDITOR)
-
-
-def may_judge(user: Person, competition: Competition) -> bool:
-    """Return whether the person may decide on people, disqualification and finals."""
-    return role_of(user, competition) in (Role.OWNER, Role.JUDGE)
 
 
 def organized_competitions(user: Person) -> QuerySet[Competition]:

@@ -16,7 +16,7 @@ from celery.signals import (
     worker_shutdown,
 )
 
-from leaderboard.platform import broker, logs
+from leaderboard.platform import broker, health, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
@@ -41,7 +41,7 @@ def _send_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
 
 
 @task_prerun.connect
-def _say_what_it_is_about(task: Any, kwargs: dict[str, Any], **more: Any) -> None:
+def _begin_log_context(task: Any, kwargs: dict[str, Any], **more: Any) -> None:
     logs.begin(
         task=task.name.rpartition(".")[2],
         request_id=task.request.get("request_id"),
@@ -56,16 +56,12 @@ def _forget(**kwargs: Any) -> None:
 
 @after_task_publish.connect(sender="leaderboard.tasks.sweep")
 def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
-    from leaderboard.platform import health
-
     health.note_sweep_sent()
 
 
 @heartbeat_sent.connect
 def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
     """Slow Celery's heart down: every two seconds, and faster on request, is too often."""
-    from leaderboard.platform import health
-
     now = time.monotonic()
     if now - _noted.get("at", -health.WORKER_SECONDS) >= health.WORKER_SECONDS:
         _noted["at"] = now
@@ -74,12 +70,10 @@ def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
 
 @worker_shutdown.connect
 def _note_that_it_ends(sender: Any, **kwargs: Any) -> None:
-    from leaderboard.platform import health
-
     health.note_worker_gone(sender.hostname)
 
 
 @worker_ready.connect
 def _answer_the_doctor(**kwargs: Any) -> None:
-    """Add what a worker tells of itself to what it can be asked."""
+    """Register the question that the doctor asks a worker."""
     from leaderboard.operate.doctor import worker  # noqa: F401

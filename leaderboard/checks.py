@@ -12,16 +12,15 @@ TOKEN_LENGTH = 16
 @register(Tags.security)
 def vault_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Check that the vault's public key is there."""
-    found: list[CheckMessage] = []
-    if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
-        found.append(
-            checks.Warning(
-                f"There is no vault public key at {settings.VAULT_PUBLIC_KEY_FILE}.",
-                hint="Run `python manage.py vault_keys`, or set VAULT_PUBLIC_KEY_FILE.",
-                id="holdfast.W001",
-            )
+    if settings.VAULT_PUBLIC_KEY_FILE.is_file():
+        return []
+    return [
+        checks.Warning(
+            f"There is no vault public key at {settings.VAULT_PUBLIC_KEY_FILE}.",
+            hint="Run `python manage.py vault_keys`, or set VAULT_PUBLIC_KEY_FILE.",
+            id="holdfast.W001",
         )
-    return found
+    ]
 
 
 @register(Tags.security)

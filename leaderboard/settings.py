@@ -90,7 +90,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "leaderboard.urls"
-WSGI_APPLICATION = "leaderboard.wsgi.application"
 
 TEMPLATES = [
     {
@@ -310,21 +309,15 @@ CELERY_BEAT_SCHEDULE = {
 }
 # Without the file of pickles in which beat keeps its place: the sweep is due at once after a start.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
-CELERY_TIMEZONE = "UTC"
 
 # --- Web security ---------------------------------------------------------------------------------
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = SECURE
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
-SILENCED_SYSTEM_CHECKS: list[str] = []
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
@@ -343,8 +336,6 @@ METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")
 # --- Language, time, logs -------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_TZ = True
-USE_I18N = True
 FORMAT_MODULE_PATH = ["leaderboard.platform.formats"]
 
 # Lines are for a person who looks on, JSON for what collects the logs of servers.

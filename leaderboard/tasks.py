@@ -49,7 +49,9 @@ def score_submission(self: Task[Any, None], *, submission_id: int) -> None:
             _work(submission)
     except DATABASE_AWAY as error:
         # Nothing could be written down: the row says how far it was, and the sweeper finds it.
-        logger.warning("Submission %s waits for the sweeper: %s.", submission_id, _type(error))
+        logger.warning(
+            "Submission %s waits for the sweeper: %s.", submission_id, type(error).__name__
+        )
 
 
 def _work(submission: Submission) -> None:
@@ -63,7 +65,11 @@ def _work(submission: Submission) -> None:
         if outages.is_outage(error) or isinstance(error, LostRace):
             _put_back(submission, error)
         else:
-            _fail(submission, error)
+            failure = _failure(error)
+            logger.error("Submission %s failed: %s", submission.pk, failure)
+            _held(submission).update(
+                status=Status.FAILED, failure=failure, finished_at=timezone.now()
+            )
     if submission.release_id is not None:
         enqueue_next(submission)
 
@@ -118,10 +124,11 @@ def sweep() -> None:
         _take_back_abandoned()
         _send_waiting()
         _sweep_finals()
-        _sweep_publications()
+        for holdout in publish.unclaimed(publish.to_publish()):
+            enqueue_publication(holdout.pk)
         _check_revisions()
     except DATABASE_AWAY as error:
-        logger.warning("The sweeper waits for the database: %s.", _type(error))
+        logger.warning("The sweeper waits for the database: %s.", type(error).__name__)
 
 
 def _take_back_abandoned() -> None:
@@ -143,12 +150,6 @@ def _send_waiting() -> None:
     for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
             return
-
-
-def _sweep_publications() -> None:
-    """Ask for publications that nobody writes."""
-    for holdout in publish.unclaimed(publish.to_publish()):
-        enqueue_publication(holdout.pk)
 
 
 def _sweep_finals() -> None:
@@ -184,7 +185,7 @@ def _begin(**kwargs: object) -> None:
 @shared_task
 @logs.discreet
 def look_for_rewinds_at_start() -> None:
-    """After a restore workers are started: then is the time to look, not at the next upload."""
+    """Look for rewound ledgers when workers start, as after a restore: not at the next upload."""
     look_for_rewinds()
 
 
@@ -198,9 +199,7 @@ def _claim(submission_id: int, *, again: bool) -> Submission | None:
     if not claimed and again:
         held = Submission.objects.filter(status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS)
         claimed = _take(held, submission_id)
-    if claimed != 1:
-        return None
-    return _load(submission_id)
+    return _load(submission_id) if claimed else None
 
 
 def _load(submission_id: int) -> Submission:
@@ -215,8 +214,7 @@ def _take(rows: QuerySet[Submission], submission_id: int) -> int:
 
 
 def _held(submission: Submission) -> QuerySet[Submission]:
-    """Return the row, as long as it is this worker's: past its lease another may have taken it
-    over."""
+    """Return the row while it is this worker's: past its lease another may have taken it."""
     return Submission.objects.filter(
         pk=submission.pk, status=Status.SCORING, claimed_at=submission.claimed_at
     )
@@ -239,7 +237,7 @@ def _reject(submission: Submission, error: PredictionError) -> None:
 
 def _put_back(submission: Submission, error: Exception) -> None:
     """Put it back for the sweeper. That was no attempt: an outage ends no submission."""
-    logger.warning("Submission %s goes back to the queue: %s.", submission.pk, _type(error))
+    logger.warning("Submission %s goes back to the queue: %s.", submission.pk, type(error).__name__)
     back = _held(submission).update(
         status=Status.QUEUED, enqueued_at=None, attempts=F("attempts") - 1
     )
@@ -248,8 +246,10 @@ def _put_back(submission: Submission, error: Exception) -> None:
 
 
 def _let_wait(submission: Submission, why: Rewound | RowsMoved | WatermarkAway) -> None:
-    """Back to the queue without counting the attempt; the sweeper asks again after its pause, or,
-    where the holdout must not answer at all, once that is mended."""
+    """Put it back without counting the attempt; the sweeper asks again later.
+
+    Where the holdout must not answer at all, its ledger is paused until that is repaired.
+    """
     logger.critical("Submission %s waits. %s", submission.pk, str(why))
     if not isinstance(why, WatermarkAway):
         reason = Pause.REWOUND if isinstance(why, Rewound) else Pause.MOVED_ROWS
@@ -260,17 +260,7 @@ def _let_wait(submission: Submission, why: Rewound | RowsMoved | WatermarkAway) 
     )
 
 
-def _fail(submission: Submission, error: Exception) -> None:
-    failure = _failure(error)
-    logger.error("Submission %s failed: %s", submission.pk, failure)
-    _held(submission).update(status=Status.FAILED, failure=failure, finished_at=timezone.now())
-
-
 def _failure(error: Exception) -> str:
-    """Return what failed, by place and type only: a message could carry a value of the holdout. A
-    stored file that is damaged was found so before the vault was opened."""
+    """Return what failed, by place and type only: a message could carry a value of the holdout."""
+    # A stored file that is damaged was found so before the vault was opened.
     return str(error) if isinstance(error, FileDamaged) else logs.place(error)
-
-
-def _type(error: Exception) -> str:
-    return type(error).__name__

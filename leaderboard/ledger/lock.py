@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.models import Competition, Ledger, LedgerNote, Release, Round
@@ -46,19 +48,32 @@ def lock_row(ledger: Ledger) -> Ledger:
 def check(ledger: Ledger, *, only_look: bool = False) -> None:
     """Check that the locked ledger knows all that was released. Raises Rewound or WatermarkAway.
 
-    only_look: nothing is written, and the watermark need not be writable.
+    What a crash left unwritten is written. only_look: nothing is, and the watermark need not be
+    writable.
     """
-
-    def follows(head: watermark.Head) -> bool:
-        named = {"number": head.number + 1, "previous_hash": head.hash}
-        after = {"holdout__ledger": ledger, **named}
-        return any(model.objects.filter(**after).exists() for model in (Release, LedgerNote))
-
     known = watermark.Head(ledger.entries, ledger.head_hash)
-    watermark.check(
-        ledger.uid, known, watermarked=ledger.watermarked, follows=follows, only_look=only_look
-    )
+    written = watermark.read(ledger.uid, only_look=only_look)
+    if written is None:
+        if ledger.watermarked:
+            raise watermark.Rewound(
+                f"The watermark's file {watermark.file_of(ledger.uid)} is missing."
+            )
+    elif written != known:
+        # A crash leaves the watermark one entry behind: then some entry names its head.
+        named = {"number": written.number + 1, "previous_hash": written.hash}
+        if written.number >= known.number or not has_entry(ledger, **named):
+            raise watermark.Rewound(
+                f"The watermark knows entry {written}, the database entry {known}."
+            )
+    if written != known and not only_look:
+        watermark.append(ledger.uid, known)
     if watermark.has_ended(ledger.uid, only_look=only_look):
         ended = Round.objects.filter(ledger=ledger, finals_started_at__isnull=False)
         if not ended.exists():
             raise watermark.EndUndone
+
+
+def has_entry(ledger: Ledger, **named: Any) -> bool:
+    """Return whether the ledger has such an entry, an answer or a note."""
+    entries = (Release.objects, LedgerNote.objects)
+    return any(each.filter(holdout__ledger=ledger, **named).exists() for each in entries)

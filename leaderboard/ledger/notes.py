@@ -13,6 +13,8 @@ from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind
 from scoring.chain import document_hash
 from scoring.mechanisms import books
 
+REVISION_FACTS = ("version", "reason", "rescore")
+
 
 def carry_on(ledger: Ledger, before: Holdout, holdout: Holdout) -> LedgerNote:
     """Go on with a revised solution: counts, budgets and shares stay, levels begin anew.
@@ -30,7 +32,7 @@ def carry_on(ledger: Ledger, before: Holdout, holdout: Holdout) -> LedgerNote:
         )
         for each in TeamState.objects.filter(holdout=before)
     )
-    facts = {"version": holdout.version, "reason": holdout.reason, "rescore": holdout.rescore}
+    facts: dict[str, Any] = {name: getattr(holdout, name) for name in REVISION_FACTS}
     return add_note(ledger, holdout, NoteKind.REVISION, **facts)
 
 

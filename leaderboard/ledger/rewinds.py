@@ -65,7 +65,6 @@ class Situation:
     wrong. `end_undone`: all entries are there, and the finals that followed them are not.
     """
 
-    ledger: str
     known: Head
     written: Head | None
     problem: str
@@ -136,7 +135,7 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
             written = Head(max(numbers, default=0), "")
         most = max(counted or 0, lost or 0, written.number - ledger.entries)
         note = note or _write_off(ledger, situation.known, written, most)
-    watermark.append(situation.ledger, Head(note.number, note.hash))
+    watermark.append(ledger.uid, Head(note.number, note.hash))
     look(round)
     return note
 
@@ -178,24 +177,19 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
         # In the order in which organizers' changes lock them.
         Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
         ledger = lock.lock_row(round.ledger)
-        situation = _situation(ledger)
-        if not situation.problem:
+        problem, written, end_undone = "", None, False
+        try:
+            lock.check(ledger)
+        except Rewound as rewound:
+            problem, end_undone = str(rewound), isinstance(rewound, watermark.EndUndone)
+        try:
+            written = watermark.read(ledger.uid)
+        except Rewound as rewound:
+            problem = str(rewound)
+        if not problem:
             resume(ledger)
-        yield ledger, situation
-
-
-def _situation(ledger: Ledger) -> Situation:
-    problem, written, end_undone = "", None, False
-    try:
-        lock.check(ledger)
-    except Rewound as rewound:
-        problem, end_undone = str(rewound), isinstance(rewound, watermark.EndUndone)
-    try:
-        written = watermark.read(ledger.uid)
-    except Rewound as rewound:
-        problem = str(rewound)
-    known = Head(ledger.entries, ledger.head_hash)
-    return Situation(ledger.uid, known, written, problem, end_undone)
+        known = Head(ledger.entries, ledger.head_hash)
+        yield ledger, Situation(known, written, problem, end_undone)
 
 
 def _refused(detail: str) -> Refused:
@@ -245,7 +239,20 @@ def _moment(entry: Entry) -> datetime:
 def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
     """Write a lost entry as it was published, with what followed from it."""
     if after is None:
-        _keep_note(entry, holdout)
+        LedgerNote.objects.create(
+            holdout=holdout,
+            number=entry["number"],
+            kind=entry["kind"],
+            document={name: value for name, value in entry.items() if name != "hash"},
+            previous_hash=entry["previous_hash"],
+            hash=entry["hash"],
+            created_at=_moment(entry),
+        )
+        if entry["kind"] == MERGE:
+            old, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
+            old.memberships.update(team=into)
+            Team.objects.filter(pk=old.pk).update(merged_into=into)
+            merge_standings(old, into)
         return
     team = Team.objects.get(uid=entry["team"])
     board = Board.objects.select_related("round").get(uid=entry["board"])
@@ -307,23 +314,6 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
     return release
 
 
-def _keep_note(entry: Entry, holdout: Holdout) -> None:
-    LedgerNote.objects.create(
-        holdout=holdout,
-        number=entry["number"],
-        kind=entry["kind"],
-        document={name: value for name, value in entry.items() if name != "hash"},
-        previous_hash=entry["previous_hash"],
-        hash=entry["hash"],
-        created_at=_moment(entry),
-    )
-    if entry["kind"] == MERGE:
-        team, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
-        team.memberships.update(team=into)
-        Team.objects.filter(pk=team.pk).update(merged_into=into)
-        merge_standings(team, into)
-
-
 def _make_teams(competition: Competition, entries: list[tuple[Entry, State | None]]) -> None:
     """Stand in for teams that the backup doesn't know, so that shares and answers stay theirs."""
     named = {entry[field] for entry, _ in entries for field in ("team", "into") if field in entry}
@@ -357,12 +347,12 @@ def _count_lost(situation: Situation, ledger: Ledger) -> int | None:
     if situation.written is None:
         return None
 
-    def is_known(head: Head) -> bool:
-        found = {"holdout__ledger": ledger, "number": head.number, "hash": head.hash}
-        return any(model.objects.filter(**found).exists() for model in (Release, LedgerNote))
-
-    shared = (head for head in watermark.history(situation.ledger) if is_known(head))
-    return situation.written.number - next(shared, Head(0, "")).number
+    shared = (
+        head.number
+        for head in watermark.history(ledger.uid)
+        if lock.has_entry(ledger, number=head.number, hash=head.hash)
+    )
+    return situation.written.number - next(shared, 0)
 
 
 def _write_off(ledger: Ledger, known: Head, written: Head, lost: int) -> LedgerNote:

@@ -15,7 +15,7 @@ before the finals must not answer questions about what everybody may know by the
 import errno
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,33 +84,6 @@ def history(ledger: str) -> list[Head]:
         path = file_of(ledger)
         content = path.read_bytes() if path.exists() else b""
     return sorted(_heads(content), key=lambda head: head.number, reverse=True)
-
-
-def check(
-    ledger: str,
-    known: Head,
-    *,
-    watermarked: bool,
-    follows: Callable[[Head], bool],
-    only_look: bool = False,
-) -> None:
-    """Raise Rewound unless the database knows all that was released. Needs the ledger's lock.
-
-    `known` is the database's head, `watermarked` whether there has been a file, and `follows`
-    returns whether the database has an entry that names this head as the one before it. What a
-    crash left unwritten is written first, unless `only_look`. Raises WatermarkAway where that
-    fails.
-    """
-    written = read(ledger, only_look=only_look)
-    if written == known:
-        return
-    if written is None:
-        if watermarked:
-            raise Rewound(f"The watermark's file {file_of(ledger)} is missing.")
-    elif written.number >= known.number or not follows(written):
-        raise Rewound(f"The watermark knows entry {written}, the database entry {known}.")
-    if not only_look:
-        append(ledger, known)
 
 
 def append(ledger: str, head: Head) -> None:

@@ -1,4 +1,4 @@
-"""Records what happened, in the transaction of the change; audits and feeds read it."""
+"""Record what happened, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from leaderboard.models import Audience, Competition, Event, EventCount, EventKind, Submission, User
-from scoring.chain import canonical
 
 
 def record(
@@ -61,22 +60,3 @@ def record_submission(
         },
         **data,
     )
-
-
-def document(event: Event) -> dict[str, Any]:
-    """Return an event as it is published: permanent ids, moments to the second."""
-    return {
-        "number": event.number,
-        "kind": event.kind,
-        "audience": event.audience,
-        "actor": event.actor.uid if event.actor else None,
-        "subjects": event.subjects,
-        "data": event.data,
-        # Finer moments would tell how long the vault and the noise took to answer.
-        "created_at": event.created_at.isoformat(timespec="seconds"),
-    }
-
-
-def canonical_form(event: Event) -> bytes:
-    """Return the bytes of an event that are hashed and signed."""
-    return canonical(document(event))

@@ -9,7 +9,7 @@ Only requests are counted by the processes themselves, in files that they share;
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
-from datetime import datetime
+from itertools import product
 
 from django.core.cache import cache
 from django.db import DatabaseError
@@ -33,6 +33,8 @@ from leaderboard.queries.operation import EDGES, Histogram, Ledger
 KEPT = "metrics-totals"
 KEPT_SECONDS = 5.0
 KEPT_SHARE = 20
+WAITED = "How long the oldest queued submission has waited since it was accepted; 0: none waits."
+HELD = "How long a worker has held the submission it took first; 0: none is held."
 UNFINISHED = [status for status in Status if status not in FINAL]
 
 
@@ -51,8 +53,7 @@ class _Installation(Collector):
         yield from request_monitoring.registry().collect()
         up = GaugeMetricFamily("holdfast_up", "Whether a part answers.", labels=["part"])
         try:
-            ledgers = operation.ledgers()
-            found = [*_queue(ledgers), *_ledgers(ledgers), *_finished()]
+            found = [*_ledgers(operation.ledgers()), *_finished()]
         except DatabaseError:
             found = []
         up.add_metric(["database"], bool(found))
@@ -66,29 +67,21 @@ class _Installation(Collector):
         yield from redis
 
 
-def _queue(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
+def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
     queue, now = operation.queue(), timezone.now()
     length = GaugeMetricFamily(
         "holdfast_queue_length", "Submissions not finished.", labels=["competition", "status"]
     )
-    slugs = {ledger.competition for ledger in ledgers}
-    for slug in sorted(slugs | {slug for slug, _ in queue.lengths}):
-        for status in UNFINISHED:
-            length.add_metric([slug, status], queue.lengths.get((slug, status), 0))
+    slugs = {ledger.competition for ledger in ledgers} | {slug for slug, _ in queue.lengths}
+    for slug, status in product(sorted(slugs), UNFINISHED):
+        length.add_metric([slug, status], queue.lengths.get((slug, status), 0))
     yield length
-    yield GaugeMetricFamily(
-        "holdfast_queue_oldest_seconds",
-        "How long the oldest queued submission has waited since it was accepted; 0: none waits.",
-        value=_age(queue.queued_since, now),
-    )
-    yield GaugeMetricFamily(
-        "holdfast_scoring_oldest_seconds",
-        "How long a worker has held the submission it took first; 0: none is held.",
-        value=_age(queue.scoring_since, now),
-    )
-
-
-def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
+    for name, what, since in (
+        ("holdfast_queue_oldest_seconds", WAITED, queue.queued_since),
+        ("holdfast_scoring_oldest_seconds", HELD, queue.scoring_since),
+    ):
+        age = 0.0 if since is None else max(0.0, (now - since).total_seconds())
+        yield GaugeMetricFamily(name, what, value=age)
     entries = CounterMetricFamily(
         "holdfast_releases", "Entries of the ledger.", labels=["competition"]
     )
@@ -106,9 +99,7 @@ def _ledgers(ledgers: Sequence[Ledger]) -> Iterator[Metric]:
         if ledger.unassigned is not None:
             budget.add_metric([ledger.competition, "unassigned"], ledger.unassigned)
             budget.add_metric([ledger.competition, "shares"], ledger.shares or 0)
-    yield entries
-    yield budget
-    yield paused
+    yield from (entries, budget, paused)
 
 
 def _finished() -> Iterator[Metric]:
@@ -158,7 +149,3 @@ def _redis() -> Iterator[Metric]:
         "When the last sweep was done; 0: not since Redis was emptied.",
         value=sweeps.run or 0,
     )
-
-
-def _age(since: datetime | None, now: datetime) -> float:
-    return 0.0 if since is None else max(0.0, (now - since).total_seconds())

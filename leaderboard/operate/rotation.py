@@ -114,8 +114,8 @@ def _reseal_all(done: set[str], say: Say) -> None:
                 holdout.sealed_solution.name or "",
                 f"{FOLDER}/{holdout.solution_commitment}",
             )
-            holdout.sealed_solution.name = default_storage.save(name, ContentFile(again.solution))
-            holdout.sealed_secret = again.secret
+            solution, holdout.sealed_secret = again
+            holdout.sealed_solution.name = default_storage.save(name, ContentFile(solution))
             holdout.save(update_fields=["sealed_solution", "sealed_secret"])
             default_storage.delete(old)
             say(f"{holdout} is sealed again.")

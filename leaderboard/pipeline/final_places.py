@@ -1,7 +1,9 @@
 """The final board as it will be read: places and intervals, stored once all scores are there."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import count
 
 from django.db.models import F
 
@@ -11,39 +13,44 @@ from scoring.guarantees.finals import counted_interval, untouched_interval
 from scoring.guarantees.ledger import ledger_width
 
 BATCH = 500
-FIELDS = ("low", "high", "place", "position", "released_place", "released_loss")
+PLACES = ("place", "position", "released_place", "released_loss")
 
 
 def store_places(board: Board) -> None:
     """Rank teams by the best of their exact scores; equal scores share a place.
 
     Those of one place stand as the released board had them, and behind them teams that only an
-    earlier round on the same rows has released a score of.
+    earlier round on the same rows has released a score of. Scores are read a batch at a time; of
+    each team only its best loss is kept in memory.
     """
-    scores = list(FinalScore.objects.filter(board=board).order_by("submission_id"))
-    if not scores:
+    scores = FinalScore.objects.filter(board=board).select_related("holdout__ledger")
+    scores = scores.order_by("submission_id")
+    finalists = scores.count()
+    if not finalists:
         return
-    _set_intervals(board, scores)
-    best = dict[int, FinalScore]()
-    for score in scores:
-        kept = best.setdefault(score.team_id, score)
-        if score.loss < kept.loss:
-            best[score.team_id] = score
-    ranked, others = list[FinalScore](), dict(best)
+    best = dict[int, tuple[Fraction, int]]()
+    questions, last = count(scores[0].holdout.ledger.asked + 1), 0
+    while batch := list(scores.filter(submission_id__gt=last)[:BATCH]):
+        _set_intervals(board, batch, finalists, questions)
+        for score in batch:
+            if score.team_id not in best or score.loss < best[score.team_id][0]:
+                best[score.team_id] = score.loss, score.pk
+        last = batch[-1].submission_id
     standings = board.standings.order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
-    rows = standings.values_list("team", "loss").iterator()
-    for place, (team, loss) in enumerate(rows, start=1):
-        if team in best:
-            best[team].released_place, best[team].released_loss = place, loss
-            ranked.append(others.pop(team))
-    ranked += others.values()
-    ranked.sort(key=lambda score: score.loss)
-    for position, score in enumerate(ranked, start=1):
-        before = ranked[position - 2] if position > 1 else None
-        tied = before is not None and before.loss == score.loss
-        score.position, score.place = position, before.place if before and tied else position
-    FinalScore.objects.bulk_update(scores, FIELDS, batch_size=BATCH)
-    Board.objects.filter(pk=board.pk).update(finalists=len(scores))
+    rows = enumerate(standings.values_list("team", "loss").iterator(), start=1)
+    released = {team: (at, loss) for at, (team, loss) in rows if team in best}
+    order = [*released, *(team for team in best if team not in released)]
+    order.sort(key=lambda team: best[team][0])
+    place = 0
+    for start in range(0, len(order), BATCH):
+        placed = []
+        for position, team in enumerate(order[start : start + BATCH], start + 1):
+            loss, key = best[team]
+            place = place if position > 1 and best[order[position - 2]][0] == loss else position
+            facts = (place, position, *released.get(team, (None, None)))
+            placed.append(FinalScore(pk=key, **dict(zip(PLACES, facts, strict=True))))
+        FinalScore.objects.bulk_update(placed, PLACES)
+    Board.objects.filter(pk=board.pk).update(finalists=finalists)
 
 
 def on_final_rows(score: FinalScore) -> bool:
@@ -57,41 +64,29 @@ def beta(board: Board) -> float:
     return float(1 - parameters.confidence)
 
 
-def _set_intervals(board: Board, scores: list[FinalScore]) -> None:
+def _set_intervals(
+    board: Board, scores: Sequence[FinalScore], finalists: int, questions: Iterator[int]
+) -> None:
+    """Store intervals, of `finalists` scores in all, around what was entered.
+
+    What the ledger sets aside for a submission is as it was published with the answer, or, for one
+    that was not asked since a revision, as one more question now: the next of `questions`.
+    """
     if not metrics.get(board.metric).is_mean:
         return
-    rest = beta(board)
-    final = on_final_rows(scores[0])
-    widths = iter(()) if final else _widths(board, scores, rest)
+    rest, asked = beta(board), Release.objects.filter(board=board, holdout=scores[0].holdout)
+    entered = asked.filter(submission__in=[score.submission_id for score in scores])
+    widths = dict(entered.values_list("submission", "width"))
     for score in scores:
-        loss = score.units / (score.rows * score.resolution)
-        if final:
-            ends = untouched_interval(loss, score.rows, len(scores), rest)
-        else:
-            ends = counted_interval(loss, score.rows, next(widths))
-        score.low, score.high = ends
-
-
-def _widths(board: Board, scores: list[FinalScore], rest: float) -> Iterator[float]:
-    """Return what the ledger sets aside for each entered submission, in their order.
-
-    As it was published with the answer, or, for one that was not asked since a revision, as one
-    more question now.
-    """
-    holdout = scores[0].holdout
-    head, question = holdout.ledger, holdout.ledger.asked
-    asked = Release.objects.filter(
-        holdout=holdout,
-        board=board,
-        submission__in=board.final_scores.order_by().values("submission"),
-    )
-    known = dict(asked.values_list("submission", "width"))
-    for score in scores:
-        width = known.get(score.submission_id)
+        loss, width = score.units / (score.rows * score.resolution), widths.get(score.submission_id)
+        if on_final_rows(score):
+            score.low, score.high = untouched_interval(loss, score.rows, finalists, rest)
+            continue
         if width is None:
-            question += 1
+            head, question = score.holdout.ledger, next(questions)
             # Half of beta is the ledger's with every mechanism; some keep the rest for their noise.
             width = ledger_width(
                 score.rows, question, head.answered, head.log_alphabets, math.log(rest / 2)
             )
-        yield width
+        score.low, score.high = counted_interval(loss, score.rows, width)
+    FinalScore.objects.bulk_update(scores, ("low", "high"))

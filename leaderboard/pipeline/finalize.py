@@ -6,6 +6,7 @@ could answer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -74,9 +75,8 @@ def close_early(round: Round, *, by: User | None = None) -> None:
                 "Only a competition that is open can be closed before its time.",
             )
         # Also of a round without an end: what is announced marks it as closed for good.
-        locked.announced_closes_at, locked.closes_at = locked.closes_at or now, now
-        locked.save(update_fields=["announced_closes_at", "closes_at"])
-        _record(locked, EventKind.CLOSED, by)
+        moments = {"announced_closes_at": locked.closes_at or now, "closes_at": now}
+        _mark(locked, EventKind.CLOSED, by, **moments)
     round.refresh_from_db()
 
 
@@ -91,9 +91,7 @@ def start_finals(round: Round, *, accept_failed: bool = False, by: User | None =
         locked = _lock(round)
         if locked.finals_started_at is None:
             _check_may_start(locked, accept_failed=accept_failed)
-            locked.finals_started_at = timezone.now()
-            locked.save(update_fields=["finals_started_at"])
-            _record(locked, EventKind.FINALS_STARTED, by)
+            _mark(locked, EventKind.FINALS_STARTED, by, finals_started_at=timezone.now())
             transaction.on_commit(wake_sweeper, robust=True)
     round.refresh_from_db()
 
@@ -173,9 +171,7 @@ def reveal(round: Round, *, by: User | None = None) -> None:
                 "Some final scores are missing. They can be revealed once all are there.",
             )
         if locked.revealed_at is None:
-            locked.revealed_at = timezone.now()
-            locked.save(update_fields=["revealed_at"])
-            _record(locked, EventKind.REVEALED, by)
+            _mark(locked, EventKind.REVEALED, by, revealed_at=timezone.now())
     round.refresh_from_db()
 
 
@@ -189,7 +185,11 @@ def _lock(round: Round) -> Round:
     return Round.objects.select_related("competition", "ledger").get(pk=round.pk)
 
 
-def _record(round: Round, kind: EventKind, by: User | None) -> None:
+def _mark(round: Round, kind: EventKind, by: User | None, **moments: datetime) -> None:
+    """Save moments of the round, and record what they mean."""
+    for name, moment in moments.items():
+        setattr(round, name, moment)
+    round.save(update_fields=list(moments))
     events.record(round.competition, kind, actor=by, subjects={"round": round.number})
 
 

@@ -137,24 +137,26 @@ def publish_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
 
 def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
     """Measure what no stored part has, until the time is over; return whether all is measured."""
-    end = time.monotonic() + WORK_OF_LEASE * settings.LEASE_SECONDS
+    start, lease = time.monotonic(), settings.LEASE_SECONDS
     done = _measured(holdout)
-    lines: list[bytes] = []
-    part = PART_OF_LEASE * settings.LEASE_SECONDS
-    first, part_end = done + 1, time.monotonic() + part
-    rows = Release.objects.filter(holdout=holdout, number__gt=done).order_by("number")
+    rows = Release.objects.filter(holdout=holdout).order_by("number")
     rows = rows.select_related("submission__round", "submission__team", "team", "board__round")
-    for entry in rows.iterator(chunk_size=PART_RELEASES):
-        lines.append(opened_of(entry, holdout, remeasure).line())
-        done = entry.number
-        now = time.monotonic()
-        if len(lines) >= PART_RELEASES or now > min(part_end, end):
-            _store_part(holdout, first, done, lines)
-            lines, first, part_end = [], done + 1, now + part
-        if now > end:
+    while True:
+        lines, first, part_end = [], done + 1, time.monotonic() + PART_OF_LEASE * lease
+        for entry in rows.filter(number__gt=done)[:PART_RELEASES]:
+            lines.append(opened_of(entry, holdout, remeasure).line())
+            done = entry.number
+            if time.monotonic() > part_end:
+                break
+        if not lines:
+            return True
+        content = b"".join(lines)
+        sha256 = hashlib.sha256(content).hexdigest()[:16]
+        name = f"{_folder(holdout)}/{first:012}-{done:012}-{sha256}"
+        default_storage.save(name, ContentFile(content))
+        _claim_longer(holdout)
+        if time.monotonic() > start + WORK_OF_LEASE * lease:
             return False
-    _store_part(holdout, first, done, lines)
-    return True
 
 
 def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
@@ -235,16 +237,6 @@ def _lines(holdout: Holdout) -> Iterator[bytes]:
     for name in _parts(holdout):
         with open_stored(name) as file:
             yield from file
-
-
-def _store_part(holdout: Holdout, first: int, last: int, lines: list[bytes]) -> None:
-    if not lines:
-        return
-    content = b"".join(lines)
-    sha256 = hashlib.sha256(content).hexdigest()[:16]
-    name = f"{_folder(holdout)}/{first:012}-{last:012}-{sha256}"
-    default_storage.save(name, ContentFile(content))
-    _claim_longer(holdout)
 
 
 def _parts(holdout: Holdout) -> list[str]:

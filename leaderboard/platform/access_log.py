@@ -75,11 +75,8 @@ def _write(request: HttpRequest, response: HttpResponse, route: str | None, seco
 def _user_id(request: HttpRequest) -> int | None:
     """Return the account's id, if it was loaded for the response: the log makes no query."""
     user: Any = getattr(request, "user", None)
-    if user is not None and not isinstance(user, SimpleLazyObject):
-        found: int | None = user.pk
-        return found
     session = getattr(request, "session", None)
-    if session is None or not session.accessed:
-        return None
-    claimed = session.get(SESSION_KEY)
-    return int(claimed) if claimed is not None else None
+    claimed = session.get(SESSION_KEY) if session is not None and session.accessed else None
+    if user is not None and not isinstance(user, SimpleLazyObject):
+        claimed = user.pk
+    return None if claimed is None else int(claimed)

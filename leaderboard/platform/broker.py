@@ -102,20 +102,30 @@ class Transport(redis.Transport):
 
 
 def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
-    """Return whether kombu can build a message of it and knows where to put it back; and on the
-    queue of tasks, whether that asks for a task as `send_task` does."""
+    """Return whether kombu can build a message of it and knows where to put it back.
+
+    On the queue of tasks it also has to ask for a task as `send_task` does.
+    """
     try:
-        if queue == QUEUE:
-            return _has_plain_headers(message) and _has_plain_arguments(message, channel)
-        built = channel.Message(message, channel=channel)
-        return {"exchange", "routing_key"} <= set(built.delivery_info)
+        if queue != QUEUE:
+            built = channel.Message(message, channel=channel)
+            return {"exchange", "routing_key"} <= set(built.delivery_info)
+        if not _has_plain_headers(message):
+            return False
+        built = channel.Message(message, channel=channel, accept={"application/json"})
+        args, kwargs, more = built.decode()
+        # The arguments are database keys, and nothing follows on the task.
+        are_keys = all(type(key) is int and 0 < key < LARGEST_KEY for key in kwargs.values())
+        return are_keys and not args and not any(more.values())
     except UNREADABLE:
         return False
 
 
 def _has_plain_headers(message: Any) -> bool:
-    """Return whether nothing is to be decompressed, delayed or given more time, and all is a text
-    or a number where Celery takes it for one."""
+    """Return whether nothing is to be decompressed, delayed or given more time.
+
+    All has to be a text or a number where Celery takes it for one.
+    """
     headers, properties = dict(message["headers"]), dict(message["properties"])
     delivery = properties.pop("delivery_info")
     limits = headers.pop("timelimit", None) or [None, None]
@@ -131,18 +141,6 @@ def _has_plain_headers(message: Any) -> bool:
         and all(isinstance(text, str) for text in texts)
         and all(isinstance(value, str | bool | int | None) for value in rest)
         and headers["task"].startswith(TASKS)
-    )
-
-
-def _has_plain_arguments(message: Any, channel: Any) -> bool:
-    """Return whether the arguments are database keys, and nothing follows on the task."""
-    built = channel.Message(message, channel=channel, accept={"application/json"})
-    args, kwargs, more = built.decode()
-    keys = kwargs.values()
-    return (
-        not args
-        and not any(more.values())
-        and all(type(key) is int and 0 < key < LARGEST_KEY for key in keys)
     )
 
 

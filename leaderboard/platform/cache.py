@@ -7,7 +7,7 @@ nothing is read that a web process did not write there: no pickle, no value of a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
@@ -37,7 +37,7 @@ class RedisOrLocalCache(BaseCache):
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self._redis = _connect(server)
+        self._redis: Redis = _client(server)
         self.local = LocMemCache("while Redis is away", params)
 
     @_or_here
@@ -79,10 +79,8 @@ class RedisOrLocalCache(BaseCache):
 LONGEST_SECONDS = 30 * 24 * 3600.0
 
 
-@cache
-def _connect(url: str) -> Redis:
-    """Return the client of an address, which all threads share."""
-    return Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
+# The client of an address, which all threads share.
+_client = cache(partial(Redis.from_url, socket_connect_timeout=1, socket_timeout=1))
 
 
 def _signer(name: str) -> Signer:

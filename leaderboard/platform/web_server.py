@@ -129,24 +129,20 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
 
     def check_pace(self, now: float, patience: float) -> None:
         """Close the connection if the client moved too little since it was last looked at."""
-        step = self._find_step()
-        moved = self.request.body_bytes_received if step[0] == "sends" else self.sent
+        # By what was sent before, so that the next request has its own time.
+        if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
+            step = ("receives an answer", 0)
+        elif self.requests:
+            step = ("waits for us", self.sent)
+        else:
+            step = ("does nothing" if self.request is None else "sends a request", self.sent)
+        moved = self.request.body_bytes_received if step[0] == "sends a request" else self.sent
         if step != self.step:
             self.step, self.since, self.moved = step, now, moved
-        elif step[0] != "waits" and now - self.since >= patience:
+        elif step[0] != "waits for us" and now - self.since >= patience:
             if moved - self.moved < patience * SLOWEST:
                 self.handle_close()
             self.since, self.moved = now, moved
-
-    def _find_step(self) -> tuple[str, int]:
-        """Return what the client does: receives an answer, sends a request, waits for us, or
-        nothing."""
-        # By what was sent before, so that the next request has its own time.
-        if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
-            return ("receives", 0)
-        if self.requests:
-            return ("waits", self.sent)
-        return ("nothing" if self.request is None else "sends", self.sent)
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types
@@ -208,12 +204,9 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
         for server in servers:
             server.accepting = False
         give_up = time.monotonic() + self.cfg.graceful_timeout
-        while any(map(_is_busy, connections.values())) and time.monotonic() < give_up:
+        while time.monotonic() < give_up and any(
+            isinstance(each, Channel) and (each.requests or each.total_outbufs_len)
+            for each in connections.values()
+        ):
             self.notify()
             poll2(POLL_SECONDS / 5, connections)
-
-
-def _is_busy(connection: Any) -> bool:
-    return isinstance(connection, Channel) and bool(
-        connection.requests or connection.total_outbufs_len
-    )

@@ -128,13 +128,13 @@ def private_fingerprint() -> str:
     return known[-1]
 
 
+def _fingerprint(key: PublicKey) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
 def check_opens(holdout: Holdout) -> None:
     """Open a holdout and forget what is inside. Raises VaultClosed where it can't be opened."""
     _unseal(holdout)
-
-
-def _fingerprint(key: PublicKey) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def noise(holdout: Holdout) -> KeyedNoise:
@@ -153,16 +153,8 @@ def contents(holdout: Holdout) -> tuple[Salted, Salted]:
     return _unseal(holdout)
 
 
-@dataclass(frozen=True, repr=False)
-class Resealed:
-    """The same contents in boxes for the current public key."""
-
-    solution: bytes
-    secret: bytes
-
-
-def reseal(holdout: Holdout) -> Resealed | None:
-    """Seal what is sealed to another key to the current one; return None where nothing is.
+def reseal(holdout: Holdout) -> tuple[bytes, bytes] | None:
+    """Return solution and secret in boxes for the current key; None where they are that already.
 
     Raises VaultClosed.
     """
@@ -170,16 +162,16 @@ def reseal(holdout: Holdout) -> Resealed | None:
     current = keys.public_key().encode().hex()
     if solution.key == secret.key == current:
         return None
-    return Resealed(*(_seal(each.salt + each.content) for each in (solution, secret)))
+    return _seal(solution), _seal(secret)
 
 
 def _sealed(content: bytes) -> Sealed:
     salted = Salted(secrets.token_bytes(SALT_BYTES), content)
-    return Sealed(_seal(salted.salt + salted.content), salted.commitment)
+    return Sealed(_seal(salted), salted.commitment)
 
 
-def _seal(salted: bytes) -> bytes:
-    return bytes(SealedBox(keys.public_key()).encrypt(salted))
+def _seal(salted: Salted) -> bytes:
+    return bytes(SealedBox(keys.public_key()).encrypt(salted.salt + salted.content))
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,15 @@ def main() -> None:
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         task = json.loads(_read_part(sys.stdin.buffer))
-        _limit(task)
+        limits = {
+            resource.RLIMIT_AS: task["megabytes"] * MEBIBYTE,
+            resource.RLIMIT_CPU: task["seconds"],
+            resource.RLIMIT_FSIZE: 0,
+            resource.RLIMIT_CORE: 0,
+        }
+        for name, limit in limits.items():
+            resource.setrlimit(name, (limit, limit))
+        signal.alarm(task["waits"])  # in case the parent is gone by then
         try:
             answer = {"score": _run(task, sys.stdin.buffer)}
         except BaseException as error:
@@ -35,18 +43,6 @@ def main() -> None:
         if os.getpid() == process:  # not in a child that the metric forked
             answers.write(json.dumps(answer).encode())
     os._exit(0)  # without waiting for threads that the metric started
-
-
-def _limit(task: dict[str, Any]) -> None:
-    limits = {
-        resource.RLIMIT_AS: task["megabytes"] * MEBIBYTE,
-        resource.RLIMIT_CPU: task["seconds"],
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-    }
-    for name, limit in limits.items():
-        resource.setrlimit(name, (limit, limit))
-    signal.alarm(task["waits"])  # in case the parent is gone by then
 
 
 def _run(task: dict[str, Any], source: BinaryIO) -> float | None:

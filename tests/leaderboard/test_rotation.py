@@ -154,7 +154,7 @@ def test_a_solution_that_comes_while_others_are_sealed_again_is_sealed_again_too
 ) -> None:
     reseal = vault.reseal
 
-    def meanwhile(holdout: Holdout) -> vault.Resealed | None:
+    def meanwhile(holdout: Holdout) -> tuple[bytes, bytes] | None:
         monkeypatch.setattr(vault, "reseal", reseal)
         make_competition("late", world.organizer)
         return reseal(holdout)

@@ -24,10 +24,10 @@ from scoring.mechanisms.base import (
 from scoring.mechanisms.needs import Need
 from scoring.noise import KeyedNoise, Noise
 from tests.scoring.facts import Counts, Metric
-from tests.scoring.toss import Toss
+from tests.scoring.keyhole import Peek
 
 SECRET = bytes(range(32))
-ALL: dict[str, Mechanism[Any]] = MECHANISMS | {"toss": Toss()}
+ALL: dict[str, Mechanism[Any]] = MECHANISMS | {"peek": Peek()}
 SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
     "ladder": ({"steps": "10"}, {"steps": "2", "confidence": "0.5"}),
     "thresholdout": (
@@ -47,7 +47,7 @@ SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
         {"mark": "0.5", "questions": "6", "budget": "3", "team_share": "1"},
         {"mark": "0", "budget": "9", "team_share": "4"},
     ),
-    "toss": ({}, {"steps": "7"}),
+    "peek": ({}, {"steps": "7", "peeks": "1"}),
 }
 
 
@@ -239,28 +239,29 @@ def test_the_next_certificate_is_that_of_a_new_teams_first_answer(
 
 
 def test_a_mechanism_of_ones_own_can_be_registered() -> None:
-    with registered(Toss()):
-        assert get("toss").title == "Toss"
-        assert answer_kind("heads").bounds == "nothing"
-        with pytest.raises(ValueError, match="toss"):
-            register(Toss())
+    with registered(Peek()):
+        assert get("peek").title == "Keyhole"
+        assert answer_kind("seen").bounds == "both"
+        with pytest.raises(ValueError, match="peek"):
+            register(Peek())
     with pytest.raises(ParameterError, match="no mechanism called"):
-        get("toss")
+        get("peek")
     with pytest.raises(StateError):
-        answer_kind("heads")
+        answer_kind("seen")
 
 
 @pytest.mark.parametrize("name", ["ladder", "heuristic"])
 def test_a_name_that_is_taken_or_refused_cannot_be_registered(name: str) -> None:
-    mechanism = type("Named", (Toss,), {"name": name})()
+    mechanism = type("Named", (Peek,), {"name": name})()
     with pytest.raises(ValueError, match=name):
         register(mechanism)
 
 
 def test_sentences_are_left_out_where_a_field_has_no_value() -> None:
-    kind = Toss().kind("heads")
-    assert kind.select_sentences({"score": "0.9"}) == ("Heads.",)
-    assert len(kind.select_sentences({"score": "0.9", "public": None, "left": "1 toss"})) == 2
+    seen, shut = Peek().kinds
+    assert shut.select_sentences({"score": "0.9"}) == ("The door is shut.",)
+    values = {"score": "0.9", "within": "0.1", "left": "1 peek", "claimed": None}
+    assert len(seen.select_sentences(values)) == 2
 
 
 @pytest.mark.parametrize(
@@ -272,7 +273,7 @@ def test_sentences_are_left_out_where_a_field_has_no_value() -> None:
 )
 def test_an_impossible_kind_of_answer_is_refused(changes: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        replace(Toss().kind("heads"), **changes)
+        replace(Peek().kind("seen"), **changes)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))

@@ -80,11 +80,11 @@ class Deployment:
 
     def start_worker(self, name: str = "worker") -> None:
         """A worker: the only process that is told where the vault's private key is."""
-        self.start(name, (*processes.worker(), "--hostname", f"{name}@%h"), self._vault)
+        self.start(name, (*processes.WORKER, "--hostname", f"{name}@%h"), self._vault)
 
     def start_doomed(self, name: str = "doomed") -> None:
         """A worker that obeys orders at its boundaries, and is started again when it dies."""
-        arguments = (*processes.WORKER[3:], "--hostname", f"{name}@%h")
+        arguments = (*processes.WORKER[5:], "--hostname", f"{name}@%h")
         self.start(name, (sys.executable, "-m", "tests.servers.doomed", *arguments), self._vault)
 
     @property
@@ -93,7 +93,7 @@ class Deployment:
         return self.redis("worker") | {"REDIS_CACHE_URL": ""} | key
 
     def start_beat(self) -> None:
-        self.start("beat", processes.beat(), self.redis("beat") | {"REDIS_CACHE_URL": ""})
+        self.start("beat", processes.BEAT, self.redis("beat") | {"REDIS_CACHE_URL": ""})
 
     def start_web(self, port: int) -> None:
         self.start("web", processes.web("127.0.0.1", port))

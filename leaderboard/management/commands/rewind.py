@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.template.defaultfilters import pluralize
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds
@@ -53,21 +54,21 @@ class Command(BaseCommand):
             raise CommandError(f"There is no competition {slug!r}.")
         try:
             self._repair(competition.current_round, options)
+        except OSError as error:
+            raise CommandError(f"{error.filename} can't be read: {error.strerror}.") from None
         except (Refused, Differs, WatermarkAway) as error:
             raise CommandError(str(error)) from None
 
     def _repair(self, round: Round, options: dict[str, Any]) -> None:
         if options["replay"]:
-            with _opened(options["replay"]) as file:
+            with options["replay"].open("rb") as file:
                 entries = rewinds.replay(round, bounded_lines(file))
-            noun = "entry" if entries == 1 else "entries"
-            self.stdout.write(f"Replayed {entries} {noun}.")
+            self.stdout.write(f"Replayed {entries} entr{pluralize(entries, 'y,ies')}.")
         elif options["give_up"]:
             note = rewinds.give_up(round, lost=options["lost"])
             if note is not None:
                 lost = note.document["lost"]
-                noun = "answer" if lost == 1 else "answers"
-                self.stdout.write(f"Wrote {lost} {noun} off: entry {note.number}.")
+                self.stdout.write(f"Wrote {lost} answer{pluralize(lost)} off: entry {note.number}.")
         elif options["end"]:
             rewinds.end_again(round)
             self.stdout.write("The finals have started again, with the choices of the backup.")
@@ -90,10 +91,3 @@ class Command(BaseCommand):
             "Nothing is released until this is repaired: replay a saved copy of the published "
             "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
         )
-
-
-def _opened(path: Path) -> Any:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise CommandError(f"{path} can't be read: {error.strerror}.") from None

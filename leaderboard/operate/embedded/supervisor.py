@@ -1,4 +1,4 @@
-"""Starts processes, prefixes what they print, and starts again what ends by itself."""
+"""Start processes, prefix what they print, and start again what ends by itself."""
 
 import ctypes
 import os
@@ -54,14 +54,20 @@ class Lives:
 
 @dataclass
 class Child:
-    """A process, in whichever life."""
+    """A process, in whichever life.
+
+    `command` is a list of arguments, no shell reads it. What others depend on (`store`) is stopped
+    after them. Where an `essential` process keeps ending soon after its start, the rest is stopped;
+    the site goes on without any other. `before_restart` is called when the process and its children
+    are gone and it is about to be started again.
+    """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    store: bool
-    essential: bool
-    before_restart: Callable[[], object]
+    store: bool = False
+    essential: bool = False
+    before_restart: Callable[[], object] = lambda: None
     lives: Lives = field(default_factory=Lives)
     process: subprocess.Popen[bytes] | None = None
     reader: Thread | None = None
@@ -80,37 +86,19 @@ class Child:
 
 
 class Supervisor:
-    """Starts again what ends by itself, stops in order, leaves no orphans.
+    """Start again what ends by itself, now and then, stop in order, leave no orphans.
 
-    What others depend on (`store=True`) is stopped after them. Where an `essential` process keeps
-    ending soon after its start, the rest is stopped; the site goes on without any other, which is
-    tried again now and then. If this process is killed, Linux stops the children.
+    If this process is killed, Linux stops the children.
     """
 
     def __init__(self, *, when_started: Callable[[], None]) -> None:
-        self._children: list[Child] = []
+        self.children: list[Child] = []
         self._when_started = when_started
         self._printing = Lock()
         self._code: int | None = None
 
-    def add(
-        self,
-        name: str,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        *,
-        store: bool = False,
-        essential: bool = False,
-        before_restart: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Add a process; `command` is a list of arguments, no shell reads it. `before_restart` is
-        called when the process and its children are gone and it is about to be started again."""
-        child = Child(name, list(command), dict(environment), store, essential, before_restart)
-        self._children.append(child)
-
     def say(self, text: str, name: str = "system") -> None:
-        """Print lines under a name. Once their reader has gone, everything is stopped rather than
-        run unseen."""
+        """Print lines under a name. Once their reader is gone, stop rather than run unseen."""
         heading = f"{datetime.now():%H:%M:%S} {name:<6} | "  # noqa: DTZ005  (for who looks on)
         with self._printing:
             try:
@@ -122,23 +110,25 @@ class Supervisor:
 
     def run(self) -> int:
         """Run until told to stop (0) or until an essential process can't be kept running (1)."""
+
+        def stop(number: int, frame: object) -> None:
+            self._code = 0  # no more: a handler that prints could wait for itself
+
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._stop_asked)
-        for child in self._children:
+            signal.signal(number, stop)
+        for child in self.children:
             self._start(child)
         Thread(target=self._when_started, daemon=True).start()
         while self._code is None:
-            self._look_after(self._children)
+            for child in self.children:
+                self._look_after(child)
             time.sleep(POLL_SECONDS)
-        self._stop([child for child in self._children if not child.store], GRACE_SECONDS)
-        self._stop([child for child in self._children if child.store], STORE_GRACE_SECONDS)
-        for child in self._children:
+        self._stop([child for child in self.children if not child.store], GRACE_SECONDS)
+        self._stop([child for child in self.children if child.store], STORE_GRACE_SECONDS)
+        for child in self.children:
             child.signal(signal.SIGKILL, os.killpg)
             child.finish_reading()
         return self._code
-
-    def _stop_asked(self, number: int, frame: object) -> None:
-        self._code = 0  # no more: a handler that prints could wait for itself
 
     def _start(self, child: Child) -> None:
         child.process = start_child(child.command, env=child.environment)
@@ -156,23 +146,23 @@ class Supervisor:
             for line in lines:
                 self.say(line.decode(errors="replace").rstrip("\n"), name)
 
-    def _look_after(self, children: Iterable[Child]) -> None:
-        """Start what is due, and note what has ended."""
-        for child in children:
-            if child.process is not None and child.process.poll() is not None:
-                self._note_end(child, child.process.returncode)
-            elif child.process is None and child.lives.is_due(time.monotonic()):
+    def _look_after(self, child: Child) -> None:
+        """Start it if it is due, and note if it has ended."""
+        if child.process is None:
+            if child.lives.is_due(time.monotonic()):
                 child.signal(signal.SIGKILL, os.killpg)
                 child.before_restart()
                 self._start(child)
-
-    def _note_end(self, child: Child, code: int) -> None:
+            return
+        code = child.process.poll()
+        if code is None:
+            return
         child.process = None
         child.finish_reading()
         wait = child.lives.end(time.monotonic())
         self.say(f"{child.name} stopped (rc={code})")
-        hopeless = child.lives.short >= TRIES
-        if hopeless and child.essential:
+        is_hopeless = child.lives.short >= TRIES
+        if is_hopeless and child.essential:
             self._code = 1
             self.say(
                 f"{child.name} ended by itself {TRIES} times in a row, so everything is being "
@@ -180,7 +170,7 @@ class Supervisor:
             )
             return
         self.say(f"{child.name} ended by itself and is started again in {wait:g} s.")
-        if hopeless:
+        if is_hopeless:
             self.say(f"The site goes on without {child.name} until it stays. Its log is above.")
 
     def _stop(self, children: Iterable[Child], seconds: float) -> None:

@@ -23,10 +23,10 @@ from leaderboard.operate.embedded import supervisor
 supervisor.FIRST_WAIT_SECONDS = 0.01
 everything = supervisor.Supervisor(when_started=lambda: None)
 path = {"PATH": "/usr/bin:/bin"}
-everything.add("steady", ["sleep", "1000"], path)
+everything.children = [supervisor.Child("steady", ["sleep", "1000"], path)]
 essential = sys.argv[1] == "essential"
 hopeless = ["sh", "-c", "echo it lacks something; exit 3"]
-everything.add("hopeless", hopeless, path, essential=essential)
+everything.children.append(supervisor.Child("hopeless", hopeless, path, essential=essential))
 raise SystemExit(everything.run())
 """
 
