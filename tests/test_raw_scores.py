@@ -258,7 +258,7 @@ def test_not_even_a_worker_inside_a_request_shows_it_on_the_page_for_debugging(
     caplog.set_level(logging.DEBUG)
     numbers.join(numbers.alice)
     monkeypatch.setattr(Ladder, "step", _saying(ValueError, measured))
-    monkeypatch.setattr(tasks, "_fail", _saying(RuntimeError, measured))
+    monkeypatch.setattr(tasks, "_failure", _saying(RuntimeError, measured))
     submit = intake.submit
 
     def at_once(**given: Any) -> Submission:

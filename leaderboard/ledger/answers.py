@@ -44,13 +44,13 @@ def answer(
     """
     mechanism = mechanisms.get(board.mechanism)
     parameters = mechanism.parse(board.mechanism_parameters)
-    state = _load(board, ledger, holdout, submission.team)
+    head = ledger_head(ledger, BoardState.objects.get(board=board))
+    known = TeamState.objects.filter(holdout=holdout, board=board, team=submission.team).first()
+    state = State(head, team_head(known) if known else TeamHead())
     team, by = submission.team, {"team": submission.team.uid, "board": board.uid}
     question = mechanism.question(parameters, state, measured.measurement.reference)
     tag = measured.noise.tag(digest, **by)
-    # The answer to the same question of the same team is given again, and costs nothing.
-    asked = Release.objects.filter(holdout=holdout, board=board, team=team, predictions_tag=tag)
-    stored = asked.filter(question=question, repeat_of__isnull=True).first()
+    stored = find_answer(holdout, board, team, tag, question)
     if stored is None:
         noise = measured.noise.for_question(digest, question, **by)
         state, given = mechanism.step(parameters, state, measured.measurement, noise)
@@ -64,17 +64,13 @@ def answer(
         team=team,
         number=ledger.entries + 1,
         share_left=state.team.share_left,
-        answered=state.holdout.answered,
-        log_alphabets=state.holdout.log_alphabets,
-        firings=state.holdout.firings,
-        budget_left=state.holdout.budget_left,
         predictions_tag=tag,
         predictions_digest=digest,
         question=question,
         parameters_hash=parameters_hash(board, holdout),
         previous_hash=ledger.head_hash,
         created_at=now,
-        **fields,
+        **(asdict(state.holdout) | fields),
     )
     add_entry(entry)
     save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)
@@ -83,6 +79,14 @@ def answer(
     )
     stand(entry, submission, state)
     return entry
+
+
+def find_answer(
+    holdout: Holdout, board: Board, team: Team, tag: str, question: str
+) -> Release | None:
+    """Return the answer that a team has had to a question: it is given again, and costs nothing."""
+    asked = Release.objects.filter(holdout=holdout, board=board, team=team, predictions_tag=tag)
+    return asked.filter(question=question, repeat_of__isnull=True).first()
 
 
 def add_entry(entry: Release) -> None:
@@ -120,9 +124,3 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
         standing.reached_at = submission.created_at
     standing.save()
     levels.move(standing.board_id, before, levels.spot(standing))
-
-
-def _load(board: Board, ledger: Ledger, holdout: Holdout, team: Team) -> State:
-    head = ledger_head(ledger, BoardState.objects.get(board=board))
-    known = TeamState.objects.filter(holdout=holdout, board=board, team=team).first()
-    return State(head, team_head(known) if known else TeamHead())

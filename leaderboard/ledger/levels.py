@@ -61,21 +61,14 @@ def _count(board: int, spot: Spot, by: int) -> bool:
     if not part.teams:
         part.delete()
         return True
-    part.save()
     if part.teams > 2 * PART:
-        _split(part)
+        # Halved between two moments; a part whose rows all share a moment stays whole.
+        rows = Standing.objects.filter(board=board, loss=loss, reached_at__gte=part.since)
+        middle = rows.order_by("reached_at", "pk").values_list("reached_at", flat=True)[PART]
+        earlier = rows.filter(reached_at__lt=middle).count()
+        if earlier:
+            later = {"since": middle, "teams": part.teams - earlier}
+            LevelCount.objects.create(board_id=board, loss=loss, **later)
+            part.teams = earlier
+    part.save()
     return True
-
-
-def _split(part: LevelCount) -> None:
-    """Halve a part between two moments; one whose rows all share a moment stays whole."""
-    level = Standing.objects.filter(board=part.board_id, loss=part.loss)
-    rows = level.filter(reached_at__gte=part.since).order_by("reached_at", "pk")
-    middle = rows.values_list("reached_at", flat=True)[PART]
-    earlier = rows.filter(reached_at__lt=middle).count()
-    if earlier:
-        LevelCount.objects.create(
-            board_id=part.board_id, loss=part.loss, since=middle, teams=part.teams - earlier
-        )
-        part.teams = earlier
-        part.save(update_fields=["teams"])

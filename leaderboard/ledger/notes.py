@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -51,7 +52,6 @@ def add_note(
     first. `number` and `previous_hash` are given where entries are missing in front of it. Raises
     LostRace.
     """
-    now = timezone.now()
     document = {
         "number": ledger.entries + 1 if number is None else number,
         "kind": kind.value,
@@ -67,16 +67,21 @@ def add_note(
         },
         "parameters_hash": document_hash(holdout_facts(holdout)),
         "previous_hash": ledger.head_hash if previous_hash is None else previous_hash,
-        "created_at": now.isoformat(timespec="seconds"),
+        "created_at": timezone.now().isoformat(timespec="seconds"),
     }
-    note = LedgerNote.objects.create(
+    note = save_note(holdout, document)
+    save_heads(ledger, {}, entries=note.number, head_hash=note.hash)
+    return note
+
+
+def save_note(holdout: Holdout, document: dict[str, Any]) -> LedgerNote:
+    """Write a note down, as it is published."""
+    return LedgerNote.objects.create(
         holdout=holdout,
         number=document["number"],
-        kind=kind,
+        kind=document["kind"],
         document=document,
         previous_hash=document["previous_hash"],
         hash=document_hash(document),
-        created_at=now,
+        created_at=datetime.fromisoformat(document["created_at"]),
     )
-    save_heads(ledger, {}, entries=note.number, head_hash=note.hash)
-    return note

@@ -18,11 +18,11 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
-from leaderboard.ledger.answers import add_entry, stand
+from leaderboard.ledger.answers import add_entry, find_answer, stand
 from leaderboard.ledger.entries import OWN_FIELDS, team_head
 from leaderboard.ledger.heads import heads, save_heads
 from leaderboard.ledger.merging import merge_standings
-from leaderboard.ledger.notes import add_note
+from leaderboard.ledger.notes import add_note, save_note
 from leaderboard.ledger.pauses import resume
 from leaderboard.ledger.watermark import Head, Rewound
 from leaderboard.models import (
@@ -70,11 +70,6 @@ class Situation:
     problem: str
     end_undone: bool = False
 
-    @property
-    def lost(self) -> int | None:
-        """Return how many entries the database lacks; None where nobody can tell."""
-        return None if self.written is None else max(0, self.written.number - self.known.number)
-
 
 def look(round: Round) -> Situation:
     """Compare database and watermark; a pause that has no reason any more ends."""
@@ -101,9 +96,17 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
         _make_teams(round.competition, lost)
-        for entry, state in lost:
-            _take(entry, state, holdout)
-        _save_states(ledger, holdout, end, situation.written)
+        for entry, after_it in lost:
+            _take(entry, after_it, holdout)
+        boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
+        after, newest = {boards[uid].pk: head for uid, head in end.heads.items()}, situation.written
+        save_heads(ledger, after, entries=newest.number, head_hash=newest.hash)
+        TeamState.objects.filter(holdout=holdout).delete()
+        teams = {team.uid: team for team in Team.objects.filter(competition=ledger.competition)}
+        TeamState.objects.bulk_create(
+            TeamState(holdout=holdout, board=boards[board], team=teams[team], **asdict(state))
+            for (board, team), state in end.teams.items()
+        )
     look(round)
     return len(lost)
 
@@ -239,15 +242,7 @@ def _moment(entry: Entry) -> datetime:
 def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
     """Write a lost entry as it was published, with what followed from it."""
     if after is None:
-        LedgerNote.objects.create(
-            holdout=holdout,
-            number=entry["number"],
-            kind=entry["kind"],
-            document={name: value for name, value in entry.items() if name != "hash"},
-            previous_hash=entry["previous_hash"],
-            hash=entry["hash"],
-            created_at=_moment(entry),
-        )
+        save_note(holdout, {name: value for name, value in entry.items() if name != "hash"})
         if entry["kind"] == MERGE:
             old, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
             old.memberships.update(team=into)
@@ -290,21 +285,14 @@ def _submission(entry: Entry, team: Team, round: Round) -> Submission:
 
 
 def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Board) -> Release:
-    repeated = Release.objects.filter(
-        holdout=holdout,
-        board=board,
-        team=submission.team,
-        predictions_tag=entry["predictions_tag"],
-        question=entry["question"],
-        repeat_of__isnull=True,
-    )
+    team, tag, question = submission.team, entry["predictions_tag"], entry["question"]
     release = Release(
         submission=submission,
         holdout=holdout,
         board=board,
-        team=submission.team,
+        team=team,
         predictions_digest="",
-        repeat_of=repeated.get() if entry["repeat"] else None,
+        repeat_of=find_answer(holdout, board, team, tag, question) if entry["repeat"] else None,
         created_at=_moment(entry),
         **{name: entry[name] for name in OWN_FIELDS},
     )
@@ -324,19 +312,6 @@ def _make_teams(competition: Competition, entries: list[tuple[Entry, State | Non
         Team.objects.create(
             uid=uid, competition=competition, name=f"Team {uid[:8]} (restored)", captain=nobody
         )
-
-
-def _save_states(ledger: Ledger, holdout: Holdout, end: Replay, newest: Head) -> None:
-    """Write the states that the lost entries led to."""
-    boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
-    after = {boards[uid].pk: head for uid, head in end.heads.items()}
-    save_heads(ledger, after, entries=newest.number, head_hash=newest.hash)
-    TeamState.objects.filter(holdout=holdout).delete()
-    teams = {team.uid: team for team in Team.objects.filter(competition=ledger.competition)}
-    TeamState.objects.bulk_create(
-        TeamState(holdout=holdout, board=boards[board], team=teams[team], **asdict(state))
-        for (board, team), state in end.teams.items()
-    )
 
 
 # --- Writing off ----------------------------------------------------------------------------------

@@ -1,63 +1,36 @@
 """The nouns, one file each: fields and constraints, nothing else."""
 
-from leaderboard.models.competition import (
-    Competition,
-    CompetitionFile,
-    FileRole,
-    Organizer,
-    Role,
-    Visibility,
-)
-from leaderboard.models.event import Audience, Event, EventCount, EventKind
-from leaderboard.models.final import FinalScore, Selection
-from leaderboard.models.holdout import (
-    BoardState,
-    Holdout,
-    Ledger,
-    LedgerNote,
-    NoteKind,
-    Pause,
-    Rescore,
-)
-from leaderboard.models.release import LevelCount, Release, Standing
-from leaderboard.models.round import Board, Phase, Round
-from leaderboard.models.submission import COUNTED, FINAL, Status, Submission
-from leaderboard.models.team import Invitation, Membership, Team, TeamState
-from leaderboard.models.user import User
-
-__all__ = [
-    "COUNTED",
-    "FINAL",
-    "Audience",
-    "Board",
-    "BoardState",
-    "Competition",
-    "CompetitionFile",
-    "Event",
-    "EventCount",
-    "EventKind",
-    "FileRole",
-    "FinalScore",
-    "Holdout",
-    "Invitation",
-    "Ledger",
-    "LedgerNote",
-    "LevelCount",
-    "Membership",
-    "NoteKind",
-    "Organizer",
-    "Pause",
-    "Phase",
-    "Release",
-    "Rescore",
-    "Role",
-    "Round",
-    "Selection",
-    "Standing",
-    "Status",
-    "Submission",
-    "Team",
-    "TeamState",
-    "User",
-    "Visibility",
-]
+from leaderboard.models.competition import Competition as Competition
+from leaderboard.models.competition import CompetitionFile as CompetitionFile
+from leaderboard.models.competition import FileRole as FileRole
+from leaderboard.models.competition import Organizer as Organizer
+from leaderboard.models.competition import Role as Role
+from leaderboard.models.competition import Visibility as Visibility
+from leaderboard.models.event import Audience as Audience
+from leaderboard.models.event import Event as Event
+from leaderboard.models.event import EventCount as EventCount
+from leaderboard.models.event import EventKind as EventKind
+from leaderboard.models.final import FinalScore as FinalScore
+from leaderboard.models.final import Selection as Selection
+from leaderboard.models.holdout import BoardState as BoardState
+from leaderboard.models.holdout import Holdout as Holdout
+from leaderboard.models.holdout import Ledger as Ledger
+from leaderboard.models.holdout import LedgerNote as LedgerNote
+from leaderboard.models.holdout import NoteKind as NoteKind
+from leaderboard.models.holdout import Pause as Pause
+from leaderboard.models.holdout import Rescore as Rescore
+from leaderboard.models.release import LevelCount as LevelCount
+from leaderboard.models.release import Release as Release
+from leaderboard.models.release import Standing as Standing
+from leaderboard.models.round import Board as Board
+from leaderboard.models.round import Phase as Phase
+from leaderboard.models.round import Round as Round
+from leaderboard.models.submission import COUNTED as COUNTED
+from leaderboard.models.submission import FINAL as FINAL
+from leaderboard.models.submission import Status as Status
+from leaderboard.models.submission import Submission as Submission
+from leaderboard.models.team import Invitation as Invitation
+from leaderboard.models.team import Membership as Membership
+from leaderboard.models.team import Team as Team
+from leaderboard.models.team import TeamState as TeamState
+from leaderboard.models.user import User as User

@@ -29,9 +29,8 @@ def measure(
         check_fits(holdout)
     boards = list(round.boards.all())
     with custom_metrics.noting() as notes:
-        measured = {
-            board: measure_again(submission, holdout, board, predictions) for board in boards
-        }
+        claimed = submission.claimed_score
+        measured = {board: vault.measure(holdout, board, predictions, claimed) for board in boards}
     if any(custom_metrics.is_custom(board.metric) for board in boards):
         # Written whether it failed or not: nothing that the worker does may depend on labels.
         failure = notes[0][:200] if notes else ""
@@ -56,10 +55,3 @@ def check_fits(holdout: Holdout) -> None:
                 "ones Final."
             )
     Holdout.objects.filter(pk=holdout.pk).update(fits_at=timezone.now())
-
-
-def measure_again(
-    submission: Submission, holdout: Holdout, board: Board, predictions: Predictions
-) -> Measured:
-    """Measure predictions for one board on any revision."""
-    return vault.measure(holdout, board, predictions, submission.claimed_score)

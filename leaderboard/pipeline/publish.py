@@ -168,12 +168,10 @@ def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened 
         return Lost(entry.number, "The server had lost this submission.")
     try:
         digest, measured = remeasure(entry.submission, holdout, entry.board)
-    except FileNotFoundError:
-        return Lost(entry.number, "The stored file is gone.")
-    except FileDamaged:
-        return Lost(entry.number, "The stored file is damaged.")
-    except (PredictionError, StateError):
-        return Lost(entry.number, "The stored file can't be read any more.")
+    except (FileNotFoundError, FileDamaged, PredictionError, StateError) as error:
+        known = {FileNotFoundError: "is gone", FileDamaged: "is damaged"}
+        how = known.get(type(error), "can't be read any more")
+        return Lost(entry.number, f"The stored file {how}.")
     tag = measured.noise.tag(digest, team=entry.team.uid, board=entry.board.uid)
     if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from leaderboard import vault
 from leaderboard.models import Board, Holdout, Submission
-from leaderboard.pipeline.measure import measure_again
 from leaderboard.pipeline.parse import parse
 from leaderboard.vault import Measured
 
@@ -15,4 +15,4 @@ def remeasure(submission: Submission, holdout: Holdout, board: Board) -> tuple[s
     any more, and VaultClosed.
     """
     predictions = parse(submission)
-    return predictions.digest, measure_again(submission, holdout, board, predictions)
+    return predictions.digest, vault.measure(holdout, board, predictions, submission.claimed_score)

@@ -54,6 +54,12 @@ class RequestLogMiddleware:
 
 def _write(request: HttpRequest, response: HttpResponse, route: str | None, seconds: float) -> None:
     match = request.resolver_match
+    user: Any = getattr(request, "user", None)
+    session = getattr(request, "session", None)
+    # Only an account that was loaded for the response: the log makes no query.
+    account = session.get(SESSION_KEY) if session is not None and session.accessed else None
+    if user is not None and not isinstance(user, SimpleLazyObject):
+        account = user.pk
     level = logging.DEBUG if route in ROUTINE else logging.INFO
     logger.log(
         logging.WARNING if response.status_code >= 500 else level,
@@ -67,16 +73,6 @@ def _write(request: HttpRequest, response: HttpResponse, route: str | None, seco
             "status": response.status_code,
             "duration_ms": round(seconds * 1000, 1),
             "competition": match.kwargs.get("slug") if match else None,
-            "user_id": _user_id(request),
+            "user_id": account and int(account),
         },
     )
-
-
-def _user_id(request: HttpRequest) -> int | None:
-    """Return the account's id, if it was loaded for the response: the log makes no query."""
-    user: Any = getattr(request, "user", None)
-    session = getattr(request, "session", None)
-    claimed = session.get(SESSION_KEY) if session is not None and session.accessed else None
-    if user is not None and not isinstance(user, SimpleLazyObject):
-        claimed = user.pk
-    return None if claimed is None else int(claimed)

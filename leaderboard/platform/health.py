@@ -54,12 +54,8 @@ def database() -> State:
 def note_worker(name: str) -> None:
     """Note that a worker runs, which it does every WORKER_SECONDS."""
     now = time.time()
-
-    def note(client: Redis) -> None:
-        client.zadd(WORKERS, {name: now})
-        client.zremrangebyscore(WORKERS, 0, now - 6 * WORKER_SECONDS)
-
-    _write(note)
+    old = now - 6 * WORKER_SECONDS
+    _write(lambda it: (it.zadd(WORKERS, {name: now}), it.zremrangebyscore(WORKERS, 0, old)))
 
 
 def note_worker_gone(name: str) -> None:
@@ -74,12 +70,7 @@ def note_sweep_sent() -> None:
 
 def note_sweep_run() -> None:
     """Note that a worker began a sweep."""
-
-    def note(client: Redis) -> None:
-        client.set(SWEEP_RUN, time.time())
-        client.incr(SWEEPS)
-
-    _write(note)
+    _write(lambda client: (client.set(SWEEP_RUN, time.time()), client.incr(SWEEPS)))
 
 
 def _write(note: Callable[[Redis], object]) -> None:

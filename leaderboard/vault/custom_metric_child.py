@@ -11,7 +11,6 @@ import signal
 import sys
 import traceback
 from importlib import import_module
-from io import BytesIO
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -26,7 +25,7 @@ def main() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        task = json.loads(_read_part(sys.stdin.buffer))
+        task = json.loads(sys.stdin.buffer.readline())
         limits = {
             resource.RLIMIT_AS: task["megabytes"] * MEBIBYTE,
             resource.RLIMIT_CPU: task["seconds"],
@@ -49,8 +48,7 @@ def _run(task: dict[str, Any], source: BinaryIO) -> float | None:
     sys.path[:] = task["path"]
     from pyarrow import ipc
 
-    parts = [BytesIO(_read_part(source)) for _ in range(task["frames"])]
-    frames = [ipc.open_stream(part).read_all().to_pandas() for part in parts]
+    frames = [ipc.open_stream(source).read_all().to_pandas() for _ in range(task["frames"])]
     metric: Any = import_module(task["module"])
     for name in filter(None, task["attribute"].split(".")):
         metric = getattr(metric, name)
@@ -66,10 +64,6 @@ def _failure(error: BaseException, *, may_speak: bool) -> dict[str, Any]:
     failure = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
     is_visible = any(kind.__name__ == VISIBLE for kind in type(error).__mro__)
     return {"failure": failure, "says": str(error) if may_speak and is_visible else None}
-
-
-def _read_part(source: BinaryIO) -> bytes:
-    return source.read(int.from_bytes(source.read(8), "big"))
 
 
 if __name__ == "__main__":

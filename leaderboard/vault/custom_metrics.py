@@ -170,13 +170,12 @@ class CustomMetric(Metric):
             "waits": self.seconds + 2 * WAITING_SECONDS,
             "megabytes": self.megabytes,
         }
-        parts = [json.dumps(task).encode()]
+        sink = pa.BufferOutputStream()
+        sink.write(json.dumps(task).encode() + b"\n")
         for table in frames:
-            sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema) as stream:
                 stream.write_table(table)
-            parts.append(bytes(sink.getvalue()))
-        return _ask_child(parts, self.seconds + WAITING_SECONDS)
+        return _ask_child(sink.getvalue(), self.seconds + WAITING_SECONDS)
 
 
 def register() -> None:
@@ -255,9 +254,8 @@ def _load(point: EntryPoint) -> CustomMetric:
     )
 
 
-def _ask_child(parts: Sequence[bytes], seconds: float) -> Outcome:
+def _ask_child(content: pa.Buffer, seconds: float) -> Outcome:
     """Run a task in a child process. Labels go through the pipe, nowhere else."""
-    content = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
     with subprocess.Popen(
         [sys.executable, "-I", "-B", str(_CHILD)],
         stdin=subprocess.PIPE,

@@ -28,7 +28,6 @@ from leaderboard.operate.doctor.ledgers import ledgers
 from leaderboard.operate.doctor.report import Finding, ok, wrong
 from leaderboard.operate.doctor.site import site as site_check
 from leaderboard.platform import health
-from leaderboard.platform.version import code_version
 from leaderboard.vault import public_fingerprint
 from leaderboard.vault.keys import generate
 from tests.cast import World, set_round
@@ -384,7 +383,11 @@ def redis_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_worker(**changed: Any) -> workers.Worker:
-    well: dict[str, Any] = {"code": code_version(), "vault": public_fingerprint(), "drift": 0.0}
+    well: dict[str, Any] = {
+        "code": workers.code_version(),
+        "vault": public_fingerprint(),
+        "drift": 0.0,
+    }
     return workers.Worker("worker@here", **(well | changed))
 
 

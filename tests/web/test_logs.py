@@ -251,7 +251,7 @@ def test_what_escapes_a_task_is_a_type_and_a_place(
 
     submission = world.submit(world.join(world.alice))
     monkeypatch.setattr(tasks, "measure", broken)
-    monkeypatch.setattr(tasks, "_fail", broken)
+    monkeypatch.setattr(tasks, "_failure", broken)
     result = tasks.score_submission.apply(kwargs={"submission_id": submission.pk})
     assert isinstance(result.result, logs.Broken)
     assert result.result.__context__ is None

@@ -4,9 +4,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from leaderboard.models import User
-from leaderboard.operate.demo.accounts import ensure_people
 from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS
-from leaderboard.operate.demo.load import load
+from leaderboard.operate.demo.load import ensure_people, load
 
 
 class Command(BaseCommand):

@@ -6,9 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.operate.embedded.prepare import OtherVersion, prepare
-from leaderboard.operate.embedded.start import PortTaken, Start, check_port, hold
-from leaderboard.platform.files import Held
+from leaderboard.operate.embedded.prepare import CannotStart, prepare
+from leaderboard.operate.embedded.start import Start, check_port, hold
 
 
 class Command(BaseCommand):
@@ -36,21 +35,8 @@ class Command(BaseCommand):
                 check_port(host, port)
                 prepare(start.private_key, self.stdout.write)
                 code = start.run()
-        except Held:
-            raise CommandError(
-                f"Holdfast runs already with the data in {var_dir}. "
-                "Stop that one first, or give this one another directory: VAR_DIR=..."
-            ) from None
-        except PortTaken as error:
-            raise CommandError(
-                f"Can't listen on port {port} of {host}: {error}. Choose another: PORT={port + 1}"
-            ) from None
-        except OtherVersion:
-            raise CommandError(
-                f"The data in {var_dir} was made by another version of Holdfast, which this one "
-                "can't carry on. Nothing was changed. Start that version again, or move the "
-                "directory away to begin anew, or give this one another: VAR_DIR=..."
-            ) from None
+        except CannotStart as error:
+            raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             code = 0
         sys.exit(code)

@@ -1,6 +1,7 @@
 """The demo's tables: shuffled, split, and cut into what participants get and what is sealed."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,7 @@ def digits() -> Tables:
     rows = pd.DataFrame(source.data.astype(int), columns=pixels)
     rows["label"] = source.target.astype(str)
     shuffled, _ = _shuffle(rows)
-    return _cut(shuffled, DIGITS_TRAINING_ROWS, "label", usage=None)
+    return _cut(shuffled, DIGITS_TRAINING_ROWS, "label", usage="Private")
 
 
 def breast_cancer() -> Tables:
@@ -55,10 +56,8 @@ def _shuffle(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.random.Generator]:
     return shuffled, generator
 
 
-def _cut(
-    rows: pd.DataFrame, training_rows: int, label: str, *, usage: "np.ndarray | None"
-) -> Tables:
+def _cut(rows: pd.DataFrame, training_rows: int, label: str, *, usage: Any) -> Tables:
     train, rest = rows.iloc[:training_rows], rows.iloc[training_rows:]
-    solution = rest[["id", label]].assign(Usage="Private" if usage is None else usage)
+    solution = rest[["id", label]].assign(Usage=usage)
     sample = rest[["id"]].assign(**{label: train[label].min()})
     return Tables(train, rest.drop(columns=label), sample, solution)

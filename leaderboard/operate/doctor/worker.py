@@ -6,8 +6,7 @@ from typing import Any
 from celery.worker.control import inspect_command
 
 from leaderboard import vault
-from leaderboard.operate.doctor.workers import QUESTION
-from leaderboard.platform.version import code_version
+from leaderboard.operate.doctor.workers import QUESTION, code_version
 
 # Of the code that was loaded, not of what lies there when somebody asks.
 _code = code_version()

@@ -20,20 +20,23 @@ from leaderboard.platform.files import write_private
 logger = logging.getLogger(__name__)
 
 
-class OtherVersion(Exception):
-    """The database was made by another version of Holdfast, which this one can't carry on."""
+class CannotStart(Exception):
+    """Nothing was changed; the text names what is in the way, and what can be done."""
 
 
 def prepare(private_key: Path, say: Callable[[str], object]) -> None:
     """Do what is missing, reporting it, and be quick where nothing is.
 
-    Raises OtherVersion, having changed nothing, for a database that has migrations of which this
-    version has no file.
+    Raises CannotStart for a database that has migrations of which this version has no file.
     """
     executor = MigrationExecutor(connection)
     unknown = executor.loader.applied_migrations.keys() - executor.loader.disk_migrations.keys()
     if any(app == "leaderboard" for app, _ in unknown):
-        raise OtherVersion
+        raise CannotStart(
+            f"The data in {settings.VAR_DIR} was made by another version of Holdfast, which this "
+            "one can't carry on. Nothing was changed. Start that version again, or move the "
+            "directory away to begin anew, or give this one another: VAR_DIR=..."
+        )
     ensure_secret_key(settings.VAR_DIR / "secret_key")
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
         say(f"Drawing the vault's key pair; the private key is {private_key}.")

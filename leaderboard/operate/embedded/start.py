@@ -4,24 +4,21 @@ import os
 import socket
 import sys
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from leaderboard.operate.embedded import processes, redis
-from leaderboard.operate.embedded.prepare import take_back_alone
+from leaderboard.operate.embedded.prepare import CannotStart, take_back_alone
 from leaderboard.operate.embedded.supervisor import Child, Supervisor, start_child
 from leaderboard.platform import files
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 READY_SECONDS = 60
 POLL_SECONDS = 0.1
-
-
-class PortTaken(Exception):
-    """Another program listens where the site should."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +100,25 @@ def wait_until_ready(address: str) -> str:
     return problem
 
 
-def hold(directory: Path) -> AbstractContextManager[None]:
-    """Make the directory (mode 0700) and hold it for one start alone. Raises files.Held."""
+@contextmanager
+def hold(directory: Path) -> Iterator[None]:
+    """Make the directory (mode 0700) and hold it for one start alone. Raises CannotStart."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.chmod(0o700)
-    return files.hold(directory / "run.lock")
+    try:
+        with files.hold(directory / "run.lock"):
+            yield
+    except files.Held:
+        raise CannotStart(
+            f"Holdfast runs already with the data in {directory}. "
+            "Stop that one first, or give this one another directory: VAR_DIR=..."
+        ) from None
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise PortTaken where another program listens already."""
+    """Raise CannotStart where another program listens already."""
     try:
         redis.bind(host, port)
     except OSError as error:
-        raise PortTaken(error.strerror) from None
+        problem = f"Can't listen on port {port} of {host}: {error.strerror}."
+        raise CannotStart(f"{problem} Choose another: PORT={port + 1}") from None

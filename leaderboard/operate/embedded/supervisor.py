@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -26,6 +27,10 @@ FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 64.0
 STEADY_SECONDS = 60.0
 TRIES = 5
+
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class Lives:
@@ -190,6 +195,8 @@ def start_child(
     command: Sequence[str], *, env: Mapping[str, str], cwd: str = str(PROJECT)
 ) -> subprocess.Popen[bytes]:
     """Start a command whose output can be read, and which ends when the calling thread does."""
+    # Linux sends it SIGTERM when its parent ends; elsewhere nothing does.
+    end_with_parent = partial(_libc.prctl, PR_SET_PDEATHSIG, signal.SIGTERM) if _libc else None
     return subprocess.Popen(
         command,
         env=env,
@@ -198,15 +205,5 @@ def start_child(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=_end_with_parent,  # noqa: PLW1509  (it only calls prctl)
+        preexec_fn=end_with_parent,  # noqa: PLW1509  (it only calls prctl)
     )
-
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-def _end_with_parent() -> None:
-    """Ask Linux for SIGTERM when the parent ends; elsewhere do nothing."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.operate.embedded.prepare import ensure_secret_key
+from leaderboard.operate.embedded.prepare import CannotStart, ensure_secret_key
 from leaderboard.operate.embedded.start import hold
-from leaderboard.platform.files import Held, write_private
+from leaderboard.platform.files import write_private
 
 
 def test_a_directory_is_held_by_one_start_at_a_time(tmp_path: Path) -> None:
-    with hold(tmp_path / "var"), pytest.raises(Held), hold(tmp_path / "var"):
+    with hold(tmp_path / "var"), pytest.raises(CannotStart), hold(tmp_path / "var"):
         pass
 
 
