@@ -15,13 +15,12 @@ from scoring.mechanisms.base import HoldoutState as LedgerHead
 
 def start_ledger(round: Round) -> None:
     """Give every board of an opened round its state."""
-    for board in round.boards.all():
+    # An opening that was taken back may have left a state with the budget of other parameters.
+    for board in round.boards.exclude(state__ledger__entries__gt=0):
         mechanism = mechanisms.get(board.mechanism)
         head = mechanism.initial_holdout(mechanism.parse(board.mechanism_parameters))
         fresh = {"ledger": round.ledger, "budget_left": head.budget_left}
-        BoardState.objects.get_or_create(board=board, defaults=fresh)
-        # An opening that was taken back may have left a state with the budget of other parameters.
-        BoardState.objects.filter(board=board, ledger__entries=0).update(**fresh)
+        BoardState.objects.update_or_create(board=board, defaults=fresh)
 
 
 def heads(ledger: Ledger) -> list[tuple[BoardState, LedgerHead]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from leaderboard.ledger import levels, watermark
 from leaderboard.ledger.entries import team_head
@@ -23,14 +24,11 @@ def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
     for ledger in asked:
         holdout = Holdout.objects.active().get(ledger=ledger)
         for state in TeamState.objects.filter(team=team, holdout=holdout):
-            known = TeamState.objects.filter(team=into, holdout=holdout, board=state.board_id)
-            other = known.first()
-            merged = team_head(state)
+            key: dict[str, Any] = {"team": into, "holdout": holdout, "board": state.board}
+            other, merged = TeamState.objects.filter(**key).first(), team_head(state)
             if other is not None:
                 merged = books.merge_teams(team_head(other), merged)
-            TeamState.objects.update_or_create(
-                team=into, holdout=holdout, board=state.board, defaults=asdict(merged)
-            )
+            TeamState.objects.update_or_create(**key, defaults=asdict(merged))
             state.delete()
         note = add_note(ledger, holdout, NoteKind.MERGE, team=team.uid, into=into.uid)
         heads.append((ledger.uid, watermark.Head(note.number, note.hash)))

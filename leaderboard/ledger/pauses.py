@@ -14,10 +14,8 @@ def pause(ledger: Ledger, reason: Pause, because: str) -> None:
     """Keep a ledger from answering; submissions wait. One that is paused keeps its reason."""
     with transaction.atomic():
         running = Ledger.objects.filter(pk=ledger.pk, paused_at__isnull=True)
-        paused = running.update(
-            paused_at=timezone.now(), paused_for=reason, paused_because=because[:300]
-        )
-        if paused:
+        now, because = timezone.now(), because[:300]
+        if running.update(paused_at=now, paused_for=reason, paused_because=because):
             events.record(ledger.competition, EventKind.PAUSED, subjects={"ledger": ledger.uid})
 
 

@@ -28,6 +28,7 @@ from leaderboard.models import (
 )
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import publish
+from leaderboard.queries.snapshots import Snapshot
 from tests.cast import (
     CHECKED_ROWS,
     World,
@@ -208,6 +209,20 @@ def test_a_watermark_that_knows_more_than_the_database_is_named(world: World) ->
     watermark.append(ledger_of(world.digits).uid, watermark.Head(9, "a" * 64))
     with pytest.raises(CommandError, match="watermark: The watermark knows entry 9"):
         verify()
+
+
+def test_answers_that_come_meanwhile_are_no_difference(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = queries.snapshot
+
+    def read_too_early(ledger: Ledger) -> Snapshot:
+        found = read(ledger)
+        world.score(Team.objects.filter(competition=world.digits)[0], predictions(wrong=[10]))
+        return found
+
+    monkeypatch.setattr(queries, "snapshot", read_too_early)
+    assert "8 entries were checked" in verify(no_files=True)
 
 
 def test_a_watermark_that_knows_another_history_is_named(world: World) -> None:

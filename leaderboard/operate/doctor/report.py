@@ -54,9 +54,8 @@ def start(service: str) -> str:
 
 def more_workers() -> str:
     """Return the command for more workers."""
-    if _is_embedded():
-        return "`WORKER_CONCURRENCY=4 make run`"
-    return "`docker compose up --detach --scale worker=4`"
+    more = "docker compose up --detach --scale worker=4"
+    return "`WORKER_CONCURRENCY=4 make run`" if _is_embedded() else f"`{more}`"
 
 
 def _is_embedded() -> bool:
