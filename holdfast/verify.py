@@ -28,7 +28,9 @@ from holdfast.options import Competition, CompetitionOption, Quiet, competition_
 from holdfast.session import connect
 
 if TYPE_CHECKING:
-    from scoring.verification import Header, Known, Report
+    from scoring.verification.differences import Report
+    from scoring.verification.ledgers import Header
+    from scoring.verification.publications import Known
 
 PACKAGES = ("numpy", "scipy", "pyarrow")
 INSTALL = "pip install 'holdfast[check]'"
@@ -69,7 +71,7 @@ class _Case:
     ledger: Path
     headers: list[Header]
     entries: int
-    openings: dict[int, Path] = field(default_factory=dict)
+    publications: dict[int, Path] = field(default_factory=dict)
     own: dict[str, Known] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
@@ -93,10 +95,10 @@ def verify(
         Path | None,
         typer.Option("--ledger", help="A copy of the ledger, instead of the server's.", **_FILE),
     ] = None,
-    opening: Annotated[
+    publication: Annotated[
         list[Path] | None,
         typer.Option(
-            "--opening", help="A copy of a publication, instead of the server's.", **_FILE
+            "--publication", help="A copy of a publication, instead of the server's.", **_FILE
         ),
     ] = None,
     since: Annotated[
@@ -126,10 +128,10 @@ def verify(
     if save and save.exists():
         raise Failure(f"{save} exists already.", hint="It may be a copy for --since: keep it.")
     missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing and (predictions or opening):
+    if missing and (predictions or publication):
         raise Failure(
             f"Checking answers needs packages that aren't installed: {', '.join(missing)}.",
-            hint=f"{INSTALL}; without -f and --opening, the hash chain is checked.",
+            hint=f"{INSTALL}; without -f and --publication, the hash chain is checked.",
         )
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         named = not ledger or competition or option
@@ -141,7 +143,10 @@ def verify(
         case = _read_chain(path, slug, "The ledger differs.", SAVE_COPY)
         last = case.headers[-1]
         kept = _since(since, case) if since else None
-        report = None if missing else _recompute(case, predictions, opening, sample, server, ledger)
+        source = None if ledger or missing else server
+        case.publications = _publications(case, publication, source)
+        _take_own(case, predictions or [], sample, server)
+        report = None if missing else _recompute(case)
     if report is None:
         output.note(
             "Only the hash chain was checked, not the counts, budgets, widths and answers. For "
@@ -160,7 +165,8 @@ def verify(
 
 def _read_chain(path: Path, slug: str, problem: str, hint: str) -> _Case:
     """Check the chain of the competition, if one is named; raise Failure where it breaks."""
-    from scoring.verification import Differs, Header, bounded_lines, check_chain
+    from scoring.verification.differences import Differs
+    from scoring.verification.ledgers import Header, bounded_lines, check_chain
 
     case = _Case(path, [], 0)
     with path.open("rb") as file:
@@ -180,7 +186,8 @@ def _read_chain(path: Path, slug: str, problem: str, hint: str) -> _Case:
 
 def _since(earlier: Path, case: _Case) -> int:
     """Return the number of entries in the earlier copy, with which the ledger must begin."""
-    from scoring.verification import Differs, bounded_lines, check_since
+    from scoring.verification.differences import Differs
+    from scoring.verification.ledgers import bounded_lines, check_since
 
     _read_chain(
         earlier,
@@ -198,27 +205,18 @@ def _since(earlier: Path, case: _Case) -> int:
             ) from None
 
 
-def _recompute(
-    case: _Case,
-    predictions: list[Path] | None,
-    opening: list[Path] | None,
-    sample: Path | None,
-    server: _Server,
-    ledger: Path | None,
-) -> Report:
+def _recompute(case: _Case) -> Report:
     """Compute again what follows from the answers and, where published, the answers themselves."""
-    from scoring.verification import bounded_lines
-    from scoring.verification import verify as verify_ledger
+    from scoring.verification.ledgers import bounded_lines
+    from scoring.verification.run import verify as verify_ledger
 
-    case.openings = _openings(case, opening, None if ledger else server)
-    if predictions:
-        _take_own(case, predictions, sample, server)
     with ExitStack() as stack:
         lines = bounded_lines(stack.enter_context(case.ledger.open("rb")))
-        openings: dict[int, IO[bytes]] = {
-            version: stack.enter_context(path.open("rb")) for version, path in case.openings.items()
+        files: dict[int, IO[bytes]] = {
+            version: stack.enter_context(path.open("rb"))
+            for version, path in case.publications.items()
         }
-        report = verify_ledger(lines, openings, case.recall if case.own else None)
+        report = verify_ledger(lines, files, case.recall if case.own else None)
     if report.difference is not None:
         raise Failure(
             f"The ledger differs. {report.difference}",
@@ -228,7 +226,7 @@ def _recompute(
     return report
 
 
-def _openings(case: _Case, given: list[Path] | None, server: _Server | None) -> dict[int, Path]:
+def _publications(case: _Case, given: list[Path] | None, server: _Server | None) -> dict[int, Path]:
     """Return the publications by version: those that were given, else the server's."""
     if given:
         if len(given) != len(case.headers):
@@ -252,11 +250,13 @@ def _openings(case: _Case, given: list[Path] | None, server: _Server | None) -> 
 
 def _take_own(case: _Case, files: list[Path], sample: Path | None, server: _Server) -> None:
     """Read the participant's files as the server did."""
+    if not files:
+        return
     from scoring.errors import ParameterError
     from scoring.predictions import Limits, Schema
-    from scoring.verification import Known
+    from scoring.verification.publications import Known
 
-    if not case.openings:
+    if not case.publications:
         raise Failure(
             "Files can be scored again once solution and secret are published.",
             hint="The organizer may publish them after the end; until then, leave -f out.",
@@ -291,7 +291,7 @@ def _say(case: _Case, report: Report) -> None:
         )
     if len(case.used) < len(case.own):
         output.warn("A file that is not in the ledger was never scored, or has changed since.")
-    if not case.openings:
+    if not case.publications:
         output.note(
             "Solution and secret are not published, so the answers can't be recomputed yet. Save a "
             "copy with --save; later, --since shows that nothing was rewritten."

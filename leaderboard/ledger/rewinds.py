@@ -45,8 +45,9 @@ from leaderboard.notify import events
 from scoring import mechanisms
 from scoring.mechanisms import books
 from scoring.mechanisms.base import State
-from scoring.verification import Header, Replay, check_chain
+from scoring.verification.ledgers import Header, check_chain
 from scoring.verification.notes import MERGE, REVISION, is_note
+from scoring.verification.replay import Replay
 
 Entry = dict[str, Any]
 _TOO_LATE = "The competition had ended before this was scored."

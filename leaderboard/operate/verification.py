@@ -20,26 +20,19 @@ from leaderboard import queries, vault
 from leaderboard.ledger import lock, watermark
 from leaderboard.models import Holdout, Ledger, Release
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.publish import opened_of
+from leaderboard.pipeline.publish import origin_of
 from leaderboard.pipeline.remeasure import remeasure
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.queries.snapshots import BoardAndTeam, Snapshot, Stand
 from scoring.errors import PredictionError
 from scoring.mechanisms import answer_kind
 from scoring.noise import KeyedNoise
-from scoring.verification import (
-    Differs,
-    Header,
-    Known,
-    Lost,
-    Opened,
-    OpenedHoldout,
-    Replay,
-    Report,
-    Witness,
-    verify_with,
-)
+from scoring.verification.differences import Differs, Report
+from scoring.verification.ledgers import Header
 from scoring.verification.notes import MERGE, is_note
+from scoring.verification.publications import Known, Lost, Origin, Publication
+from scoring.verification.replay import Replay, Witness
+from scoring.verification.run import verify_with
 
 
 class CannotVerify(Exception):
@@ -107,7 +100,7 @@ class _Witnesses:
         if holdout.published_at is not None:
             self.means = "publication"
             file = self._stack.enter_context(open_stored(holdout.publication.name))
-            return OpenedHoldout(file, header)
+            return Publication(file, header)
         if not (self._files and settings.VAULT_PRIVATE_KEY_FILE):
             return None
         self.means = "vault"
@@ -141,9 +134,9 @@ class _Vault:
         self._holdout = holdout
         self.noise: KeyedNoise = vault.noise(holdout)
 
-    def opened(self, entry: Mapping[str, Any]) -> Opened | Lost:
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Lost:
         """Measure the stored file again."""
-        return opened_of(_release(self._holdout, entry), self._holdout, remeasure)
+        return origin_of(_release(self._holdout, entry), self._holdout, remeasure)
 
     def check_end(self) -> None:
         """Do nothing: the vault has no more than it is asked for."""

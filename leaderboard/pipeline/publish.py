@@ -41,7 +41,7 @@ from leaderboard.pipeline.queue import enqueue_publication
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.vault import Measured
 from scoring.errors import PredictionError, StateError
-from scoring.verification import Lost, Opened, write_opening
+from scoring.verification.publications import Lost, Origin, write_publication
 
 # (submission, revision, board) -> the digest of its predictions, and what they measure there
 Remeasure = Callable[[Submission, Holdout, Board], tuple[str, Measured]]
@@ -144,7 +144,7 @@ def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
     while True:
         lines, first, part_end = [], done + 1, time.monotonic() + PART_OF_LEASE * lease
         for entry in rows.filter(number__gt=done)[:PART_RELEASES]:
-            lines.append(opened_of(entry, holdout, remeasure).line())
+            lines.append(origin_of(entry, holdout, remeasure).line())
             done = entry.number
             if time.monotonic() > part_end:
                 break
@@ -159,7 +159,7 @@ def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
             return False
 
 
-def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened | Lost:
+def origin_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Origin | Lost:
     """Return what an answer was drawn from, by measuring its file again; labels stay in the vault.
 
     Whatever is done with it before the end must not store or show it.
@@ -175,7 +175,7 @@ def opened_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Opened 
     tag = measured.noise.tag(digest, team=entry.team.uid, board=entry.board.uid)
     if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
-    return Opened(entry.number, digest, measured.measurement)
+    return Origin(entry.number, digest, measured.measurement)
 
 
 def _write(holdout: Holdout) -> None:
@@ -184,7 +184,7 @@ def _write(holdout: Holdout) -> None:
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=settings.VAR_DIR) as file:
         solution, secret = vault.contents(holdout)
-        write_opening(
+        write_publication(
             file,
             competition=holdout.ledger.competition.slug,
             version=holdout.version,

@@ -14,7 +14,7 @@ from leaderboard.ledger.entries import ledger_document, scoring_facts
 from leaderboard.models import Holdout, Ledger, LedgerNote, Release, Round
 from leaderboard.queries.paging import PAGE_ROWS
 from scoring.chain import document_hash
-from scoring.verification import Header, entry_line
+from scoring.verification.ledgers import Header, entry_line
 
 _FETCHED_ROWS = 2000
 _LINES_AT_ONCE = 100

@@ -25,7 +25,7 @@ from scoring import measuring, metrics
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Solution, Usage
-from scoring.verification import SALT_BYTES, Salted
+from scoring.verification.publications import SALT_BYTES, Salted
 
 SECRET_BYTES = 32
 CACHED_HOLDOUTS = 4

@@ -38,7 +38,7 @@ class Report:
     """What was verified, up to the first difference, if there is one.
 
     entries: checked entries of the ledger. recomputed: those whose answer was drawn again from an
-    opened secret and a measurement. lost: those whose predictions are lost, so that their answer
+    published secret and a measurement. lost: those whose predictions are lost, so that their answer
     was taken as said. measured: those whose measurement was made again from the predictions.
     versions: of the holdout, in the ledger's order. head_hash: of the last entry that was checked;
     `notes` is what could not be checked, and why.

@@ -3,7 +3,7 @@
 With a publication, every answer is drawn again: from the measurement, by the mechanism, with the
 noise of the published secret. Without one, the answer is taken as stated, and everything else of
 the entry follows from it and from what stood before: which question it was, whether it had been
-asked before, the certificate's parts, the counts of the ledger, budget and shares.
+asked before, the guarantee's parts, the counts of the ledger, budget and shares.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from scoring.predictions import Solution
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
-from scoring.verification.openings import Lost, Opened, Recall
+from scoring.verification.publications import Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
@@ -91,7 +91,7 @@ class Witness(Protocol):
     @property
     def solution(self) -> Solution | None: ...
 
-    def opened(self, entry: Entry) -> Opened | Lost:
+    def origin(self, entry: Entry) -> Origin | Lost:
         """Return what an entry was drawn from; called in the ledger's order. Raises Differs."""
         ...
 
@@ -111,14 +111,14 @@ class Replay:
         self,
         header: Header,
         *,
-        opening: Witness | None = None,
+        witness: Witness | None = None,
         recall: Recall | None = None,
         before: "Replay | None" = None,
     ) -> None:
         """Begin a segment; `before` is that of the version that this one revises."""
         self.rules = {board: Rules.of(board, facts) for board, facts in header.boards.items()}
-        self._version = header.version
-        self.opening = opening
+        self.header = header
+        self.witness = witness
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
         self.heads = {
@@ -128,11 +128,24 @@ class Replay:
         self.teams: notes.Teams = {}
         self._revises = before is not None
         if before is not None:
+            self.recomputed, self.lost = before.recomputed, before.lost
+            self.measured = before.measured
             self.heads, self.teams = self.heads | before.heads, before.teams
             self._share_counts(next(iter(before.heads.values())))
         self._answered: dict[bytes, tuple[Any, ...]] = {}
         self._entered: set[tuple[str, str, int]] = set()
         self._resolutions = {board: rules.resolutions for board, rules in self.rules.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what can't be checked, although predictions are at hand, and why."""
+        custom = (board for board, rules in self.rules.items() if rules.metric is None)
+        return tuple(
+            f"The metric {self.header.boards[board]['metric']!r} is this server's own: what it "
+            "measured can't be measured again here."
+            for board in custom
+            if self.witness and self.recall
+        )
 
     def state_after(self, entry: Entry) -> State:
         """Return the states of the ledger and the team after an answer that was just taken."""
@@ -165,25 +178,25 @@ class Replay:
         rules = self.rules[entry["board"]]
         head, team = self.heads[rules.board], self.teams.get((rules.board, entry["team"]))
         state = State(head, team or TeamState())
-        opened = self.opening.opened(entry) if self.opening else None
-        if self.opening is None or opened is None or isinstance(opened, Lost):
-            self.lost += opened is not None
+        origin = self.witness.origin(entry) if self.witness else None
+        if self.witness is None or origin is None or isinstance(origin, Lost):
+            self.lost += origin is not None
             self._check_as_said(entry, rules, state)
             return
+        measurement = origin.measurement
         asked_by = {"team": entry["team"], "board": entry["board"]}
-        if self.opening.noise.tag(opened.digest, **asked_by) != entry["predictions_tag"]:
-            raise _differs(entry, "predictions_tag", "It is not of the opened predictions.")
-        self._check_rows(entry, rules, opened.measurement)
-        self._check_measurement(entry, rules, opened)
-        reference = opened.measurement.reference
-        question = rules.mechanism.question(rules.parameters, state, reference)
-        noise = self.opening.noise.for_question(opened.digest, question, **asked_by)
-        self._check(entry, rules, state, opened.measurement, noise)
+        if self.witness.noise.tag(origin.digest, **asked_by) != entry["predictions_tag"]:
+            raise _differs(entry, "predictions_tag", "It is not of the published predictions.")
+        self._check_rows(entry, rules, measurement)
+        self._check_measurement(entry, rules, origin, self.witness.solution)
+        question = rules.mechanism.question(rules.parameters, state, measurement.reference)
+        noise = self.witness.noise.for_question(origin.digest, question, **asked_by)
+        self._check(entry, rules, state, measurement, noise)
         self.recomputed += 1
 
     def _take_note(self, entry: Entry) -> None:
         if entry["kind"] == notes.REVISION:
-            _same(entry, "version", self._version)
+            _same(entry, "version", self.header.version)
         alphabet = max(rules.parameters.alphabet for rules in self.rules.values())
         self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
         head = next(iter(self.heads.values()))
@@ -259,27 +272,31 @@ class Replay:
         if (measurement.reference is None) != (rules.reference_rows == 0):
             raise _differs(entry, "measurement", "It has no reference, or one of no rows.")
 
-    def _check_measurement(self, entry: Entry, rules: Rules, opened: Opened) -> None:
+    def _check_measurement(
+        self, entry: Entry, rules: Rules, origin: Origin, solution: Solution | None
+    ) -> None:
         """Measure predictions that are at hand again, against the published solution."""
-        known = self.recall(entry, opened.digest) if self.recall else None
-        metric, solution = rules.metric, self.opening.solution if self.opening else None
-        if known is None or metric is None or solution is None:
+        known = self.recall(entry, origin.digest) if self.recall else None
+        if known is None or rules.metric is None or solution is None:
             return
-        if known.predictions.digest != opened.digest:
+        if known.predictions.digest != origin.digest:
             raise _differs(entry, "predictions_digest", "The stored predictions are others.")
         again = measure(
-            metric,
+            rules.metric,
             rules.metric_parameters,
             known.predictions,
             solution,
             claims=rules.mechanism.reference(rules.parameters) == "claim",
             claimed=known.claimed,
         )
-        if again.holdout != opened.measurement.holdout:
-            raise _differs(entry, "holdout", _other_mean(again.holdout, opened.measurement.holdout))
-        found, kept = again.reference, opened.measurement.reference
-        if found is not None and kept is not None and found != kept:
-            raise _differs(entry, "reference", _other_mean(found, kept))
+        for name in ("holdout", "reference"):
+            found, kept = getattr(again, name), getattr(origin.measurement, name)
+            if None not in (found, kept) and found != kept:
+                message = (
+                    f"The publication has {kept.units} of {kept.whole} units; measured again there "
+                    f"are {found.units} of {found.whole}."
+                )
+                raise _differs(entry, name, message)
         self.measured += 1
 
 
@@ -340,13 +357,6 @@ def _key(entry: Entry) -> bytes:
     """Return what makes two questions the same: board, team, predictions and what is asked."""
     asked = {name: entry[name] for name in ("board", "team", "predictions_tag", "question")}
     return hashlib.sha256(canonical(asked)).digest()
-
-
-def _other_mean(again: Mean, kept: Mean) -> str:
-    return (
-        f"The opening has {kept.units} of {kept.whole} units; measured again there are "
-        f"{again.units} of {again.whole}."
-    )
 
 
 def _differs(entry: Entry, name: str, message: str) -> Differs:

@@ -6,7 +6,7 @@ from typing import IO, Any, Protocol
 
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header, check_chain
-from scoring.verification.openings import OpenedHoldout, Recall
+from scoring.verification.publications import Publication, Recall
 from scoring.verification.replay import Replay, Witness
 
 
@@ -28,20 +28,20 @@ Call = Callable[[Header], Witness | None]
 
 def verify(
     lines: Iterable[bytes],
-    openings: Mapping[int, IO[bytes]] | None = None,
+    publications: Mapping[int, IO[bytes]] | None = None,
     recall: Recall | None = None,
 ) -> Report:
     """Check the lines of a ledger, of all versions of the holdout that it has.
 
-    openings: by the holdout's version, files to be read from. recall: finds predictions that are
-    at hand, which are then measured again against the opened solution. The report names the first
-    difference; nothing behind it was checked.
+    publications: by the holdout's version, files to be read from. recall: finds predictions that
+    are at hand, which are then measured again against the published solution. The report names the
+    first difference; nothing behind it was checked.
     """
-    files = openings or {}
+    files = publications or {}
 
     def call(header: Header) -> Witness | None:
         file = files.get(header.version)
-        return OpenedHoldout(file, header) if file else None
+        return Publication(file, header) if file else None
 
     return verify_with(lines, call, recall)
 
@@ -53,68 +53,43 @@ def verify_with(
     observer: Observer | None = None,
 ) -> Report:
     """Check the same with any witness, and an observer on the way."""
-    run = _Run(call, recall, observer)
+    report, replay = Report(), None
     try:
         for item in check_chain(lines):
             if isinstance(item, Header):
-                run.begin(item)
-            else:
-                run.take(item)
-        run.end()
-    except Differs as differs:
-        return replace(run.report, difference=differs.difference)
-    return run.report
-
-
-class _Run:
-    def __init__(self, call: Call, recall: Recall | None, observer: Observer | None) -> None:
-        self.report = self._before = Report()
-        self._call = call
-        self._recall = recall
-        self._observer = observer
-        self._header: Header | None = None
-        self._replay: Replay | None = None
-
-    def begin(self, header: Header) -> None:
-        """Begin a segment: another version of the holdout, whose ledger carries on."""
-        self.end()
-        before, self._replay = self._replay, None
-        self._before = self.report = replace(
-            self.report,
-            competition=header.competition,
-            versions=(*self.report.versions, header.version),
-            head_hash=header.previous_hash,
-        )
-        self._header, opening = header, self._call(header)
-        self._replay = Replay(header, opening=opening, recall=self._recall, before=before)
-        for board, rules in self._replay.rules.items():
-            if opening and self._recall and rules.metric is None:
-                self._note(
-                    f"The metric {header.boards[board]['metric']!r} is this server's own: what it "
-                    "measured can't be measured again here."
+                _end(replay, observer)
+                report = replace(
+                    report,
+                    competition=item.competition,
+                    versions=(*report.versions, item.version),
+                    head_hash=item.previous_hash,
                 )
+                replay = Replay(item, witness=call(item), recall=recall, before=replay)
+                report = replace(report, notes=tuple(dict.fromkeys(report.notes + replay.notes)))
+                continue
+            assert replay is not None  # noqa: S101  (a ledger begins with a header)
+            replay.take(item)
+            if observer:
+                observer.took(replay.header, item, replay)
+            report = replace(
+                report,
+                entries=report.entries + 1,
+                recomputed=replay.recomputed,
+                lost=replay.lost,
+                measured=replay.measured,
+                head_hash=str(item["hash"]),
+            )
+        _end(replay, observer)
+    except Differs as differs:
+        return replace(report, difference=differs.difference)
+    return report
 
-    def take(self, entry: dict[str, object]) -> None:
-        assert self._replay is not None  # noqa: S101  (a ledger begins with a header)
-        self._replay.take(entry)
-        if self._observer and self._header:
-            self._observer.took(self._header, entry, self._replay)
-        self.report = replace(
-            self.report,
-            entries=self.report.entries + 1,
-            recomputed=self._before.recomputed + self._replay.recomputed,
-            lost=self._before.lost + self._replay.lost,
-            measured=self._before.measured + self._replay.measured,
-            head_hash=str(entry["hash"]),
-        )
 
-    def end(self) -> None:
-        """End a segment: nothing of its opening may be left."""
-        if self._replay is not None and self._replay.opening is not None:
-            self._replay.opening.check_end()
-        if self._observer and self._replay and self._header:
-            self._observer.ended(self._header, self._replay)
-
-    def _note(self, text: str) -> None:
-        if text not in self.report.notes:
-            self.report = replace(self.report, notes=(*self.report.notes, text))
+def _end(replay: Replay | None, observer: Observer | None) -> None:
+    """End a segment: nothing of its publication may be left."""
+    if replay is None:
+        return
+    if replay.witness is not None:
+        replay.witness.check_end()
+    if observer:
+        observer.ended(replay.header, replay)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from scoring.verification import Lost
+from scoring.verification.publications import Lost
 from tests.holdfast.conftest import Endless, Run, Server, Unread, ok, page
 from tests.scoring.ledgers import ROWS, File, Played, rewritten, truth
 
@@ -34,18 +34,18 @@ def board() -> Played:
 def publish(server: Server) -> Callable[..., None]:
     """Put a ledger, and a publication if there is one, on the server."""
 
-    def put(lines: list[bytes], opening: bytes | None = None) -> None:
+    def put(lines: list[bytes], publication: bytes | None = None) -> None:
         ledger = b"".join(lines)
         server.on(
             "GET", "competitions/played/ledger/", lambda _: httpx.Response(200, content=ledger)
         )
         rows: list[Any] = []
-        if opening is not None:
-            rows = [{"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}]
+        if publication is not None:
+            rows = [{"version": 1, "sha256": hashlib.sha256(publication).hexdigest()}]
             server.on(
                 "GET",
                 "competitions/played/publications/1/",
-                lambda _: httpx.Response(200, content=opening),
+                lambda _: httpx.Response(200, content=publication),
             )
         server.on("GET", "competitions/played/publications/", page(*rows))
         entry = {
@@ -89,7 +89,7 @@ def test_before_publication_chain_and_books_are_verified(
 def test_after_publication_every_answer_is_recomputed(
     board: Played, publish: Callable[..., None], run: Run
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
     assert "Recomputed from solution and secret: 4 answers." in ran.out
@@ -98,7 +98,7 @@ def test_after_publication_every_answer_is_recomputed(
 def test_one_s_own_files_are_scored_again(
     board: Played, publish: Callable[..., None], run: Run, sent: Path
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     ran = run("verify", "played", "--predictions", str(sent))
     assert ran.code == 0, ran.err
     assert "Of your different files, 1 of 1 are in the ledger" in ran.out
@@ -107,7 +107,7 @@ def test_one_s_own_files_are_scored_again(
 def test_a_file_that_was_never_scored_is_reported(
     board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     (tmp_path / "other.csv").write_text(SAMPLE)
     ran = run("verify", "played", "-f", str(tmp_path / "other.csv"))
     assert ran.code == 0, ran.err
@@ -127,11 +127,11 @@ def test_a_lie_about_one_s_own_file_is_found(
     board: Played, publish: Callable[..., None], run: Run, sent: Path
 ) -> None:
     """The publication gives the last file the measurement of the one before it."""
-    lies = [each.line() for each in board.opened]
-    other = board.opened[2].line().replace(b'"number":3', b'"number":4')
-    mine, theirs = board.opened[3].digest.encode(), board.opened[2].digest.encode()
+    lies = [each.line() for each in board.origins]
+    other = board.origins[2].line().replace(b'"number":3', b'"number":4')
+    mine, theirs = board.origins[3].digest.encode(), board.origins[2].digest.encode()
     lies[3] = other.replace(theirs, mine)
-    publish(board.lines(), board.opening(releases=lies).getvalue())
+    publish(board.lines(), board.publication(releases=lies).getvalue())
     ran = run("verify", "played", "-f", str(sent))
     assert ran.code == 1
     assert "Entry 4, holdout" in ran.err
@@ -214,12 +214,12 @@ def test_a_damaged_copy_of_one_s_own_accuses_nobody(
 def test_copies_are_verified_without_a_server(
     board: Played, run: Run, server: Server, tmp_path: Path, sent: Path
 ) -> None:
-    ledger, opening, sample = (tmp_path / name for name in ("l.jsonl", "o.zip", "s.csv"))
+    ledger, publication, sample = (tmp_path / name for name in ("l.jsonl", "o.zip", "s.csv"))
     ledger.write_bytes(b"".join(board.lines()))
-    opening.write_bytes(board.opening().getvalue())
+    publication.write_bytes(board.publication().getvalue())
     sample.write_text(SAMPLE)
     ran = run(
-        *("verify", "--ledger", str(ledger), "--opening", str(opening)),
+        *("verify", "--ledger", str(ledger), "--publication", str(publication)),
         *("-f", str(sent), "--sample", str(sample)),
     )
     assert ran.code == 0, ran.err
@@ -247,7 +247,7 @@ def test_what_is_no_ledger_is_refused(run: Run, tmp_path: Path) -> None:
 def test_a_damaged_publication_is_not_used(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     server.on("GET", "competitions/played/publications/1/", httpx.Response(200, content=b"half"))
     ran = run("verify", "played")
     assert ran.code == 1
@@ -255,9 +255,9 @@ def test_a_damaged_publication_is_not_used(
 
 
 def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run: Run) -> None:
-    releases = [each.line() for each in board.opened]
+    releases = [each.line() for each in board.origins]
     releases[1] = Lost(2, "The stored file is gone.").line()
-    publish(board.lines(), board.opening(releases=releases).getvalue())
+    publish(board.lines(), board.publication(releases=releases).getvalue())
     ran = run("verify", "played")
     assert ran.code == 0, ran.err
     assert "as the server has lost their files: 1 answer." in ran.out
@@ -280,7 +280,7 @@ def test_an_endless_ledger_is_not_accepted(server: Server, run: Run, tmp_path: P
 def test_an_endless_publication_is_not_accepted(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     server.on("GET", "competitions/played/publications/1/", _endless)
     ran = run("verify", "played", "--limit", "1")
     assert ran.code == 1
@@ -300,9 +300,9 @@ def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_by
 def test_no_more_publications_are_downloaded_than_the_ledger_has_versions(
     board: Played, publish: Callable[..., None], run: Run, server: Server
 ) -> None:
-    opening = board.opening().getvalue()
-    publish(board.lines(), opening)
-    row = {"version": 1, "sha256": hashlib.sha256(opening).hexdigest()}
+    publication = board.publication().getvalue()
+    publish(board.lines(), publication)
+    row = {"version": 1, "sha256": hashlib.sha256(publication).hexdigest()}
     more = ok({"results": [row] * 200, "next": "more"})
     server.on("GET", "competitions/played/publications/", lambda _: more)
     ran = run("verify", "played")
@@ -315,7 +315,7 @@ def test_no_more_publications_are_downloaded_than_the_ledger_has_versions(
 def test_a_sample_too_large_to_download_unasked_is_named_by_hand(
     board: Played, publish: Callable[..., None], run: Run, server: Server, sent: Path
 ) -> None:
-    publish(board.lines(), board.opening().getvalue())
+    publish(board.lines(), board.publication().getvalue())
     entry = {"name": "s.csv", "role": "sample", "size": 2**40, "sha256": "0" * 64}
     server.on("GET", "competitions/played/files/", ok({"results": [entry], "next": None}))
     ran = run("verify", "played", "-f", str(sent))

@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from leaderboard import organize, queries
 from leaderboard.models import Competition, Holdout, Release
 from scoring.chain import document_hash
-from scoring.verification import check_since, verify
+from scoring.verification.ledgers import check_since
+from scoring.verification.run import verify
 from tests.cast import (
     CHECKED_ROWS,
     World,

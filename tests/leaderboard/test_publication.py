@@ -26,7 +26,8 @@ from leaderboard.models import (
 )
 from leaderboard.pipeline import publish
 from leaderboard.pipeline.remeasure import remeasure
-from scoring.verification import Report, verify
+from scoring.verification.differences import Report
+from scoring.verification.run import verify
 from tests.cast import (
     CHECKED_ROWS,
     PUBLIC_ROWS,

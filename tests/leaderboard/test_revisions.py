@@ -39,7 +39,7 @@ from leaderboard.tasks import score_submission
 from leaderboard.words import summary
 from scoring.chain import document_hash
 from scoring.errors import SolutionError
-from scoring.verification import verify
+from scoring.verification.run import verify
 from tests import ending
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,

@@ -37,7 +37,8 @@ from leaderboard.organize.revisions import revise_solution, to_score_again
 from leaderboard.participate import selection
 from leaderboard.tasks import score_submission, sweep
 from leaderboard.words import entered
-from scoring.verification import Differs, verify
+from scoring.verification.differences import Differs
+from scoring.verification.run import verify
 from tests import ending
 from tests.cast import (
     CHECKED_ROWS,

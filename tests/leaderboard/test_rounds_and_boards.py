@@ -26,7 +26,7 @@ from leaderboard.models import (
 from leaderboard.operate.verification import verify_ledger
 from leaderboard.participate import membership, quotas, selection
 from leaderboard.pipeline import finalize
-from scoring.verification import verify
+from scoring.verification.run import verify
 from tests import ending
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,

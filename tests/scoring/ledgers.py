@@ -23,7 +23,8 @@ from scoring.predictions import (
     predictions_of,
     read_row_ids,
 )
-from scoring.verification import Header, Known, Opened, Salted, entry_line, write_opening
+from scoring.verification.ledgers import Header, entry_line
+from scoring.verification.publications import Known, Origin, Salted, write_publication
 
 ROWS, PUBLIC = 100, 20
 SCHEMA = Schema("id", (Column("label", "label", ("0", "1")),))
@@ -88,7 +89,7 @@ class Played:
         self.teams: dict[str, TeamState] = {}
         self.noise = KeyedNoise(self.secret, self.salted.commitment)
         self.entries: list[dict[str, Any]] = []
-        self.opened: list[Opened] = []
+        self.origins: list[Origin] = []
         self.files: dict[tuple[str, int], Known] = {}
         self._stored: dict[tuple[str, str, str], dict[str, Any]] = {}
 
@@ -158,7 +159,7 @@ class Played:
             "created_at": f"2026-01-01T00:00:{number:02}+00:00",
         }
         self.entries.append({**entry, "hash": document_hash(entry)})
-        self.opened.append(Opened(number, predictions.digest, measurement))
+        self.origins.append(Origin(number, predictions.digest, measurement))
         self.files[file.team, entry["submission"]] = Known(predictions, file.claimed)
 
     def lines(self, entries: Sequence[dict[str, Any]] | None = None) -> list[bytes]:
@@ -176,17 +177,17 @@ class Played:
         )
         return [header.line(), *map(line, listed)]
 
-    def opening(self, **changes: Any) -> io.BytesIO:
-        """The opening, as it should be but for the changes."""
+    def publication(self, **changes: Any) -> io.BytesIO:
+        """The publication, as it should be but for the changes."""
         file = io.BytesIO()
         given: dict[str, Any] = {
             "competition": "played",
             "version": 1,
             "solution": self.salted,
             "secret": self.sealed_secret,
-            "releases": [each.line() for each in self.opened],
+            "releases": [each.line() for each in self.origins],
         }
-        write_opening(file, **given | changes)
+        write_publication(file, **given | changes)
         file.seek(0)
         return file
 

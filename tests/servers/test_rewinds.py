@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import psycopg
 import pytest
 
-from scoring.verification import verify
+from scoring.verification.run import verify
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment

@@ -8,7 +8,8 @@ from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds
 from leaderboard.ledger.watermark import WatermarkAway
 from leaderboard.models import Competition, Round
-from scoring.verification import Differs, bounded_lines
+from scoring.verification.differences import Differs
+from scoring.verification.ledgers import bounded_lines
 
 
 class Command(BaseCommand):

@@ -2,7 +2,7 @@
 
 A zip archive with three members:
 
-    opening.json     which holdout, the salts, the noise secret
+    publication.json which holdout, the salts, the noise secret
     solution.npz     the labels and the usage of each row, as they were sealed
     releases.jsonl   for each answer of the ledger, in order: the digest of its predictions and the
                      exact means that it was drawn from, or why these are lost
@@ -15,7 +15,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import IO, Any, Final
 
@@ -27,8 +27,8 @@ from scoring.predictions import Predictions, Schema, Solution, Usage
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
 
-FORMAT: Final = "holdfast opening 1"
-FACTS: Final = "opening.json"
+FORMAT: Final = "holdfast publication 1"
+FACTS: Final = "publication.json"
 SOLUTION: Final = "solution.npz"
 RELEASES: Final = "releases.jsonl"
 SALT_BYTES: Final = 32
@@ -54,7 +54,7 @@ class Salted:
 
 
 @dataclass(frozen=True, repr=False)
-class Opened:
+class Origin:
     """What an entry of the ledger was drawn from."""
 
     number: int
@@ -62,15 +62,10 @@ class Opened:
     measurement: Measurement
 
     def line(self) -> bytes:
-        """Return it as it stands in the opening."""
-        reference = self.measurement.reference
-        document = {
-            "number": self.number,
-            "predictions_digest": self.digest,
-            "holdout": _mean_document(self.measurement.holdout),
-            "reference": None if reference is None else _mean_document(reference),
-        }
-        return canonical(document) + b"\n"
+        """Return it as it stands in the publication."""
+        means = asdict(self.measurement)
+        facts = {"number": self.number, "predictions_digest": self.digest}
+        return canonical(facts | means) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Lost:
     reason: str
 
     def line(self) -> bytes:
-        """Return it as it stands in the opening."""
+        """Return it as it stands in the publication."""
         return canonical({"number": self.number, "lost": self.reason}) + b"\n"
 
 
@@ -97,7 +92,7 @@ class Known:
 Recall = Callable[[Mapping[str, Any], str], Known | None]
 
 
-def write_opening(
+def write_publication(
     file: IO[bytes],
     *,
     competition: str,
@@ -106,7 +101,7 @@ def write_opening(
     secret: Salted,
     releases: Iterable[bytes],
 ) -> None:
-    """Write the archive to a seekable file; `releases` are lines of `Opened`, used as they come.
+    """Write the archive to a seekable file; `releases` are lines of `Origin`, used as they come.
 
     The same content gives the same bytes.
     """
@@ -128,10 +123,10 @@ def write_opening(
                 out.write(line)
 
 
-class OpenedHoldout:
-    """An opening that is read. Raises Differs where it is damaged or opens other commitments.
+class Publication:
+    """A publication that is read. Raises Differs where it is damaged or not what was committed to.
 
-    header: of the ledger's segment that it opens. Entries are asked for in the ledger's order.
+    header: of the ledger's segment that it is of. Entries are asked for in the ledger's order.
     """
 
     def __init__(self, file: IO[bytes], header: Header) -> None:
@@ -141,38 +136,40 @@ class OpenedHoldout:
             secret = Salted(*(bytes.fromhex(facts[name]) for name in ("secret_salt", "secret")))
             salt = bytes.fromhex(facts["solution_salt"])
             solution = Salted(salt, self._stored(SOLUTION))
-            opens = facts["competition"], facts["version"]
+            facts_of = facts["competition"], facts["version"]
         except _UNREADABLE:
-            raise Differs(None, "opening", "The opening can't be read.") from None
-        if opens != (header.competition, header.version):
-            raise Differs(None, "opening", "It opens another holdout.")
+            raise Differs(None, "publication", "The publication can't be read.") from None
+        if facts_of != (header.competition, header.version):
+            raise Differs(None, "publication", "It is of another holdout.")
         _check_commitment(solution, header, "solution_commitment")
         _check_commitment(secret, header, "secret_commitment")
         self.solution: Solution | None = _solution(solution.content, header)
-        self.noise = _noise(secret.content, header)
+        try:
+            self.noise = KeyedNoise(secret.content, header.holdout["solution_commitment"])
+        except ValueError:
+            raise Differs(None, "secret", "It is too short to key noise.") from None
         self._lines = self._releases()
 
-    def opened(self, entry: Mapping[str, Any]) -> Opened | Lost:
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Lost:
         """Return what this entry was drawn from. Raises Differs."""
         number = entry["number"]
-        try:
-            found = next(self._lines, None)
-        except _UNREADABLE:
-            raise Differs(number, "opening", "The opening can't be read any further.") from None
-        if found is None:
-            raise Differs(number, "opening", "The opening does not have this entry.")
+        if (found := self._next(number)) is None:
+            raise Differs(number, "publication", "The publication does not have this entry.")
         if found.number != number:
-            raise Differs(number, "opening", f"Here it has the entry {shown(found.number)}.")
+            raise Differs(number, "publication", f"Here it has the entry {shown(found.number)}.")
         return found
 
     def check_end(self) -> None:
-        """Raise Differs if the opening has more entries than the ledger."""
+        """Raise Differs if the publication has more entries than the ledger."""
+        if (more := self._next(None)) is not None:
+            raise Differs(more.number, "publication", "The ledger does not have this entry.")
+
+    def _next(self, number: int | None) -> Origin | Lost | None:
         try:
-            more = next(self._lines, None)
+            return next(self._lines, None)
         except _UNREADABLE:
-            raise Differs(None, "opening", "The opening can't be read to its end.") from None
-        if more is not None:
-            raise Differs(more.number, "opening", "The ledger does not have this entry.")
+            message = "The publication can't be read any further."
+            raise Differs(number, "publication", message) from None
 
     def _facts(self) -> dict[str, Any]:
         if self._archive.getinfo(FACTS).file_size > _LONGEST_FACTS:
@@ -188,7 +185,7 @@ class OpenedHoldout:
             raise ValueError("not written here")
         return self._archive.read(name)
 
-    def _releases(self) -> Iterator[Opened | Lost]:
+    def _releases(self) -> Iterator[Origin | Lost]:
         with self._archive.open(RELEASES) as lines:
             while line := lines.readline(_LONGEST_LINE):
                 yield _release(json.loads(line))
@@ -221,7 +218,7 @@ def _check_commitment(salted: Salted, header: Header, name: str) -> None:
         # Otherwise the same bytes could be split into salt and content wherever it suits.
         raise Differs(None, name, f"Its salt does not have {SALT_BYTES} bytes.")
     if salted.commitment != header.holdout.get(name):
-        raise Differs(None, name, "What was opened is not what was committed to.")
+        raise Differs(None, name, "What was published is not what was committed to.")
 
 
 def _solution(content: bytes, header: Header) -> Solution:
@@ -235,7 +232,7 @@ def _solution(content: bytes, header: Header) -> Solution:
     except ParameterError as error:
         raise Differs(None, "schema", error.message) from None
     if solution.schema != schema:
-        raise Differs(None, "schema", "It is not the opened solution's.")
+        raise Differs(None, "schema", "It is not the published solution's.")
     counts = solution.counts()
     found = {
         "row_ids_digest": solution.row_ids_digest,
@@ -246,36 +243,17 @@ def _solution(content: bytes, header: Header) -> Solution:
     }
     for name, value in found.items():
         if header.holdout.get(name) != value:
-            raise Differs(None, name, "It is not the opened solution's.")
+            raise Differs(None, name, "It is not the published solution's.")
     return solution
 
 
-def _noise(secret: bytes, header: Header) -> KeyedNoise:
-    try:
-        return KeyedNoise(secret, header.holdout["solution_commitment"])
-    except ValueError:
-        raise Differs(None, "secret", "It is too short to key noise.") from None
-
-
-def _mean_document(mean: Mean) -> dict[str, Any]:
-    return {
-        "units": mean.units,
-        "rows": mean.rows,
-        "resolution": mean.resolution,
-        "additive": mean.additive,
-    }
-
-
-def _release(document: dict[str, Any]) -> Opened | Lost:
+def _release(document: dict[str, Any]) -> Origin | Lost:
     """Read a line. Raises one of `_UNREADABLE`."""
     if "lost" in document:
         return Lost(int(document["number"]), str(document["lost"]))
     number, digest = document["number"], document["predictions_digest"]
     if type(number) is not int or type(digest) is not str:
         raise TypeError("not written here")
-    reference = document["reference"]
-    return Opened(
-        number,
-        digest,
-        Measurement(Mean(**document["holdout"]), None if reference is None else Mean(**reference)),
-    )
+    holdout, reference = document["holdout"], document["reference"]
+    means = Mean(**holdout), None if reference is None else Mean(**reference)
+    return Origin(number, digest, Measurement(*means))
