@@ -239,7 +239,6 @@ def _load(point: EntryPoint) -> CustomMetric:
         title=str(given.title),
         description=str(getattr(given, "description", "A custom metric of this server.")),
         kind="any",
-        direction="maximize" if best > worst else "minimize",
         takes=takes,
         columns="averaged",
         scale=Scale(

@@ -34,6 +34,7 @@ from scoring.predictions.solution import Solution, Usage
 from scoring.threads import spread
 
 Values = NDArray[Any]
+Weights = Values | None
 Parameters = Mapping[str, Value]
 Direction = Literal["maximize", "minimize"]
 MetricKind = Literal["mean", "transformed_mean", "set_function", "any"]
@@ -49,7 +50,7 @@ MEAN_KINDS: Final = ("mean", "transformed_mean")
 RowLosses = Callable[[Any, Any, Parameters], Values]
 # (predicted, actual, parameters, weights or None) -> the loss of all rows together, in [0, 1],
 # exactly if it can. Weights are not negative and not all 0.
-SetLoss = Callable[[Any, Any, Parameters, Values | None], "Fraction | float"]
+SetLoss = Callable[[Any, Any, Parameters, Weights], "Fraction | float"]
 # the solution's labels of the scored rows (a matrix where columns go together) -> what is wrong,
 # and the first wrong row if there is one to name
 LabelRule = Callable[[Any], tuple[str, int | None] | None]
@@ -110,7 +111,6 @@ class Metric:
     description: str
     takes: tuple[Kind, ...]
     kind: MetricKind
-    direction: Direction = "minimize"
     scale: Scale = AS_LOSS
     row_losses: RowLosses | None = None
     set_loss: SetLoss | None = None
@@ -129,8 +129,14 @@ class Metric:
             raise ValueError(f"{self.name}: a set function is one with a known sensitivity")
 
     @property
+    def direction(self) -> Direction:
+        """Return which way scores get better."""
+        worst, best = self.score_range(self.parse({}))
+        return "maximize" if best > worst else "minimize"
+
+    @property
     def is_mean(self) -> bool:
-        """Return whether it is a mean over rows or a transform of one: scores can be certified."""
+        """Return whether it is a mean over rows or a transform of one: scores have a guarantee."""
         return self.kind in MEAN_KINDS
 
     def parse(self, raw: Mapping[str, object]) -> dict[str, Value]:
@@ -178,7 +184,7 @@ class Metric:
                 counts = solution.weights[mask]
                 loss, rows = weighted_mean(np.concatenate(parts), counts), effective_rows(counts)
                 return Mean(_set_units(loss, rows * FINE), rows, FINE)
-            return Mean(sum(_row_units(part, self.units) for part in parts), rows, self.units)
+            return Mean(sum(map(self._count_units, parts)), rows, self.units)
         chosen = np.flatnonzero(mask)
         both: tuple[Predictions | Solution, ...] = (predictions, solution)
         predicted, actual = spread(lambda source: self._chosen(source, chosen), both)
@@ -197,10 +203,6 @@ class Metric:
         low, high = sorted(self.score_range(params))
         return min(1.0, max(0.0, self.scale.loss(min(max(score, low), high), params)))
 
-    def resolution(self, params: Parameters) -> int:
-        """Return the units that a row's loss is counted in."""
-        return self.units
-
     def rounding(self, *, weighted: bool) -> float:
         """Return how far a mean loss as it is counted may be from the exact one: half a row's unit.
 
@@ -215,7 +217,7 @@ class Metric:
         return self.score(1.0, params), self.score(0.0, params)
 
     def evaluate(
-        self, predicted: Values, actual: Values, params: Parameters, weights: Values | None = None
+        self, predicted: Values, actual: Values, params: Parameters, weights: Weights = None
     ) -> float:
         """Return the score of arrays, not quantised; at least one row.
 
@@ -231,7 +233,7 @@ class Metric:
         """Return None where all these mechanisms may show the metric, else which can't, and why.
 
         Most need nothing of a metric but its range; without a mean their answers carry no
-        certificate.
+        guarantee.
         """
         titles = [each.title for each in mechanisms if not self.fits(each)]
         return f"{' and '.join(titles)} can't show this metric: {self.obstacle}" if titles else None
@@ -272,13 +274,10 @@ class Metric:
     @property
     def guarantee(self) -> str:
         """Return what is known of how far the score on these rows lies from the expected one."""
-        if self.kind == "mean":
-            return "It is a mean over rows, so scores can carry a guarantee."
-        if self.kind == "transformed_mean":
-            return (
-                "It is a monotone transform of a mean over rows, so scores can carry a guarantee."
-            )
-        return "It isn't a mean over rows, so scores carry no guarantee."
+        if not self.is_mean:
+            return "It isn't a mean over rows, so scores carry no guarantee."
+        what = "a mean" if self.kind == "mean" else "a monotone transform of a mean"
+        return f"It is {what} over rows, so scores can carry a guarantee."
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         """Return the values of some rows, as the metric's function takes them."""
@@ -295,7 +294,7 @@ class Metric:
         return np.mean(losses, axis=1) if average else losses
 
     def _set_loss(
-        self, predicted: Values, actual: Values, params: Parameters, weights: Values | None
+        self, predicted: Values, actual: Values, params: Parameters, weights: Weights
     ) -> Fraction | float:
         assert self.set_loss is not None  # noqa: S101  (a metric has one of the two)
         if weights is None:
@@ -303,6 +302,12 @@ class Metric:
         heavy = weights > 0
         shares = weights[heavy] / weights.max()
         return self.set_loss(predicted[heavy], actual[heavy], params, shares)
+
+    def _count_units(self, losses: Values) -> int:
+        """Sum a part's losses in whole units: they stay far below 2^53, so floats add exactly."""
+        if losses.dtype == np.bool_ and self.units == 1:
+            return int(np.count_nonzero(losses))
+        return int(np.rint(losses * self.units).sum())
 
     def _check_columns(self, schema: Schema) -> None:
         for column in schema.columns:
@@ -364,13 +369,6 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
     if not rows:
         raise StateError("A mean needs at least one row.")
     return rows
-
-
-def _row_units(losses: Values, resolution: int) -> int:
-    """Sum a part's losses in whole units: they stay far below 2^53, so floats add exactly."""
-    if losses.dtype == np.bool_ and resolution == 1:
-        return int(np.count_nonzero(losses))
-    return int(np.rint(losses * resolution).sum())
 
 
 def _set_units(loss: Fraction | float, whole: int) -> int:

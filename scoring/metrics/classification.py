@@ -9,8 +9,16 @@ from typing import Final
 
 import numpy as np
 
-from scoring.metrics.base import COMPLEMENT, Parameters, Scale, Sensitivity, SetLoss, Values
-from scoring.metrics.confusion import Floats, Tally, average
+from scoring.metrics.base import (
+    COMPLEMENT,
+    Parameters,
+    Scale,
+    Sensitivity,
+    SetLoss,
+    Values,
+    Weights,
+)
+from scoring.metrics.confusion import Floats, Tally, average, ratio
 from scoring.metrics.labels import two_classes
 from scoring.metrics.registry import mean_metric, set_function
 
@@ -26,7 +34,6 @@ _EVERY_CLASS: Final = "every class keeps a row with its label"
         "row a / (2 - a) of the accuracy a."
     ),
     transformed=True,
-    direction="maximize",
     takes=("label",),
     scale=Scale(
         lambda loss, _: (1.0 - loss) / (1.0 + loss), lambda score, _: (1.0 - score) / (1.0 + score)
@@ -37,7 +44,6 @@ _EVERY_CLASS: Final = "every class keeps a row with its label"
     "f1_micro",
     title="Micro F1",
     description="F1 of all classes counted together: with one label per row it is the accuracy.",
-    direction="maximize",
     takes=("label",),
     scale=COMPLEMENT,
     units=1,
@@ -46,7 +52,6 @@ _EVERY_CLASS: Final = "every class keeps a row with its label"
     "recall_weighted",
     title="Weighted recall",
     description="Recall of each class, weighted by its rows: it is the accuracy.",
-    direction="maximize",
     takes=("label",),
     scale=COMPLEMENT,
     units=1,
@@ -69,7 +74,6 @@ _EVERY_CLASS: Final = "every class keeps a row with its label"
     "accuracy",
     title="Accuracy",
     description="The share of rows with the right label.",
-    direction="maximize",
     takes=("label",),
     scale=COMPLEMENT,
     units=1,
@@ -83,7 +87,6 @@ def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
     "exact_match",
     title="Exact match",
     description="The share of rows with the right label in every column.",
-    direction="maximize",
     takes=("label",),
     scale=COMPLEMENT,
     columns="together",
@@ -138,10 +141,12 @@ _TWO_ROWS = Sensitivity("2 / rows", OURS, lambda p, a: 2 / len(a), always=2)
 PerClass = Callable[[Tally], Floats]
 
 
+def _recalls(tally: Tally) -> Floats:
+    return ratio(tally.right, tally.actual)
+
+
 def _averaged(scores: PerClass, over: Callable[[Tally, Floats], float]) -> SetLoss:
-    def loss(
-        predicted: Values, actual: Values, params: Parameters, weights: Values | None
-    ) -> float:
+    def loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
         tally = Tally.of(predicted, actual, weights)
         return max(0.0, 1.0 - over(tally, scores(tally)))
 
@@ -190,7 +195,7 @@ _declare(
     "precision",
     "precision",
     "The share of right ones among the rows predicted to be of a class; 0 where there are none.",
-    Tally.precisions,
+    lambda tally: ratio(tally.right, tally.predicted),
     binary=_binary("1 / (rows predicted positive)", lambda p, predicted: 1 / max(predicted, 1)),
     macro=_MACRO_PRECISION,
     weighted=None,
@@ -199,7 +204,7 @@ _declare(
     "recall",
     "recall",
     "The share of a class's rows that are predicted to be of it; 0 where there are none.",
-    Tally.recalls,
+    _recalls,
     binary=_binary("1 / (rows labelled positive)", lambda p, _: 1 / max(p, 1)),
     macro=_macro(2),
     weighted=None,
@@ -208,7 +213,7 @@ _declare(
     "f1",
     "F1",
     "2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall; 0 where TP is 0.",
-    Tally.f1s,
+    lambda tally: ratio(2 * tally.right, tally.actual + tally.predicted),
     binary=_binary(
         "2 / (rows labelled positive + rows predicted positive)",
         lambda p, predicted: 2 / max(p + predicted, 1),
@@ -220,7 +225,7 @@ _declare(
     "jaccard",
     "Jaccard index",
     "TP / (TP + FP + FN), the overlap of labelled and predicted rows; 0 where TP is 0.",
-    Tally.jaccards,
+    lambda tally: ratio(tally.right, tally.actual + tally.predicted - tally.right),
     binary=_binary(
         "1 / (the larger of rows labelled and rows predicted positive)",
         lambda p, predicted: 1 / max(p, predicted, 1),
@@ -230,16 +235,10 @@ _declare(
 )
 
 
-@set_function(
+set_function(
     "balanced_accuracy",
     title="Balanced accuracy",
     description="The share of right rows of each class, averaged over the classes that have rows.",
     takes=("label",),
     sensitivity=_macro(2),
-)
-def unbalanced_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
-    """Return 1 - mean recall."""
-    tally = Tally.of(predicted, actual, weights)
-    return 1.0 - average(tally.recalls()[tally.actual > 0])
+)(_averaged(_recalls, lambda tally, each: average(each[tally.actual > 0])))

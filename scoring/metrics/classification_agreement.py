@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from scoring.metrics.base import SIGNED, Parameters, Values
+from scoring.metrics.base import SIGNED, Parameters, Values, Weights
 from scoring.metrics.confusion import Floats, Tally
 from scoring.metrics.registry import set_function
 
@@ -21,9 +21,7 @@ from scoring.metrics.registry import set_function
     scale=SIGNED,
     sensitivity=None,
 )
-def mcc_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def mcc_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - MCC) / 2 with Gorodkin's R_K."""
     tally = Tally.of(predicted, actual, weights)
     total = tally.actual.sum()
@@ -48,9 +46,7 @@ def _spread(counts: Floats) -> float:
     scale=SIGNED,
     sensitivity=None,
 )
-def kappa_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def kappa_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - kappa) / 2."""
     tally = Tally.of(predicted, actual, weights)
     total = tally.actual.sum()
@@ -71,7 +67,7 @@ def kappa_loss(
     sensitivity=None,
 )
 def quadratic_kappa_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    predicted: Values, actual: Values, params: Parameters, weights: Weights
 ) -> float:
     """Return (1 - weighted kappa) / 2."""
     apart = predicted.astype(np.float64) - actual

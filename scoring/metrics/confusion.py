@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Values
+from scoring.metrics.base import Values, Weights
 
 Floats = NDArray[np.float64]
 
@@ -20,38 +20,22 @@ class Tally:
     predicted: Floats
 
     @classmethod
-    def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Tally":
+    def of(cls, predicted: Values, actual: Values, weights: Weights) -> "Tally":
         """Count codes; the classes are those up to the largest code. Plain counts are exact."""
         classes = max(2, 1 + int(max(predicted.max(), actual.max())))
+
+        def count(codes: Values, weights: Weights) -> Floats:
+            return np.bincount(codes, weights, minlength=classes).astype(np.float64)
+
         is_right = predicted == actual
-        right_weights = None if weights is None else weights[is_right]
-        return cls(
-            _count(actual[is_right], right_weights, classes),
-            _count(actual, weights, classes),
-            _count(predicted, weights, classes),
-        )
+        right = count(actual[is_right], None if weights is None else weights[is_right])
+        return cls(right, count(actual, weights), count(predicted, weights))
 
     @property
     def occurs(self) -> NDArray[np.bool_]:
         """Return the classes that are labelled or predicted."""
         occurs: NDArray[np.bool_] = (self.actual + self.predicted) > 0
         return occurs
-
-    def precisions(self) -> Floats:
-        """Return TP / (TP + FP) of each class."""
-        return ratio(self.right, self.predicted)
-
-    def recalls(self) -> Floats:
-        """Return TP / (TP + FN) of each class."""
-        return ratio(self.right, self.actual)
-
-    def f1s(self) -> Floats:
-        """Return 2 TP / (2 TP + FP + FN) of each class."""
-        return ratio(2 * self.right, self.actual + self.predicted)
-
-    def jaccards(self) -> Floats:
-        """Return TP / (TP + FP + FN) of each class."""
-        return ratio(self.right, self.actual + self.predicted - self.right)
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -65,7 +49,3 @@ def average(values: Floats, weights: Floats | None = None) -> float:
     if weights is None:
         return math.fsum(values) / len(values)
     return math.fsum(values * weights) / math.fsum(weights)
-
-
-def _count(codes: Values, weights: Values | None, classes: int) -> Floats:
-    return np.bincount(codes, weights, minlength=classes).astype(np.float64)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import SIGNED, Parameters, Scale, Sensitivity, Values, number
+from scoring.metrics.base import SIGNED, Parameters, Scale, Sensitivity, Values, Weights, number
 from scoring.metrics.labels import not_all_equal
 from scoring.metrics.registry import set_function
 from scoring.parameters import Parameter
@@ -46,18 +46,12 @@ _EQUAL = 1e-13
     sensitivity=None,
     label_rule=not_all_equal,
 )
-def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Values | None) -> float:
+def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return the unexplained share, cut to the floor, as a share of 1 - floor."""
-    return _unexplained(predicted, actual, params, weights)
-
-
-def _unexplained(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
     shares, span = _shares(actual)
     whole = 1.0 - number(params, "floor")
     if np.isinf(span):
-        return _unexplained(predicted / 4, actual / 4, params, weights)
+        return r2_loss(predicted / 4, actual / 4, params, weights)
     spread = _sum(np.square(_centred(shares, weights)), weights)
     if not spread:
         return 0.0 if np.array_equal(predicted, actual) else min(1.0, 1.0 / whole)
@@ -77,9 +71,7 @@ def _unexplained(
     sensitivity=None,
     label_rule=not_all_equal,
 )
-def pearson_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def pearson_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - r) / 2."""
     return (1.0 - _correlation(predicted, actual, weights)) / 2.0
 
@@ -103,16 +95,14 @@ def pearson_loss(
     ),
     label_rule=not_all_equal,
 )
-def spearman_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def spearman_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - rho) / 2."""
     from scipy.stats import rankdata  # takes as long to import as all the rest together
 
     return (1.0 - _correlation(rankdata(predicted), rankdata(actual), None)) / 2.0
 
 
-def _correlation(predicted: Values, actual: Values, weights: Values | None) -> float:
+def _correlation(predicted: Values, actual: Values, weights: Weights) -> float:
     p, a = (_centred(_shares(each)[0], weights) for each in (predicted, actual))
     size = math.sqrt(_sum(p * p, weights)) * math.sqrt(_sum(a * a, weights))
     return min(1.0, max(-1.0, _sum(p * a, weights) / size)) if size else 0.0
@@ -128,10 +118,10 @@ def _shares(values: Values) -> tuple[Values, float]:
     return (values - low) / (high - low), high - low
 
 
-def _centred(values: Values, weights: Values | None) -> Values:
+def _centred(values: Values, weights: Weights) -> Values:
     centred: Values = values - np.average(values, weights=weights)
     return centred
 
 
-def _sum(values: Values, weights: Values | None) -> float:
+def _sum(values: Values, weights: Weights) -> float:
     return float(values.sum() if weights is None else values @ weights)

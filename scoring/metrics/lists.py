@@ -6,13 +6,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import COMPLEMENT, Parameters, Values, number
+from scoring.metrics.base import COMPLEMENT, Parameters, Values, Weights, number
 from scoring.metrics.registry import mean_metric, set_function
 from scoring.parameters import Parameter
 from scoring.predictions.lists import Lists
 
 Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 K: Final = Parameter(
     name="k",
@@ -32,13 +31,12 @@ K: Final = Parameter(
         "For each row the labels that were predicted rightly as a share of all that were labelled "
         "or predicted, 1 where there are none; the mean over rows."
     ),
-    direction="maximize",
     takes=("labels",),
     scale=COMPLEMENT,
 )
 def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - |both| / |either|."""
-    both = _in_each_row(predicted, _is_relevant(predicted, actual))
+    both = _both(predicted, actual)
     return _missed(both, predicted.lengths + actual.lengths - both)
 
 
@@ -49,13 +47,12 @@ def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Value
         "For each row 2 TP / (2 TP + FP + FN) of its labels, 1 where nothing is labelled or "
         "predicted; the mean over rows."
     ),
-    direction="maximize",
     takes=("labels",),
     scale=COMPLEMENT,
 )
 def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - 2 |both| / (|predicted| + |actual|)."""
-    both = _in_each_row(predicted, _is_relevant(predicted, actual))
+    both = _both(predicted, actual)
     return _missed(2 * both, predicted.lengths + actual.lengths)
 
 
@@ -63,14 +60,13 @@ def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     "labels_exact",
     title="Exact match of labels",
     description="The share of rows with all labels right and none too many.",
-    direction="maximize",
     takes=("labels",),
     scale=COMPLEMENT,
     units=1,
 )
 def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 where the sets differ."""
-    both = _in_each_row(predicted, _is_relevant(predicted, actual))
+    both = _both(predicted, actual)
     differs: Values = (both != predicted.lengths) | (both != actual.lengths)
     return differs
 
@@ -83,10 +79,10 @@ def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     sensitivity=None,
 )
 def micro_f1_loss(
-    predicted: Lists, actual: Lists, params: Parameters, weights: Values | None
+    predicted: Lists, actual: Lists, params: Parameters, weights: Weights
 ) -> Fraction | float:
     """Return 1 - F1. One row can have as many labels as there are, so there is no useful bound."""
-    both = _in_each_row(predicted, _is_relevant(predicted, actual))
+    both = _both(predicted, actual)
     listed = predicted.lengths + actual.lengths
     if weights is None:
         whole = int(listed.sum())
@@ -103,7 +99,6 @@ def micro_f1_loss(
         "each is found among the first k; a class counts at its first place only. The mean over "
         "rows, 0 for a row without relevant classes."
     ),
-    direction="maximize",
     takes=("ranking",),
     parameters=(K,),
     scale=COMPLEMENT,
@@ -114,7 +109,7 @@ def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters
     hits, places = _hits(predicted, actual, k)
     so_far = np.concatenate([[0], np.cumsum(hits)])
     found = so_far[1:] - so_far[predicted.offsets[predicted.rows]]  # within the row
-    gains = _sums(predicted, np.where(hits, found / places, 0.0))
+    gains = np.bincount(predicted.rows, np.where(hits, found / places, 0.0), len(predicted))
     return _missed(gains, np.minimum(actual.lengths, k), empty=1.0)
 
 
@@ -126,7 +121,6 @@ def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters
         "first k, as a share of the largest possible; a class counts at its first place only. The "
         "mean over rows, 0 for a row without relevant classes."
     ),
-    direction="maximize",
     takes=("ranking",),
     parameters=(K,),
     scale=COMPLEMENT,
@@ -135,7 +129,8 @@ def discounted_losses(predicted: Lists, actual: Lists, params: Parameters) -> Va
     """Return 1 - DCG@k / ideal DCG@k with gains of 0 and 1."""
     k = int(number(params, "k"))
     hits, places = _hits(predicted, actual, k)
-    gains = _sums(predicted, np.where(hits, 1 / np.log2(places + 1), 0.0))
+    discounted = np.where(hits, 1 / np.log2(places + 1), 0.0)
+    gains = np.bincount(predicted.rows, discounted, len(predicted))
     ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(1, k + 1) + 1))])
     return _missed(gains, ideal[np.minimum(actual.lengths, k)], empty=1.0)
 
@@ -143,6 +138,12 @@ def discounted_losses(predicted: Lists, actual: Lists, params: Parameters) -> Va
 def _is_relevant(predicted: Lists, actual: Lists) -> NDArray[np.bool_]:
     """Return whether the row of each predicted code has it."""
     return np.isin(_keys(predicted), _keys(actual))
+
+
+def _both(predicted: Lists, actual: Lists) -> Integers:
+    """Return how many codes both have in each row."""
+    rows = predicted.rows[_is_relevant(predicted, actual)]
+    return np.bincount(rows, minlength=len(predicted))
 
 
 def _hits(predicted: Lists, actual: Lists, k: int) -> tuple[NDArray[np.bool_], Integers]:
@@ -157,14 +158,6 @@ def _keys(lists: Lists) -> Integers:
     """Return one number for each row and code."""
     keys: Integers = (lists.rows << 32) | lists.codes
     return keys
-
-
-def _in_each_row(lists: Lists, which: NDArray[np.bool_]) -> Integers:
-    return np.bincount(lists.rows[which], minlength=len(lists))
-
-
-def _sums(lists: Lists, values: Floats) -> Values:
-    return np.bincount(lists.rows, values, minlength=len(lists))
 
 
 def _missed(part: Values, whole: Values, *, empty: float = 0.0) -> Values:

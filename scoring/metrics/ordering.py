@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Values
+from scoring.metrics.base import Values, Weights
 from scoring.threads import Result, spread, thread_count
 
 Integers = NDArray[np.int64]
@@ -28,12 +28,15 @@ class Steps:
     zeros: Values
 
     @classmethod
-    def of(cls, predicted: Values, actual: Values, weights: Values | None) -> "Steps":
+    def of(cls, predicted: Values, actual: Values, weights: Weights) -> "Steps":
         """Sort finite float64; actual: 1 or anything else; weights: None or float64."""
         is_one = actual == 1
         if weights is None and predicted.min() >= 0:
             parts = _in_ranges(predicted, lambda rows: _sorted_keys(predicted[rows], is_one[rows]))
-            return cls._counted(np.concatenate(parts))
+            keys = np.concatenate(parts)
+            ends = _ends(keys >> _LAST_BIT)
+            ones = np.cumsum((keys & _LAST_BIT).astype(np.int64))[ends]
+            return cls(_parts(ones), _parts(ends + 1 - ones))
         order = np.argsort(predicted)
         ends = _ends(predicted[order])
         if weights is None:
@@ -42,12 +45,6 @@ class Steps:
         both = weights[order], is_one[order]
         ones, zeros = (np.cumsum(both[0] * each) for each in (both[1], ~both[1]))
         return cls(_parts(ones[ends]), _parts(zeros[ends]))
-
-    @classmethod
-    def _counted(cls, keys: Keys) -> "Steps":
-        ends = _ends(keys >> _LAST_BIT)
-        ones = np.cumsum((keys & _LAST_BIT).astype(np.int64))[ends]
-        return cls(_parts(ones), _parts(ends + 1 - ones))
 
 
 def twice_pairs_in_order(predicted: Values, actual: Values) -> int:

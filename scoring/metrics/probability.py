@@ -124,7 +124,6 @@ def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters)
         "The share of rows whose class is among the k with the highest predictions; of equal ones "
         "the later columns come first."
     ),
-    direction="maximize",
     takes=("probability", "number"),
     columns="together",
     parameters=(K,),

@@ -1,12 +1,11 @@
 """Metrics of the order that predictions put rows in."""
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from scoring.guarantees.sensitivity import auc_sensitivity
-from scoring.metrics.base import SIGNED, Parameters, Sensitivity, Values
+from scoring.metrics.base import SIGNED, Parameters, Sensitivity, Values, Weights
 from scoring.metrics.concordance import CENSORED, concordance, distinct
 from scoring.metrics.labels import both_in_each_column, both_zero_and_one, some_one
 from scoring.metrics.ordering import Steps, twice_pairs_in_order
@@ -59,7 +58,7 @@ def _auc_sensitivity(formula: str) -> Sensitivity:
     sensitivity=_auc_sensitivity("max(1/n₁ + 1/(n₀ + 1), 1/n₀ + 1/(n₁ + 1)), n₁ and n₀ rows"),
 )
 def auc_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    predicted: Values, actual: Values, params: Parameters, weights: Weights
 ) -> Fraction | float:
     """Return 1 - U / (n1 n0) with the Mann-Whitney statistic U; exactly, without weights."""
     if weights is not None:
@@ -71,24 +70,6 @@ def auc_loss(
     if not ones or not zeros:
         return Fraction(1, 2)
     return 1 - Fraction(twice_pairs_in_order(predicted, actual), 2 * ones * zeros)
-
-
-Columnwise = Callable[[Values, Values, Parameters, Values | None], "Fraction | float"]
-
-
-def _columns(
-    loss: Columnwise,
-    predicted: Values,
-    actual: Values,
-    params: Parameters,
-    weights: Values | None,
-) -> Fraction | float:
-    """Return the mean over columns."""
-    losses = [
-        loss(np.ascontiguousarray(predicted[:, each]), actual[:, each], params, weights)
-        for each in range(predicted.shape[1])
-    ]
-    return sum(losses, Fraction(0)) / len(losses)
 
 
 @set_function(
@@ -110,16 +91,14 @@ def _columns(
     ),
 )
 def mean_auc_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    predicted: Values, actual: Values, params: Parameters, weights: Weights
 ) -> Fraction | float:
     """Return 1 - the mean AUC."""
-    return _columns(auc_loss, predicted, actual, params, weights)
-
-
-def _average_precision_bound(predicted: Values, actual: Values) -> float:
-    """Return H(n1) / n1: a new row among n1 adds 1 / rank to the precision at each one after it."""
-    ones = max(1, _counts(actual)[0])
-    return float((1 / np.arange(1, ones + 1)).sum()) / ones
+    losses = [
+        auc_loss(np.ascontiguousarray(predicted[:, each]), actual[:, each], params, weights)
+        for each in range(predicted.shape[1])
+    ]
+    return sum(losses, Fraction(0)) / len(losses)
 
 
 @set_function(
@@ -131,12 +110,15 @@ def _average_precision_bound(predicted: Values, actual: Values) -> float:
     ),
     takes=("probability", "number"),
     label_rule=some_one,
+    # A new row among n₁ adds 1 / rank to the precision at each one after it.
     sensitivity=Sensitivity(
-        "(1 + 1/2 + … + 1/n₁) / n₁, n₁ rows with label 1", _OURS, _average_precision_bound
+        "(1 + 1/2 + … + 1/n₁) / n₁, n₁ rows with label 1",
+        _OURS,
+        lambda predicted, actual: float((1 / np.arange(1, max(1, _counts(actual)[0]) + 1)).mean()),
     ),
 )
 def average_precision_loss(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    predicted: Values, actual: Values, params: Parameters, weights: Weights
 ) -> float:
     """Return 1 - the sum over thresholds of (new recall) x precision."""
     steps = Steps.of(predicted, actual, weights)
@@ -170,7 +152,7 @@ def average_precision_loss(
     ),
 )
 def discordance(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
+    predicted: Values, actual: Values, params: Parameters, weights: Weights
 ) -> Fraction:
     """Return 1 - Harrell's C, exactly."""
     return 1 - concordance(predicted, actual, censored=params["censored"] == "negative")

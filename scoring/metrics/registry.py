@@ -5,11 +5,9 @@ from typing import Required, TypedDict, Unpack
 
 from scoring.errors import ParameterError
 from scoring.metrics.base import (
-    AS_LOSS,
     COMPLEMENT,
     ColumnRule,
     Columns,
-    Direction,
     LabelRule,
     Metric,
     MetricKind,
@@ -30,7 +28,6 @@ class Declared(TypedDict, total=False):
     title: Required[str]
     description: Required[str]
     takes: Required[tuple[Kind, ...]]
-    direction: Direction
     scale: Scale
     parameters: tuple[Parameter, ...]
     columns: Columns
@@ -63,12 +60,10 @@ def mean_metric(
 
     transformed: whether the score is a transform of the mean loss that isn't linear.
     """
-    declared.setdefault("direction", "minimize")
-    declared.setdefault("scale", AS_LOSS)
     kind: MetricKind = "transformed_mean" if transformed else "mean"
 
     def register(row_losses: RowLosses) -> RowLosses:
-        add(Metric(name=name, kind=kind, row_losses=row_losses, **declared))
+        add(Metric(name, kind=kind, row_losses=row_losses, **declared))
         return row_losses
 
     return register
@@ -81,20 +76,11 @@ def set_function(
 
     Its kind is "set_function" with a sensitivity, else "any".
     """
-    declared.setdefault("direction", "maximize")
     declared.setdefault("scale", COMPLEMENT)
     kind: MetricKind = "any" if sensitivity is None else "set_function"
 
     def register(set_loss: SetLoss) -> SetLoss:
-        add(
-            Metric(
-                name=name,
-                kind=kind,
-                set_loss=set_loss,
-                sensitivity=sensitivity,
-                **declared,
-            )
-        )
+        add(Metric(name, kind=kind, set_loss=set_loss, sensitivity=sensitivity, **declared))
         return set_loss
 
     return register

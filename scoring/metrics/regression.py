@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from scoring.metrics.base import Parameters, Scale, Sensitivity, Values, number
+from scoring.metrics.base import Parameters, Scale, Sensitivity, Values, Weights, number
 from scoring.metrics.labels import not_negative, not_zero
 from scoring.metrics.registry import mean_metric, set_function
 from scoring.parameters import Parameter
@@ -15,7 +15,7 @@ CLIP = Parameter(
     help=(
         "The largest difference between prediction and truth that counts, in the unit of the "
         "target; larger ones count as this one. Choose it from what the target's values are, "
-        "not larger than needed: the board's steps and certificates are shares of it."
+        "not larger than needed: the board's steps and guarantees are shares of it."
     ),
     kind="fraction",
     default=Fraction(1),
@@ -203,7 +203,6 @@ def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Val
     "median_absolute_error",
     title="Median absolute error",
     description="The median difference between prediction and truth.",
-    direction="minimize",
     takes=("number",),
     parameters=(CLIP,),
     scale=_LINEAR,
@@ -211,9 +210,7 @@ def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Val
     weighted=False,
     sensitivity=None,
 )
-def median_error(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def median_error(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return the median of min(|error|, clip) / clip. No bound: two can be 0 and clip."""
     return float(np.median(clipped_errors(predicted, actual, params)))
 
@@ -224,7 +221,6 @@ def median_error(
     description=(
         "The root mean squared error of each column, averaged over the columns (Kaggle's MCRMSE)."
     ),
-    direction="minimize",
     takes=("number",),
     columns="together",
     parameters=(CLIP,),
@@ -234,9 +230,7 @@ def median_error(
         "*clip* / √rows", "docs/metrics.md", lambda predicted, actual: len(actual) ** -0.5
     ),
 )
-def mean_of_roots(
-    predicted: Values, actual: Values, params: Parameters, weights: Values | None
-) -> float:
+def mean_of_roots(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return the mean over columns of the root of the mean of (min(|error|, clip) / clip)^2."""
     squares = np.average(clipped_squares(predicted, actual, params), axis=0, weights=weights)
     return min(1.0, float(np.sqrt(squares).mean()))

@@ -7,7 +7,6 @@ import sys
 
 from scoring.mechanisms import MECHANISMS
 from scoring.metrics import METRICS, Metric
-from scoring.metrics.base import Parameters
 
 _CHOOSY = [each for each in MECHANISMS.values() if each.metric_kinds is not None]
 _HEAD = (
@@ -38,23 +37,18 @@ def markdown() -> str:
 
 
 def _row(metric: Metric) -> tuple[str, ...]:
-    params = metric.parse({})
+    worst, best = metric.score_range(metric.parse({}))
+    given = " by default" if metric.parameters and metric.clipping else ""
     return (
         f"`{metric.name}`",
         f"**{metric.title}**. {metric.description}",
         " or ".join(metric.takes) + _COLUMNS[metric.columns],
-        _range(metric, params),
+        f"{worst:.4g} … {best:.4g}{given}",
         _KINDS[metric.kind] + ("" if metric.weighted else "; no weights"),
         _cut(metric),
         _move(metric),
         *("yes" if metric.fits(mechanism) else "no" for mechanism in _CHOOSY),
     )
-
-
-def _range(metric: Metric, params: Parameters) -> str:
-    worst, best = metric.score_range(params)
-    given = " by default" if metric.parameters and metric.clipping else ""
-    return f"{worst:.4g} … {best:.4g}{given}"
 
 
 def _cut(metric: Metric) -> str:

@@ -76,7 +76,7 @@ class Rules:
         """Return the units that a row's loss may be counted in; weighted rows have their own."""
         if self.metric is None:
             return (FINE,)
-        return tuple(dict.fromkeys((self.metric.resolution(self.metric_parameters), FINE)))
+        return tuple(dict.fromkeys((self.metric.units, FINE)))
 
 
 class Witness(Protocol):

@@ -78,7 +78,7 @@ def test_every_metric_is_total(metric: Metric, data: st.DataObject) -> None:
     score = metric.score(mean.units / mean.whole, metric.parse({}))
     assert math.isfinite(score)
     assert mean.rows == len(predicted)
-    assert mean.resolution == metric.resolution(metric.parse({}))
+    assert mean.resolution == metric.units
     assert mean.additive == metric.is_mean
 
 
