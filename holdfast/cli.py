@@ -20,7 +20,6 @@ class WaitingCommand(TyperCommand):
     """A command whose `--wait` may come without a number."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments with the number filled in."""
         return super().parse_args(ctx, fill_wait(args))
 
 

@@ -52,7 +52,6 @@ class Client:
         )
 
     def __enter__(self) -> Self:
-        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,7 +59,6 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **params: str | int) -> Json:
-        """Return the JSON object at the path."""
         return self.send("GET", path, params=params)
 
     def send(self, method: str, path: str, **arguments: Any) -> Json:

@@ -142,7 +142,6 @@ class CountedFile(FileIO):
         self._advance = advance
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read as any file does."""
         data = super().read(-1 if size is None else size) or b""
         self._advance(len(data))
         return data

@@ -40,22 +40,18 @@ class Problem:
 
     @property
     def line(self) -> int | None:
-        """Return the line, if there is one to name."""
         return self.fields.get("line")
 
     @property
     def column(self) -> str | None:
-        """Return the column, if there is one to name."""
         return self.fields.get("column")
 
     @property
     def value(self) -> str | None:
-        """Return the wrong value, if there is one to show."""
         return self.fields.get("value")
 
     @property
     def message(self) -> str:
-        """Return what is wrong as full sentences in English."""
         return describe(self)
 
     @property
@@ -64,7 +60,6 @@ class Problem:
         return expectation(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the code and the fields, to be stored."""
         return {"code": self.code, **self.fields}
 
     @classmethod
@@ -115,7 +110,6 @@ class ParameterError(HoldfastError):
         super().__init__(field, message)
 
     def __str__(self) -> str:
-        """Name the parameter before what is wrong with it."""
         return f"{self.field}: {self.message}"
 
 

@@ -47,7 +47,7 @@ def _sum(counts: NDArray[np.float64]) -> int:
     return (int(high.sum()) << _HALF) + int(low.sum())
 
 
-class _Secret:
+class Secret:
     """Refuses every ordinary way of turning an object into text or bytes."""
 
     __slots__ = ()
@@ -63,12 +63,12 @@ class _Secret:
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(_Secret):
+class Mean(Secret):
     """The mean loss of one submission on one set of rows, exactly: units / (rows * resolution).
 
     A row's loss lies in [0, 1] and is counted in `resolution` units; lower is better. `additive` is
     False for a set function (AUC, F1): its `units` are round(loss * rows * resolution) and no
-    concentration bound for means applies to it, so its releases carry no certificate.
+    concentration bound for means applies to it, so its releases carry no guarantee.
     Raises StateError, without numbers, when the mean cannot exist.
     """
 
@@ -107,7 +107,7 @@ class Mean(_Secret):
 
 
 @dataclass(frozen=True, repr=False)
-class Measurement(_Secret):
+class Measurement(Secret):
     """What the vault says about one submission: its mean on the holdout and on the reference rows.
 
     `reference` is None where the competition has neither reference rows nor claims.

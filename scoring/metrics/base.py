@@ -193,7 +193,6 @@ class Metric:
         return Mean(units, rows, self.units, additive=False)
 
     def score(self, loss: float, params: Parameters) -> float:
-        """Return the score that people read."""
         return self.scale.score(float(loss), params)
 
     def loss(self, score: float, params: Parameters) -> float:
@@ -239,7 +238,6 @@ class Metric:
         return f"{' and '.join(titles)} can't show this metric: {self.obstacle}" if titles else None
 
     def fits(self, mechanism: Mechanism[Any]) -> bool:
-        """Return whether this mechanism takes metrics of this kind."""
         return mechanism.metric_kinds is None or self.kind in mechanism.metric_kinds
 
     @property
@@ -280,7 +278,6 @@ class Metric:
         return f"It is {what} over rows, so scores can carry a guarantee."
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
-        """Return the values of some rows, as the metric's function takes them."""
         names = (column.name for column in source.schema.columns)
         return self._arranged([source.columns[name][rows] for name in names])
 

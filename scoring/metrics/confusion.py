@@ -33,7 +33,6 @@ class Tally:
 
     @property
     def occurs(self) -> NDArray[np.bool_]:
-        """Return the classes that are labelled or predicted."""
         occurs: NDArray[np.bool_] = (self.actual + self.predicted) > 0
         return occurs
 

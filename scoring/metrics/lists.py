@@ -155,7 +155,6 @@ def _hits(predicted: Lists, actual: Lists, k: int) -> tuple[NDArray[np.bool_], I
 
 
 def _keys(lists: Lists) -> Integers:
-    """Return one number for each row and code."""
     keys: Integers = (lists.rows << 32) | lists.codes
     return keys
 

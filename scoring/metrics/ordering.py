@@ -120,7 +120,6 @@ def _in_ranges(values: Values, work: Callable[[Rows], Result]) -> list[Result]:
 
 
 def _ends(values: Values) -> Integers:
-    """Return the last place of each run of equal values."""
     return np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
 
 

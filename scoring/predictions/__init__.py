@@ -16,7 +16,6 @@ from scoring.predictions.reader import Predictions, predictions_of, read_predict
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.sample import (
     Preview,
-    infer_schema,
     preview,
     propose,
     propose_with,
@@ -41,7 +40,6 @@ __all__ = [
     "Schema",
     "Solution",
     "Usage",
-    "infer_schema",
     "predictions_of",
     "preview",
     "propose",

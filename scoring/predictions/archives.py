@@ -50,7 +50,6 @@ def expand(data: bytes, limits: Limits, problems: Problems) -> bytes:
 
 
 def _expand_gzip(data: bytes, problems: Problems) -> Iterator[bytes]:
-    """Yield all members of a gzip file, a step at a time."""
     member = zlib.decompressobj(wbits=_GZIP_HEADER)
     for start in range(0, len(data), CHUNK):
         pending = data[start : start + CHUNK]
@@ -69,7 +68,6 @@ def _expand_gzip(data: bytes, problems: Problems) -> Iterator[bytes]:
 
 
 def _expand_zstd(data: bytes, problems: Problems) -> Iterator[bytes]:
-    """Yield all frames of a zstd file, a step at a time."""
     stream = pa.CompressedInputStream(pa.BufferReader(data), "zstd")
     try:
         while part := stream.read(CHUNK):

@@ -32,7 +32,6 @@ class CellError(Exception):
     def __init__(
         self, code: str, part: str | None = None, alike: str | None = None, **fields: Any
     ) -> None:
-        """Keep all of it."""
         self.code, self.part, self.alike, self.fields = code, part, alike, fields
         super().__init__(code)
 
@@ -52,13 +51,11 @@ class Labels:
     """The labels of a column, as codes: the positions among its classes."""
 
     def __init__(self, column: Column) -> None:
-        """Give each class its code."""
         self._column = column
         self._codes = {label: code for code, label in enumerate(column.classes)}
         self._meant: dict[str, str | None] = {}
 
     def code(self, text: str) -> float:
-        """Return the code of a cell with one label."""
         code = self._codes.get(text)
         if code is None:
             raise self._wrong(text)

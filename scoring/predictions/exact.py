@@ -42,12 +42,10 @@ class Field:
 
     @property
     def absent(self) -> Any:
-        """Return what stands for a wrong cell."""
         return () if self.is_list else math.nan if self.code == "d" else -1
 
     @classmethod
     def of(cls, column: Column, *, is_kept: bool = True) -> "Field":
-        """Return the field of a column of the schema."""
         has_classes = bool(column.classes)
         return cls(
             column.name,

@@ -75,7 +75,10 @@ class _File:
         has_quotes = b'"' in text
         if has_quotes and not _quotes_are_plain(text):
             return None
-        types = {column.name: _type(column) for column in schema.columns}
+        types = {
+            each.name: pa.string() if each.classes else pa.float64() for each in schema.columns
+        }
+        types |= {each.name: pa.binary(1) for each in schema.columns if _has_codes_of_bytes(each)}
         return cls(text, list(names), has_quotes, types, schema.id_column, integer_ids)
 
     def line_ends(self, start: int, end: int) -> int:
@@ -194,11 +197,21 @@ class _Filling:
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """Return the ids of a sample file whose cells are all as they should be."""
     file = _File.of(text, names, schema, integer_ids=False)
-    try:
-        texts = None if file is None else _ids(file, start, schema)
-        give_memory_back()
-        if texts is None:
+    if file is None:
+        return None
+    size = len(text) if file.has_quotes else _STRETCH  # a stretch at a time, to spare memory
+    chunks: list[pa.StringArray] = []
+    while start < len(text):
+        end = text.find(b"\n", start + size) + 1 or len(text)
+        table = file.read(start, end, threads=file.has_quotes)
+        if table is None or _decode(table, schema) is None:
             return None
+        chunks += table[schema.id_column].chunks
+        start = end
+    texts = pa.chunked_array(chunks, pa.string()).combine_chunks()
+    del chunks
+    give_memory_back()
+    try:
         texts.validate(full=True)
         parts = (texts[at : at + _ROWS] for at in range(0, len(texts), _ROWS))
         lengths = (pc.binary_length(pc.utf8_trim_whitespace(part)) for part in parts)
@@ -206,20 +219,6 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
         return None if has_blank else RowIds(texts)
     except ValueError:  # not UTF-8, or an id twice, or none at all
         return None
-
-
-def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
-    """Return the ids of a good file, read a stretch at a time to spare memory."""
-    size = len(file.text) if file.has_quotes else _STRETCH
-    chunks: list[pa.StringArray] = []
-    while start < len(file.text):
-        end = file.text.find(b"\n", start + size) + 1 or len(file.text)
-        table = file.read(start, end, threads=file.has_quotes)
-        if table is None or _decode(table, schema) is None:
-            return None
-        chunks += table[schema.id_column].chunks
-        start = end
-    return pa.chunked_array(chunks, pa.string()).combine_chunks()
 
 
 def give_memory_back() -> None:
@@ -232,26 +231,19 @@ def give_memory_back() -> None:
 
 def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
     """Return the columns in the order that `rows` gives: the row of each value."""
-    return {name: _aligned(values, rows) for name, values in columns.items()}
 
+    def ordered(values: Any) -> Any:
+        if isinstance(values, Lists):
+            return Lists.placed([(values, rows)])
+        found = np.empty_like(values)
+        for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
+            found[rows[start : start + _ROWS]] = values[start : start + _ROWS]
+        return found
 
-def _aligned(values: Any, rows: NDArray[Any]) -> Any:
-    if isinstance(values, Lists):
-        return Lists.placed([(values, rows)])
-    ordered = np.empty_like(values)
-    for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
-        ordered[rows[start : start + _ROWS]] = values[start : start + _ROWS]
-    return ordered
-
-
-def _type(column: Column) -> pa.DataType:
-    if _has_codes_of_bytes(column):
-        return pa.binary(1)
-    return pa.string() if column.classes else pa.float64()
+    return {name: ordered(values) for name, values in columns.items()}
 
 
 def _has_codes_of_bytes(column: Column) -> bool:
-    """Return whether every label is one byte, as digits are."""
     return column.kind == "label" and all(len(each.encode()) == 1 for each in column.classes)
 
 

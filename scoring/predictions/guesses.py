@@ -120,7 +120,6 @@ def _of_texts(cells: list[str]) -> tuple[Guess, ...]:
 
 
 def _repeats(lists: list[list[str]]) -> bool:
-    """Return whether a list has a part twice."""
     return any(len(set(each)) < len(each) for each in lists)
 
 

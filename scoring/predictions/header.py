@@ -79,7 +79,6 @@ def _refuse_other_layouts(header: Header, expected: Sequence[str], problems: Pro
 
 
 def _explain(header: Header, expected: Sequence[str], problems: Problems) -> None:
-    """Note what is wrong with each column."""
     line, columns = header.line, columns_shown(expected)
     missing = [name for name in expected if name not in header.cells]
     for name in dict.fromkeys(header.cells):

@@ -25,7 +25,6 @@ class Lines:
     """The line of each row of a file: noted only where it isn't the one after the last row's."""
 
     def __init__(self) -> None:
-        """Begin without rows."""
         self._rows, self._ahead = array("i"), array("i")
 
     def jump(self, row: int, line: int) -> int:
@@ -35,7 +34,6 @@ class Lines:
         return line - row
 
     def __getitem__(self, row: int) -> int:
-        """Return the line of a row."""
         return row + self._ahead[bisect_right(self._rows, row) - 1]
 
 
@@ -45,12 +43,10 @@ class Texts:
     part = _PART
 
     def __init__(self) -> None:
-        """Begin without ids."""
         self._parts: list[pa.StringArray] = []
         self._blank = array("i")
 
     def take(self, ids: list[str]) -> None:
-        """Take the next ids up."""
         first = sum(map(len, self._parts))
         self._blank.extend(row for row, text in enumerate(ids, first) if not text.strip())
         self._parts.append(pa.array(ids, pa.string()))
@@ -76,7 +72,6 @@ class Places:
     """The rows that ids belong to: all that is kept of those of predictions and solutions."""
 
     def __init__(self, row_ids: RowIds) -> None:
-        """Begin without ids."""
         self.part = _PART if row_ids.has_tables else _LARGE_PART
         self._row_ids = row_ids
         self._rows: list[Rows] = []
@@ -84,7 +79,6 @@ class Places:
         self._excused = np.zeros(len(row_ids), np.bool_)
 
     def take(self, ids: list[str]) -> None:
-        """Take the next ids up."""
         rows = np.array(self._row_ids.positions(pa.array(ids, pa.string())), np.int32)
         for place in np.flatnonzero(rows < 0).tolist():
             if not ids[place].strip():

@@ -26,7 +26,6 @@ class Limits:
     max_cell_length: int = 1_000
 
     def __post_init__(self) -> None:
-        """Raise ParameterError unless all are whole numbers, at least 1."""
         for name, value in vars(self).items():
             if type(value) is not int or value < 1:
                 raise ParameterError(name, "A limit is a whole number, at least 1.")

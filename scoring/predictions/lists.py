@@ -32,11 +32,9 @@ class Lists:
         return cls(offsets, codes)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, rows: NDArray[Any]) -> "Lists":
-        """Return the lists of some rows."""
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
         chosen = Lists.of_lengths(lengths, np.empty(lengths.sum(), np.int32))
         offsets, codes = chosen.offsets, chosen.codes
@@ -49,7 +47,6 @@ class Lists:
 
     @classmethod
     def joined(cls, parts: "Sequence[Lists]") -> "Lists":
-        """Return the rows of one after those of another."""
         lengths = [part.lengths for part in parts] or [np.zeros(0, np.int64)]
         codes = [part.codes for part in parts] or [np.zeros(0, np.int32)]
         return cls.of_lengths(np.concatenate(lengths), np.concatenate(codes))
@@ -85,7 +82,6 @@ class Lists:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many classes each row has."""
         return np.diff(self.offsets)
 
     @property
@@ -95,26 +91,19 @@ class Lists:
 
     def ascending(self, classes: int) -> "Lists | None":
         """Return the same sets, the codes of each row ascending; None if a row has one twice."""
-        keys = np.sort(self._keys(classes))
-        if np.any(keys[1:] == keys[:-1]):
-            return None
-        keys %= keys.dtype.type(classes)
-        return Lists(self.offsets, keys.astype(np.int32, copy=False))
-
-    def has_duplicates(self, classes: int) -> bool:
-        """Return whether a row has a class twice."""
-        return self.ascending(classes) is None
-
-    def setflags(self, *, write: bool) -> None:
-        """Set, as for an array, whether it may be written to."""
-        self.offsets.setflags(write=write)
-        self.codes.setflags(write=write)
-
-    def _keys(self, classes: int) -> NDArray[Any]:
-        """Make numbers that order by row, then by code."""
+        # Numbers that order by row, then by code.
         dtype = np.int32 if len(self) * classes < 2**31 else np.int64
         firsts: NDArray[Any] = np.arange(len(self), dtype=dtype)
         firsts *= classes
         keys = np.repeat(firsts, self.lengths)
         keys += self.codes
-        return keys
+        keys.sort()
+        if np.any(keys[1:] == keys[:-1]):
+            return None
+        keys %= keys.dtype.type(classes)
+        return Lists(self.offsets, keys.astype(np.int32, copy=False))
+
+    def setflags(self, *, write: bool) -> None:
+        """Set, as for an array, whether it may be written to."""
+        self.offsets.setflags(write=write)
+        self.codes.setflags(write=write)

@@ -31,7 +31,6 @@ class Lookup:
     """
 
     def __init__(self, keys: Keys) -> None:
-        """Fill the table."""
         self._keys = keys
         self._bits = max(4, (2 * len(keys[0]) - 1).bit_length())
         self._slots = np.zeros(1 << self._bits, np.uint64)

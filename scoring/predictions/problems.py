@@ -32,7 +32,6 @@ class Problems:
     """The problems of one file, in bounded memory, raised together as `error`."""
 
     def __init__(self, error: type[PredictionError] | type[SolutionError]) -> None:
-        """Begin without any."""
         self._error = error
         self._groups: dict[str, dict[Hashable, _Group]] = {}
         self._total = 0

@@ -38,12 +38,10 @@ class Predictions:
 
     @property
     def rows(self) -> int:
-        """Return how many there are."""
         return len(self.row_ids)
 
     @property
     def row_ids_digest(self) -> str:
-        """Return the digest of the row ids that they are aligned with."""
         return self.row_ids.digest
 
     @cached_property

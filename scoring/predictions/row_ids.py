@@ -50,11 +50,9 @@ class RowIds:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._texts)
 
     def __getitem__(self, row: int) -> str:
-        """Return the id of a row."""
         return str(self._texts[row].as_py())
 
     def values(self, rows: NDArray[Any]) -> pa.Array:
@@ -64,15 +62,12 @@ class RowIds:
         return self._texts.take(pa.array(rows))
 
     def __eq__(self, other: object) -> bool:
-        """Compare the ids and their order."""
         return isinstance(other, RowIds) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        """Return the same for the same ids."""
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        """Show how many there are, and the digest."""
         return f"<RowIds: {len(self)} rows, {self.digest[:12]}>"
 
     @cached_property
@@ -128,12 +123,7 @@ class RowIds:
     def positions(self, ids: "pa.ChunkedArray | pa.StringArray") -> NDArray[Any]:
         """Return the row of each id; -1 for an unknown one. A part at a time, to spare memory."""
         with self._lock:  # several threads read a file, and one is to make the tables
-            if not self.are_integers:
-                _ = self._by_text
-            elif self._is_sparse:
-                _ = self._by_number
-            elif not self._are_counted:
-                _ = self._by_distance
+            _ = self._by_text if not self.are_integers else self._table
         if not self.are_integers and self._by_text is None:
             found = pc.fill_null(pc.index_in(ids, value_set=self._texts), -1)
             return np.asarray(found, dtype=np.int32)
@@ -170,33 +160,27 @@ class RowIds:
     def _rows(self, ids: pa.Array) -> NDArray[Any]:
         if pa.types.is_integer(ids.type):
             return self._rows_of_numbers(np.asarray(ids))
-        if self.are_integers:
-            return self._rows_of_integers(ids)
-        assert self._by_text is not None  # noqa: S101  (the caller looked)
-        return self._by_text.rows(ids)
-
-    def _rows_of_integers(self, texts: pa.StringArray) -> NDArray[Any]:
+        if self._by_text is not None:
+            return self._by_text.rows(ids)
         # Any notation that is read as an integer ('007', '+7', ' 7') in its shortest form.
-        plain = pc.replace_substring_regex(texts, _ANY_INTEGER, r"\1\2")
+        plain = pc.replace_substring_regex(ids, _ANY_INTEGER, r"\1\2")
         shortest = pc.replace_substring_regex(plain, "^-0$", "0")
         known = np.asarray(pc.match_substring_regex(shortest, _INTEGER))
         numbers = pc.cast(pc.filter(shortest, pa.array(known)), pa.int64())
-        rows = np.full(len(texts), -1, np.int64)
+        rows = np.full(len(ids), -1, np.int64)
         rows[known] = self._rows_of_numbers(np.asarray(numbers))
         return rows
 
     def _rows_of_numbers(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        if self._is_sparse:
-            return self._by_number.rows([numbers.view(np.uint64)])
+        if isinstance(table := self._table, Lookup):
+            return table.rows([numbers.view(np.uint64)])
         smallest, largest = self._smallest, self._smallest + self._span - 1
         if len(numbers) and smallest <= numbers.min() and numbers.max() <= largest:
-            return self._rows_at(numbers - smallest)
+            distances = numbers - smallest
+            return distances if table is None else table.take(distances)
         near = (smallest <= numbers) & (numbers <= largest)
-        return np.where(near, self._rows_at(np.where(near, numbers, smallest) - smallest), -1)
-
-    def _rows_at(self, distances: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the row of each distance from the smallest id; -1 for none."""
-        return distances if self._are_counted else self._by_distance.take(distances)
+        distances = np.where(near, numbers, smallest) - smallest
+        return np.where(near, distances if table is None else table.take(distances), -1)
 
     @cached_property
     def _numbers(self) -> NDArray[np.int64]:
@@ -210,29 +194,25 @@ class RowIds:
     def _span(self) -> int:
         return int(self._numbers.max()) - self._smallest + 1
 
-    @property
-    def _is_sparse(self) -> bool:
-        return self._span > _SPARSEST * len(self) + 1024
-
     @cached_property
-    def _are_counted(self) -> bool:
-        """Return whether the ids are n, n + 1, n + 2 and so on, in this order."""
-        return self._span == len(self) and bool(np.all(np.diff(self._numbers) == 1))
+    def _table(self) -> Lookup | Rows | None:
+        """Return the row of each number from the smallest id, -1 for none; of sparse ones a lookup.
 
-    @cached_property
-    def _by_distance(self) -> Rows:
-        """Return the row of each number from the smallest id; -1 for none."""
+        None needs no table: the ids are n, n + 1, n + 2 and so on, in this order.
+        """
+        if self._span > _SPARSEST * len(self) + 1024:
+            return Lookup([self._numbers.view(np.uint64)])
+        if self._span == len(self) and np.all(np.diff(self._numbers) == 1):
+            return None
         rows = np.full(self._span, -1, dtype=np.int32)
         rows[self._numbers - self._smallest] = np.arange(len(self), dtype=np.int32)
         return rows
 
     @cached_property
-    def _by_number(self) -> Lookup:
-        return Lookup([self._numbers.view(np.uint64)])
-
-    @cached_property
     def _by_text(self) -> "Odometer | TextLookup | None":
-        """Return None for long texts, and for those that padding could make equal."""
+        """Return None for integers, long texts, and those that padding could make equal."""
+        if self.are_integers:
+            return None
         if (odometer := Odometer.of(self._texts)) is not None:
             return odometer
         return TextLookup(self._texts) if self.has_tables else None

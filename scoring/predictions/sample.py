@@ -113,11 +113,6 @@ def propose_with(proposal: Proposal, source: Source, limits: Limits = DEFAULT_LI
     return Proposal(proposal.id_column, tuple(columns))
 
 
-def infer_schema(source: Source, limits: Limits = DEFAULT_LIMITS) -> Schema:
-    """Return the likeliest schema that a sample submission suggests. Raise SolutionError."""
-    return propose(source, limits=limits).schema
-
-
 def _opened(
     source: Source,
     limits: Limits,

@@ -58,7 +58,6 @@ class Column:
 
     @property
     def is_list(self) -> bool:
-        """Return whether a cell holds several classes."""
         return self.kind in LISTS
 
     @property
@@ -81,7 +80,6 @@ class Column:
 
     @property
     def expected(self) -> str | None:
-        """Return what a cell has to be, in English."""
         return Problem("", **self.facts).expected
 
     def to_json(self) -> dict[str, object]:

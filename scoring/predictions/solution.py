@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, Problem, SolutionError
-from scoring.measurement import effective_rows
+from scoring.measurement import Secret, effective_rows
 from scoring.predictions import fast
 from scoring.predictions.cells import CellError, parse_number
 from scoring.predictions.exact import Field, Table, read_table
@@ -49,7 +49,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Secret):
     """Labels in the order of the row ids, encoded like predictions; arrays are read-only.
 
     columns: label -> int32 codes; probability -> what happened (0 or 1); number -> float64; labels
@@ -73,25 +73,11 @@ class Solution:
     lines: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         for values in (*self.columns.values(), self.usage, self.weights):
             if values is not None:
                 values.setflags(write=False)
 
-    def __repr__(self) -> str:
-        """Show nothing."""
-        return "<Solution: not shown>"
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied."""
-        raise TypeError("a Solution may not be pickled or copied")
-
-    def __reduce_ex__(self, protocol: object, /) -> NoReturn:
-        """Refuse to be pickled or copied."""
-        self.__reduce__()
-
     def counts(self) -> Counts:
-        """Return the number of rows of each split."""
         return Counts(*(int(n) for n in np.bincount(self.usage, minlength=len(Usage))))
 
     def effective_rows(self, usage: Usage) -> int:
@@ -190,9 +176,7 @@ def _field(column: Column) -> Field:
 
 
 def _parse_weight(text: str) -> float:
-    if not text.strip():
-        return np.nan
-    weight = parse_number(text)
+    weight = parse_number(text) if text.strip() else np.nan
     if weight < 0:
         raise CellError("negative_weight")
     return weight
@@ -263,7 +247,7 @@ def _stored(
         raise Damaged("offsets that don't fit the codes")
     if values.min(initial=0) < 0 or values.max(initial=0) >= len(column.classes):
         raise Damaged("a label that the schema doesn't have")
-    if lists.has_duplicates(len(column.classes)):
+    if lists.ascending(len(column.classes)) is None:
         raise Damaged("a label twice in a row")
     return lists
 

@@ -67,7 +67,6 @@ class Header:
         return "" if facts is None else document_hash(facts)
 
     def line(self) -> bytes:
-        """Return the header as it is published."""
         return _line({"format": FORMAT, **asdict(self)})
 
     @classmethod

@@ -47,7 +47,6 @@ class Salted:
 
     @property
     def commitment(self) -> str:
-        """SHA-256, hex, of salt and content."""
         digest = hashlib.sha256(self.salt)
         digest.update(self.content)
         return digest.hexdigest()
@@ -62,7 +61,6 @@ class Origin:
     measurement: Measurement
 
     def line(self) -> bytes:
-        """Return it as it stands in the publication."""
         means = asdict(self.measurement)
         facts = {"number": self.number, "predictions_digest": self.digest}
         return canonical(facts | means) + b"\n"
@@ -76,7 +74,6 @@ class Lost:
     reason: str
 
     def line(self) -> bytes:
-        """Return it as it stands in the publication."""
         return canonical({"number": self.number, "lost": self.reason}) + b"\n"
 
 
@@ -248,7 +245,6 @@ def _solution(content: bytes, header: Header) -> Solution:
 
 
 def _release(document: dict[str, Any]) -> Origin | Lost:
-    """Read a line. Raises one of `_UNREADABLE`."""
     if "lost" in document:
         return Lost(int(document["number"]), str(document["lost"]))
     number, digest = document["number"], document["predictions_digest"]

@@ -16,7 +16,7 @@ from scoring.predictions import (
     RowIds,
     Schema,
     Solution,
-    infer_schema,
+    propose,
     read_predictions,
     read_solution,
 )
@@ -105,7 +105,7 @@ def refuse() -> None:
 
 PARTICIPANTS["metric_refused"] = refuse
 ORGANIZERS: dict[str, Callable[[], object]] = {
-    "unusable_column": lambda: infer_schema(b"id,usage\n1,0.5\n"),
+    "unusable_column": lambda: propose(b"id,usage\n1,0.5\n"),
     "unknown_usage": solution("1,1,Public,1\n2,0,Secret,1\n3,0,Private,1\n"),
     "negative_weight": solution("1,1,Public,1\n2,0,Private,-1\n3,0,Private,1\n"),
     "no_weight": solution("1,1,Public,1\n2,0,Private,0\n3,0,Private,0\n"),

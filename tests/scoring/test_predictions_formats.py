@@ -13,8 +13,8 @@ from scoring.predictions import (
     Limits,
     RowIds,
     Schema,
-    infer_schema,
     preview,
+    propose,
     read_predictions,
     read_row_ids,
     read_solution,
@@ -64,7 +64,7 @@ def test_parquet_may_be_compressed_and_have_row_groups(compression: str) -> None
 def test_every_reader_takes_parquet() -> None:
     packed = in_parquet(NUMBERS)
     assert read_row_ids(packed, SCHEMA) == ROW_IDS
-    assert infer_schema(packed).header == SCHEMA.header
+    assert propose(packed).schema.header == SCHEMA.header
     assert preview(packed, SCHEMA, 1).rows == (("10", "0", "0.1", "10.5"),)
     usage = pa.array(["Private"] * len(IDS))
     assert read_solution(in_parquet(NUMBERS | {"Usage": usage}), SCHEMA, ROW_IDS).counts().private

@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.errors import SolutionError
-from scoring.predictions import Column, Limits, Schema, infer_schema, preview, read_row_ids
+from scoring.predictions import Column, Limits, Schema, preview, propose, read_row_ids
 from tests.scoring.files import GOOD, HEADER, IDS, ROW_IDS, SCHEMA, rows_of, with_line
 
 
@@ -78,12 +78,12 @@ def test_a_preview_of_another_file_is_refused() -> None:
 )
 def test_kinds_are_guessed_from_the_cells(cells: list[str], column: Column) -> None:
     text = "row,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
-    assert infer_schema(text.encode()) == Schema("row", (column,))
+    assert propose(text.encode()).schema == Schema("row", (column,))
 
 
 def test_many_different_whole_numbers_are_numbers() -> None:
     text = "row,y\n" + "".join(f"{i},{i}\n" for i in range(500))
-    assert infer_schema(text.encode()).columns == (Column("y", "number"),)
+    assert propose(text.encode()).schema.columns == (Column("y", "number"),)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_many_different_whole_numbers_are_numbers() -> None:
 )
 def test_a_file_that_suggests_no_schema_is_refused(text: str, code: str) -> None:
     with pytest.raises(SolutionError) as caught:
-        infer_schema(text.encode(), Limits(max_columns=10))
+        propose(text.encode(), Limits(max_columns=10))
     assert [each.code for each in caught.value.problems] == [code]
 
 
@@ -117,5 +117,5 @@ def test_lists_are_proposed_where_parts_come_again(
     cells: list[str], kind: str, separator: str, most: int | None
 ) -> None:
     rows = "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
-    (column,) = infer_schema(f"id,x\n{rows}".encode()).columns
+    (column,) = propose(f"id,x\n{rows}".encode()).schema.columns
     assert (column.kind, column.separator, column.most) == (kind, separator, most)

@@ -58,7 +58,6 @@ class Footer:
 
     @property
     def rows(self) -> int:
-        """Return how many rows the groups have together."""
         return sum(_number(group, 3) for group in self.groups)
 
 
@@ -138,7 +137,6 @@ class _Page:
 
     @property
     def encoding(self) -> int | None:
-        """Return that of the values."""
         return self.details.get(_ENCODING[self.kind]) if self.is_data else None
 
 
@@ -171,7 +169,6 @@ class _Chunk:
 def _chunks(
     data: bytes, group: Struct, columns: "list[parquet.ColumnSchema]"
 ) -> "Iterator[_Chunk]":
-    """Yield the column chunks of a row group."""
     chunks = _list(group, 1)
     if len(chunks) != len(columns):
         raise Damaged("a row group with other columns than the schema's")
@@ -228,7 +225,6 @@ def _number(fields: Struct, number: int) -> int:
 
 
 def _longest(chunk: _Chunk, page: _Page) -> int:
-    """Return the length of the longest text of a dictionary."""
     if page.kind != _DICTIONARY:
         return 0
     texts, longest = Reader(_expanded(page.body, page.size, chunk.codec)), 0

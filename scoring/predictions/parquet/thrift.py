@@ -36,7 +36,6 @@ class Reader:
     def __init__(
         self, data: bytes | memoryview, at: int = 0, watch: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Stand at `at`."""
         self._data = memoryview(data).cast("B")
         self.at = at
         self._watch = watch
@@ -70,14 +69,12 @@ class Reader:
         return number >> 1 ^ -(number & 1)
 
     def take(self, size: int) -> memoryview:
-        """Read the next bytes."""
         if not 0 <= size <= len(self._data) - self.at:
             raise Damaged("a text goes on after the end")
         self.at += size
         return self._data[self.at - size : self.at]
 
     def rest(self) -> memoryview:
-        """Return the bytes that haven't been read."""
         return self._data[self.at :]
 
     def varint(self) -> int:
