@@ -17,7 +17,14 @@ from holdfast.client import Client, Json, competition_path, problem_lines
 from holdfast.competitions import files_of
 from holdfast.download import download, local_name
 from holdfast.errors import Failure
-from holdfast.options import Competition, CompetitionOption, Quiet, competition_of
+from holdfast.options import (
+    EXISTING,
+    Competition,
+    CompetitionOption,
+    Quiet,
+    SampleOption,
+    competition_of,
+)
 from holdfast.session import connect
 
 if TYPE_CHECKING:
@@ -25,29 +32,7 @@ if TYPE_CHECKING:
 
     from scoring.predictions import Limits, Predictions, Proposal, RowIds, Schema
 
-LONGEST_SAMPLE = 2**30  # bytes: it goes to a temporary folder that may be in memory
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", exists=True, dir_okay=False, readable=True, help="Your predictions."
-    ),
-]
-SampleOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--sample", exists=True, dir_okay=False, readable=True,
-        help="The sample submission, if it is here already.",
-    ),
-]  # fmt: skip
-SchemaOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema", exists=True, dir_okay=False, readable=True,
-        help="The columns, as `schema` in the API's JSON; guessed from the sample if left out.",
-    ),
-]  # fmt: skip
-
-
+LONGEST_SAMPLE = 10**9  # bytes: it goes to a temporary folder that may be in memory
 _GUESSED = "The columns were guessed from the sample; name the competition to use its own."
 
 
@@ -62,11 +47,18 @@ class Rules:
 
 
 def check(
-    file: File,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Your predictions.", **EXISTING)],
     competition: Competition = None,
     option: CompetitionOption = None,
     sample: SampleOption = None,
-    schema: SchemaOption = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            help="The columns, as `schema` in the API's JSON; guessed from the sample if left out.",
+            **EXISTING,
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Check a prediction file on this machine, as the server will, before you send it.

@@ -1,7 +1,8 @@
 """Arguments and options that several commands share, spelled as on Kaggle."""
 
 import re
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +13,11 @@ Competition = Annotated[
 ]
 CompetitionOption = Annotated[
     str | None, typer.Option("-c", "--competition", metavar="COMP", help="The same, as an option.")
+]
+EXISTING: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
+SampleOption = Annotated[
+    Path | None,
+    typer.Option("--sample", help="The sample submission, if it is here already.", **EXISTING),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the list.")]
 OneFormatOption = Annotated[Format, typer.Option("--format", help="How to print it.")]

@@ -46,9 +46,7 @@ def submit(
     *,
     file: Annotated[
         Path,
-        typer.Option(
-            "-f", "--file", exists=True, dir_okay=False, readable=True, help="Your predictions."
-        ),
+        typer.Option("-f", "--file", help="Your predictions.", **options.EXISTING),
     ],
     message: Annotated[str, typer.Option("-m", "--message", help="A note for your team.")] = "",
     claim: Annotated[

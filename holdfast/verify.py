@@ -24,7 +24,14 @@ from holdfast import output
 from holdfast.check import Rules, download_sample, read, row_ids
 from holdfast.client import Client, competition_path
 from holdfast.errors import Failure, TooLong
-from holdfast.options import Competition, CompetitionOption, Quiet, competition_of
+from holdfast.options import (
+    EXISTING,
+    Competition,
+    CompetitionOption,
+    Quiet,
+    SampleOption,
+    competition_of,
+)
 from holdfast.session import connect
 
 if TYPE_CHECKING:
@@ -35,7 +42,6 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "pyarrow")
 INSTALL = "pip install 'holdfast[check]'"
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
-_FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
 
 @dataclass(frozen=True)
@@ -88,26 +94,24 @@ def verify(
     predictions: Annotated[
         list[Path] | None,
         typer.Option(
-            "-f", "--predictions", help="A file that you sent, to be scored again.", **_FILE
+            "-f", "--predictions", help="A file that you sent, to be scored again.", **EXISTING
         ),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option("--ledger", help="A copy of the ledger, instead of the server's.", **_FILE),
+        typer.Option("--ledger", help="A copy of the ledger, instead of the server's.", **EXISTING),
     ] = None,
     publication: Annotated[
         list[Path] | None,
         typer.Option(
-            "--publication", help="A copy of a publication, instead of the server's.", **_FILE
+            "--publication", help="A copy of a publication, instead of the server's.", **EXISTING
         ),
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option("--since", help="An earlier copy that must be unchanged.", **_FILE),
+        typer.Option("--since", help="An earlier copy that must be unchanged.", **EXISTING),
     ] = None,
-    sample: Annotated[
-        Path | None, typer.Option("--sample", help="The sample submission, if it is here.", **_FILE)
-    ] = None,
+    sample: SampleOption = None,
     save: Annotated[
         Path | None,
         typer.Option("--save", help="Save the ledger as this file, for --since.", dir_okay=False),

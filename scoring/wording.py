@@ -377,7 +377,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "listed": lambda texts: ", ".join("…" if each is None else f"'{each}'" for each in texts),
     "plain": lambda texts: ",".join("…" if each is None else each for each in texts),
     "numbers": lambda numbers: ", ".join("…" if each is None else str(each) for each in numbers),
-    "size": lambda size: f"{size / 2**20:.4g} MiB" if size >= 2**20 else f"{size} bytes",
+    "size": lambda size: f"{size / 10**6:.4g} MB" if size >= 10**6 else f"{size} bytes",
     "phrase": lambda name: PHRASES.get(name, name),
 }
 _WORDS = _Words()

@@ -51,7 +51,7 @@ def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Weig
     shares, span = _shares(actual)
     whole = 1.0 - number(params, "floor")
     if np.isinf(span):
-        return r2_loss(predicted / 4, actual / 4, params, weights)
+        return float(r2_loss(predicted / 4, actual / 4, params, weights))
     spread = _sum(np.square(_centred(shares, weights)), weights)
     if not spread:
         return 0.0 if np.array_equal(predicted, actual) else min(1.0, 1.0 / whole)

@@ -107,7 +107,8 @@ def _of_texts(cells: list[str]) -> tuple[Guess, ...]:
     for separator in SEPARATORS:
         lists = [[part.strip() for part in cell.split(separator)] for cell in cells]
         parts = list(dict.fromkeys(part for each in lists for part in each if part))
-        if len(parts) < 2 or len(parts) > MOST_CLASSES or _repeats(lists):
+        repeats = any(len(set(each)) < len(each) for each in lists)
+        if repeats or not 2 <= len(parts) <= MOST_CLASSES:
             continue
         classes, lengths = _sorted(parts), {len(each) for each in lists}
         labels = Guess("labels", classes, separator)
@@ -117,10 +118,6 @@ def _of_texts(cells: list[str]) -> tuple[Guess, ...]:
         if len(parts) < len(cells):
             return (ranking,) if len(lengths) == 1 else (labels,)
     return (_label(cells),)
-
-
-def _repeats(lists: list[list[str]]) -> bool:
-    return any(len(set(each)) < len(each) for each in lists)
 
 
 def _label(cells: list[str]) -> Guess:

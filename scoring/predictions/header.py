@@ -51,14 +51,9 @@ def refuse_unknown_delimiter(header: Header, problems: Problems) -> None:
     first = header.cells[0]
     for delimiter in _DELIMITERS:
         if len(header.cells) == 1 and delimiter in first.strip():
+            fields = {"value": shortened(first), "delimiter": delimiter}
             problems.fail(
-                Problem(
-                    "wrong_delimiter",
-                    variant="probable",
-                    line=header.line,
-                    value=shortened(first),
-                    delimiter=delimiter,
-                )
+                Problem("wrong_delimiter", variant="probable", line=header.line, **fields)
             )
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from scoring.errors import ParameterError, Problem
 from scoring.predictions.problems import Problems
 
-CHUNK = 1 << 20
+MB = 1_000_000
+CHUNK = 1 << 20  # what is read, expanded or looked at in one step
 
 
 @dataclass(frozen=True)
@@ -14,12 +15,12 @@ class Limits:
 
     max_bytes: of the upload itself. max_expanded_bytes: of the table as CSV text, when the upload
     is gzip, zstd, zip or Parquet. max_ratio: how many times larger than the upload that text may
-    be, once it has more than a mebibyte: nobody's predictions shrink that much.
+    be, once it has more than a megabyte: nobody's predictions shrink that much.
     max_cell_length: characters; a longer cell is named as such instead of being described.
     """
 
-    max_bytes: int = 512 * 2**20
-    max_expanded_bytes: int = 1024 * 2**20
+    max_bytes: int = 512 * MB
+    max_expanded_bytes: int = 1000 * MB
     max_ratio: int = 500
     max_rows: int = 20_000_000
     max_columns: int = 2_000
@@ -43,7 +44,7 @@ class Limits:
         if size > self.max_expanded_bytes:
             limit = self.max_expanded_bytes
             problems.fail(Problem("too_many_bytes", variant="expanded", limit=limit))
-        if size > max(self.max_ratio * upload, CHUNK):
+        if size > max(self.max_ratio * upload, MB):
             problems.fail(Problem("expands_too_much", limit=self.max_ratio))
 
 

@@ -190,14 +190,16 @@ def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
     return entries
 
 
-ENTRY_FIELDS: Final = frozenset(
-    {
-        *("number", "board", "team", "submission", "kind", "level", "reference_level", "steps"),
-        *("width", "tolerance", "certificate", "asked", "answered", "log_alphabets", "firings"),
-        *("budget_left", "share_left", "predictions_tag", "question", "repeat"),
-        *("parameters_hash", "previous_hash", "created_at", "hash"),
-    }
-)
+# What the fields of an answer may be, besides those of the chain itself.
+TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("submission", "steps", "asked", "answered", "firings"), (int,)),
+    **dict.fromkeys(("level", "reference_level", "budget_left", "share_left"), (int, type(None))),
+    **dict.fromkeys(("board", "team", "kind", "question", "predictions_tag", "created_at"), (str,)),
+    **dict.fromkeys(("width", "tolerance", "log_alphabets"), (float, int)),
+    "certificate": (float, int, type(None)),
+    "repeat": (bool,),
+}
+ENTRY_FIELDS: Final = frozenset({*TYPES, "number", "parameters_hash", "previous_hash", "hash"})
 
 
 def _check_link(entry: dict[str, Any], before: int, head: str) -> int:

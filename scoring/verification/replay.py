@@ -25,7 +25,7 @@ from scoring.noise import KeyedNoise, Noise
 from scoring.predictions import Solution
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
-from scoring.verification.ledgers import Header
+from scoring.verification.ledgers import TYPES, Header
 from scoring.verification.publications import Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
@@ -317,19 +317,9 @@ def _account_for(entry: Entry, rules: Rules, resolution: int) -> tuple[Measureme
     return Measurement(holdout, Mean(nearest, rows, resolution, rules.additive)), noise
 
 
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("submission", "steps", "asked", "answered", "firings"), (int,)),
-    **dict.fromkeys(("level", "reference_level", "budget_left", "share_left"), (int, type(None))),
-    **dict.fromkeys(("board", "team", "kind", "question", "predictions_tag", "created_at"), (str,)),
-    **dict.fromkeys(("width", "tolerance", "log_alphabets"), (float, int)),
-    "certificate": (float, int, type(None)),
-    "repeat": (bool,),
-}
-
-
 def _check_types(entry: Entry) -> None:
     """Check types, that numbers are finite and not negative, and that levels are on their grid."""
-    for name, kinds in _TYPES.items():
+    for name, kinds in TYPES.items():
         value = entry[name]
         is_number = type(value) in (int, float)
         if type(value) not in kinds or (is_number and not 0 <= value < math.inf):

@@ -3,7 +3,7 @@
     python -m tests.scoring.lies
 
 reads each and prints the memory that it takes, as a multiple of what its limits allow. The files
-are small: none allows more than a few MiB.
+are small: none allows more than a few MB.
 """
 
 import sys

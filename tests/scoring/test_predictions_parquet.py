@@ -193,7 +193,7 @@ def values_of(words: Sequence[str]) -> memoryview:
     )
     options = {"column_encoding": {"y": "DELTA_BYTE_ARRAY"}, "use_dictionary": False}
     file = in_parquet({"y": table["y"]}, **options)
-    reader = Reader(file, at=4)
+    reader = Reader(file[4:])
     header = reader.struct()
     page = memoryview(pa.Codec("snappy").decompress(reader.take(header[3]), header[2]))
     (levels,) = struct.unpack("<I", page[:4])

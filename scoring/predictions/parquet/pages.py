@@ -159,7 +159,16 @@ class _Chunk:
         """Yield those that hold the values, as a reader goes from one to the next."""
         reader, left = Reader(self.data), self.values
         while left:
-            page = _page(reader.struct(), reader)
+            header = reader.struct()
+            kind, size, packed = (_number(header, field) for field in (1, 2, 3))
+            body = reader.take(packed)
+            details = header.get(_DETAILS.get(kind, 0), {})
+            if not isinstance(details, dict):
+                raise Damaged("a page that isn't described")
+            values = _number(details, 1) if kind in _DETAILS else 0
+            if kind == _DICTIONARY and values > size:
+                raise Damaged("a dictionary with more values than bytes")
+            page = _Page(kind, details, values, size, body)
             yield page
             left -= page.values if page.is_data else 0
             if left < 0:
@@ -176,7 +185,11 @@ def _chunks(
         meta = chunk.get(3)
         if not isinstance(meta, dict):
             raise Damaged("a column chunk that isn't described")
-        start, size, values = _start(meta), _number(meta, 7), _number(meta, 5)
+        start, size, values = _number(meta, 9), _number(meta, 7), _number(meta, 5)
+        dictionary = meta.get(11, I64(0))
+        if not isinstance(dictionary, I64):
+            raise Damaged("a place that isn't a number of 64 bits")
+        start = dictionary if 0 < dictionary < start else start  # as pyarrow takes the first page
         if start + size > len(data):
             raise Damaged("a column chunk outside of the file")
         levels = (column.max_repetition_level > 0, column.max_definition_level > 0)
@@ -185,27 +198,6 @@ def _chunks(
         is_text = column.physical_type == "BYTE_ARRAY"
         part = memoryview(data)[start : start + size]
         yield _Chunk(column.path, values, _number(meta, 4), is_text, levels, part)
-
-
-def _start(meta: Struct) -> int:
-    """Return where pyarrow takes the first page from."""
-    data, dictionary = _number(meta, 9), meta.get(11, I64(0))
-    if not isinstance(dictionary, I64):
-        raise Damaged("a place that isn't a number of 64 bits")
-    return dictionary if 0 < dictionary < data else data
-
-
-def _page(header: Struct, reader: Reader) -> _Page:
-    """Return the page that has this header, which the reader has just read."""
-    kind, size, packed = (_number(header, field) for field in (1, 2, 3))
-    body = reader.take(packed)
-    details = header.get(_DETAILS.get(kind, 0), {})
-    if not isinstance(details, dict):
-        raise Damaged("a page that isn't described")
-    values = _number(details, 1) if kind in _DETAILS else 0
-    if kind == _DICTIONARY and values > size:
-        raise Damaged("a dictionary with more values than bytes")
-    return _Page(kind, details, values, size, body)
 
 
 def _list(fields: Struct, number: int) -> list[Struct]:

@@ -14,14 +14,14 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from scoring.errors import Problem
-from scoring.predictions.limits import Limits
+from scoring.predictions.limits import MB, Limits
 from scoring.predictions.parquet import pages
 from scoring.predictions.problems import Problems, shortened
 
 MAGIC = b"PAR1"
 ENCRYPTED = b"PARE"
 
-_SIZE_LIMIT = 1 << 24  # of texts and lists in the file's own description
+_SIZE_LIMIT = 16 * MB  # of texts and lists in the file's own description
 _ELEMENTS = 4  # of the schema, for a column; a list has three
 _TEXT = (
     pa.types.is_string,
@@ -50,34 +50,31 @@ def as_csv(
     `separators` has what to put between the items of each column that may hold lists; None: any
     may, with spaces.
     """
-    try:
-        return _as_csv(data, separators, limits, problems)
-    except _UNREADABLE:
-        problems.fail(Problem("parquet_damaged"))
 
-
-def _as_csv(
-    data: bytes, separators: Mapping[str, str] | None, limits: Limits, problems: Problems
-) -> bytes:
     def check(size: int) -> None:
         limits.check_expanded(size, len(data), problems)
 
-    file, plan = _opened(data, separators, limits, check, problems)
-    names, separators = file.schema_arrow.names, separators or {}
     out = io.BytesIO()
-    out.write(_header(names))
-    for batch in (
-        batch
-        for group in range(file.num_row_groups)  # pyarrow can't join dictionaries within lists
-        for batch in file.iter_batches(plan.batch_rows, row_groups=[group], use_threads=False)
-    ):
-        check(sum(map(_characters, batch.columns)) + out.tell())
-        columns = [
-            _texts(cells, separators.get(name, " "))
-            for name, cells in zip(names, batch.columns, strict=True)
-        ]
-        out.write(_written(columns))
-        check(out.tell())
+    try:
+        file, plan = _opened(data, separators, limits, check, problems)
+        names, separators = file.schema_arrow.names, separators or {}
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(names)
+        out.write(header.getvalue().encode())
+        for batch in (
+            batch
+            for group in range(file.num_row_groups)  # pyarrow can't join dictionaries within lists
+            for batch in file.iter_batches(plan.batch_rows, row_groups=[group], use_threads=False)
+        ):
+            check(sum(map(_characters, batch.columns)) + out.tell())
+            columns = [
+                _texts(cells, separators.get(name, " "))
+                for name, cells in zip(names, batch.columns, strict=True)
+            ]
+            out.write(_written(columns))
+            check(out.tell())
+    except _UNREADABLE:
+        problems.fail(Problem("parquet_damaged"))
     return out.getvalue()
 
 
@@ -171,22 +168,16 @@ def _texts(cells: pa.Array, separator: str) -> pa.Array:
     return cells.cast(pa.string())
 
 
-def _header(names: list[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(names)
-    return text.getvalue().encode()
-
-
 def _written(columns: list[pa.Array]) -> bytes:
     table = pa.table(dict(zip(map(str, range(len(columns))), columns, strict=True)))
+
+    def written(quoting: str) -> bytes:
+        out = io.BytesIO()
+        options = arrow_csv.WriteOptions(include_header=False, quoting_style=quoting)
+        arrow_csv.write_csv(table, out, options)
+        return out.getvalue()
+
     try:
-        return _csv(table, "none")
+        return written("none")
     except pa.ArrowInvalid:  # a comma or a quote is in a text
-        return _csv(table, "needed")
-
-
-def _csv(table: pa.Table, quoting: str) -> bytes:
-    out = io.BytesIO()
-    options = arrow_csv.WriteOptions(include_header=False, quoting_style=quoting)
-    arrow_csv.write_csv(table, out, options)
-    return out.getvalue()
+        return written("needed")

@@ -12,6 +12,7 @@ Struct = dict[int, Any]
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _STRUCT = *range(1, 10), 12
 _BITS = {_I16: 16, _I32: 32, _I64: 64}
+_SIZES = {_BYTE: 1, _DOUBLE: 8}
 _LONG = 15  # of a list: its size follows
 _DEEPEST = 32
 _OFTEN = 256
@@ -34,10 +35,10 @@ class Reader:
     """
 
     def __init__(
-        self, data: bytes | memoryview, at: int = 0, watch: Callable[[int], None] = lambda _: None
+        self, data: bytes | memoryview, watch: Callable[[int], None] = lambda _: None
     ) -> None:
         self._data = memoryview(data).cast("B")
-        self.at = at
+        self.at = 0
         self._watch = watch
         self._structs = 0
 
@@ -93,14 +94,12 @@ class Reader:
             return I64(number) if kind == _I64 else number
         if kind == _STRUCT:
             return self.struct(depth)
-        if kind == _BINARY:
-            return len(self.take(self.varint()))
         if kind == _LIST:
             return self._list(depth)
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
-        if kind in (_BYTE, _DOUBLE):
-            return len(self.take(1 if kind == _BYTE else 8))
+        if kind in _SIZES or kind == _BINARY:
+            return len(self.take(_SIZES.get(kind) or self.varint()))
         raise Damaged("a type that isn't known")
 
     def _list(self, depth: int) -> list[Struct]:
