@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from holdfast import config, output
-from holdfast.client import Client
+from holdfast.client import Client, connect
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused
 from holdfast.options import OneFormatOption
-from holdfast.session import connect
 
 UNAUTHORIZED = 401
 COLUMNS = [

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from holdfast import output
-from holdfast.client import Client, Json, competition_path, problem_lines
+from holdfast.client import Client, Json, competition_path, connect, problem_lines
 from holdfast.competitions import files_of
 from holdfast.download import download, local_name
 from holdfast.errors import Failure
@@ -25,12 +25,11 @@ from holdfast.options import (
     SampleOption,
     competition_of,
 )
-from holdfast.session import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scoring.predictions import Limits, Predictions, Proposal, RowIds, Schema
+    from scoring.predictions import Limits, Predictions, RowIds, Schema
 
 LONGEST_SAMPLE = 10**9  # bytes: it goes to a temporary folder that may be in memory
 _GUESSED = "The columns were guessed from the sample; name the competition to use its own."
@@ -127,25 +126,17 @@ def _rules_of(slug: str, sample: Path | None, schema: Path | None) -> Rules:
 
 
 def _local_rules(sample: Path, schema: Path | None) -> Rules:
-    from scoring.errors import SolutionError
-    from scoring.predictions import Limits, propose
+    """Return the given columns, or the likeliest.
+
+    A number is likeliest where all cells say the same and a number is among the guesses.
+    """
+    from scoring.predictions import Column, Limits, Schema, propose
 
     if schema is not None:
-        columns = _read_schema(schema)
-        return Rules(columns, row_ids(sample, columns), Limits())
-    try:
-        with sample.open("rb") as file:
-            columns = _guessed(sample, propose(file))
-    except SolutionError as error:
-        raise _bad_sample(sample, error) from None
-    return Rules(columns, row_ids(sample, columns), Limits(), guessed=True)
-
-
-def _guessed(sample: Path, proposal: Proposal) -> Schema:
-    """Return the likeliest columns; a number where all say the same and a number is among the
-    guesses."""
-    from scoring.predictions import Column, Schema
-
+        known = _read_schema(schema)
+        return Rules(known, row_ids(sample, known), Limits())
+    with _opened(sample) as file:
+        proposal = propose(file)
     columns = list[Column]()
     for each in proposal.columns:
         kinds = [guess.kind for guess in each.guesses]
@@ -159,23 +150,28 @@ def _guessed(sample: Path, proposal: Proposal) -> Schema:
                 "which doesn't tell what else may stand there.",
                 hint="Name the competition, or give its columns with --schema.",
             )
-    return Schema(proposal.id_column, tuple(columns))
+    guessed = Schema(proposal.id_column, tuple(columns))
+    return Rules(guessed, row_ids(sample, guessed), Limits(), guessed=True)
 
 
 def row_ids(sample: Path, schema: Schema) -> RowIds:
     """Return the expected ids: those of the sample submission."""
-    from scoring.errors import SolutionError
     from scoring.predictions import read_row_ids
+
+    with _opened(sample) as file:
+        return read_row_ids(file, schema)
+
+
+@contextmanager
+def _opened(sample: Path) -> Iterator[BinaryIO]:
+    from scoring.errors import SolutionError
 
     try:
         with sample.open("rb") as file:
-            return read_row_ids(file, schema)
+            yield file
     except SolutionError as error:
-        raise _bad_sample(sample, error) from None
-
-
-def _bad_sample(sample: Path, error: Exception) -> Failure:
-    return Failure(f"The sample submission {sample.name} can't be used: {error}")
+        message = f"The sample submission {sample.name} can't be used: {error}"
+        raise Failure(message) from None
 
 
 def _read_schema(path: Path) -> Schema:

@@ -5,16 +5,15 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from io import BytesIO
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO, Any, Self
 from urllib.parse import quote
 
 import httpx
 
-from holdfast import __version__
+from holdfast import __version__, config, output
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused, TooLong, Unreachable
-from holdfast.output import size
 
 Json = dict[str, Any]
 TIMEOUT = httpx.Timeout(60, connect=10)
@@ -71,11 +70,6 @@ class Client:
         if not response.is_success:
             raise self._refusal(response)
         return {} if response.status_code == httpx.codes.NO_CONTENT else self._object(response)
-
-    def upload(self, path: str, file: IO[bytes], name: str, fields: Mapping[str, str]) -> Json:
-        """Post a form with one file, streamed as it is read, and return the answer."""
-        files = {"file": (PurePath(name).name, file, "text/csv")}
-        return self.send("POST", path, data=dict(fields), files=files)
 
     def every(self, path: str, **params: str | int) -> Iterator[Json]:
         """Yield all rows of a list, page by page."""
@@ -178,6 +172,15 @@ class Client:
         )
 
 
+def connect() -> Client:
+    """Return a client for the server and account that environment and configuration name."""
+    settings = config.current()
+    path = config.config_path()
+    if config.readable_by_others(path):
+        output.warn(f"{path} holds your token and others can read it: run `chmod 600 {path}`.")
+    return Client(settings)
+
+
 def write(
     response: httpx.Response,
     file: IO[bytes],
@@ -186,7 +189,7 @@ def write(
 ) -> None:
     """Copy a body as it arrives; raise TooLong as soon as it has more than `limit` bytes."""
     announced = response.headers.get("content-length", "")
-    too_long = TooLong(f"The server sends more than {size(limit)} where it should not.")
+    too_long = TooLong(f"The server sends more than {output.size(limit)} where it should not.")
     if announced.isdecimal() and int(announced) > limit:
         raise too_long
     left = limit

@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 
 from holdfast import options, output
-from holdfast.client import Client, Json, competition_path
+from holdfast.client import Client, Json, competition_path, connect
 from holdfast.download import download, local_name
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
-from holdfast.session import connect
 
 Search = Annotated[str, typer.Option("-s", "--search", help="Words to look for.")]
 Folder = Annotated[

@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from holdfast import output
-from holdfast.client import competition_path
+from holdfast.client import competition_path, connect
 from holdfast.options import CompetitionOption, OneFormatOption, competition_of
 from holdfast.output import Column, Format
-from holdfast.session import connect
 
 
 def _listed(numbers: list[int]) -> str:

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from holdfast import options, output
-from holdfast.client import Json, competition_path, problem_lines
+from holdfast.client import Json, competition_path, connect, problem_lines
 from holdfast.competitions import View, with_digits
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
-from holdfast.session import connect
 from holdfast.waiting import wait
 
 COLUMNS = [
@@ -72,7 +71,8 @@ def submit(
         with output.progress(quiet) as bar:
             task = bar.add_task(f"Sending {file.name}", total=size)
             with CountedFile(file, lambda sent: bar.advance(task, sent)) as counted:
-                sent = client.upload(path, counted, file.name, fields)
+                files = {"file": (file.name, counted, "text/csv")}
+                sent = client.send("POST", path, data=fields, files=files)
         if in_words and not quiet:
             output.say(f"Submission {sent['number']} to {slug} is received.")
             output.say(sent["limits"]["summary"])

@@ -22,7 +22,7 @@ import typer
 
 from holdfast import output
 from holdfast.check import Rules, download_sample, read, row_ids
-from holdfast.client import Client, competition_path
+from holdfast.client import Client, competition_path, connect
 from holdfast.errors import Failure, TooLong
 from holdfast.options import (
     EXISTING,
@@ -32,7 +32,6 @@ from holdfast.options import (
     SampleOption,
     competition_of,
 )
-from holdfast.session import connect
 
 if TYPE_CHECKING:
     from scoring.verification.differences import Report

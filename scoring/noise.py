@@ -124,9 +124,6 @@ class KeyedNoise:
         self._secret = secret
         self._holdout = holdout
 
-    def __repr__(self) -> str:
-        return f"<KeyedNoise of holdout {self._holdout}>"
-
     def for_question(self, digest: str, question: str, *, team: str, board: str) -> Noise:
         """Return the noise for a team's question to a board about predictions with this digest."""
         return _QuestionNoise(self._secret, self._holdout, (board, team, digest, question))
@@ -146,9 +143,6 @@ class _QuestionNoise:
         self._secret = secret
         self._holdout = holdout
         self._asked = asked
-
-    def __repr__(self) -> str:
-        return f"<noise for one question to holdout {self._holdout}>"
 
     def laplace(self, scale: Fraction, draw: str, index: int) -> int:
         if draw not in DRAWS:

@@ -51,10 +51,6 @@ class Parameter:
             raise self._error(f"Give at most {show(self.maximum)}.")
         return number
 
-    def to_json(self, value: Value) -> str:
-        """Return the text that `parse` turns back into `value`."""
-        return str(value)
-
     def _parse_number(self, text: str) -> int | Fraction:
         if self.kind == "integer":
             if not _INTEGER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Plans a competition: which mechanism, what it certifies, what normal teams and an attacker get.
+"""Plans a competition: which mechanism, what it guarantees, what normal teams and an attacker get.
 
     python -m scoring.plan --rows 10000 --public-rows 5000 --teams 60 --submissions 100
 
@@ -38,14 +38,26 @@ class Column:
 
     title: str
     proposal: Proposal | None
-    certificate: float | None
+    guarantee: float | None
     normal: Normal | None
     attack: Attack | None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the plan; return 2 for arguments that make no competition."""
-    options = _options(arguments)
+    parser = argparse.ArgumentParser(prog="python -m scoring.plan", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--rows", type=int, required=True, help="private rows, that scores are computed on")
+    add("--public-rows", type=int, default=0, help="public rows (default: none, teams claim)")
+    add("--teams", type=int, required=True)
+    add("--submissions", type=int, required=True, help="submissions of each team in all")
+    add("--metric", choices=("mean", "set"), default="mean", help="set: AUC, F1 and the like")
+    add("--tolerance", type=Fraction, default=Fraction(1, 20), help="wished guarantee, as a loss")
+    add("--confidence", type=Fraction, default=Fraction(95, 100))
+    add("--seed", type=int, default=0, help="of the rehearsals")
+    add("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args(arguments)
     try:
         need = Need(
             rows=options.rows,
@@ -60,55 +72,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     columns = plan(need, options.seed)
-    text = _json(need, columns) if options.json else _table(need, columns)
+    document = {"need": asdict(need), "boards": [asdict(column) for column in columns]}
+    # The only values without a form of their own are fractions.
+    text = json.dumps(document, indent=2, default=str) if options.json else _table(need, columns)
     sys.stdout.write(text + "\n")
     return 0
 
 
 def plan(need: Need, seed: int) -> list[Column]:
     """Return the boards, the recommended one first and the plain one last."""
-    boards = [_column(need, proposal, seed) for proposal in propose(need)]
-    certificate = plain_board_certificate(need)
-    plain = Column("Plain board", None, certificate, None, attack_on_plain_board(need, seed))
+    boards = [
+        Column(
+            title=proposal.title,
+            proposal=proposal,
+            guarantee=proposal.normal,
+            normal=None if proposal.refusal else normal(need, proposal, seed),
+            attack=None if proposal.refusal else attack(need, proposal, seed),
+        )
+        for proposal in propose(need)
+    ]
+    guarantee = plain_board_certificate(need)
+    plain = Column("Plain board", None, guarantee, None, attack_on_plain_board(need, seed))
     return [*boards, plain]
-
-
-def _column(need: Need, proposal: Proposal, seed: int) -> Column:
-    fits = proposal.refusal is None
-    return Column(
-        title=proposal.title,
-        proposal=proposal,
-        certificate=proposal.normal,
-        normal=normal(need, proposal, seed) if fits else None,
-        attack=attack(need, proposal, seed) if fits else None,
-    )
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m scoring.plan", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    add = parser.add_argument
-    add("--rows", type=int, required=True, help="private rows, that scores are computed on")
-    add("--public-rows", type=int, default=0, help="public rows (default: none, teams claim)")
-    add("--teams", type=int, required=True)
-    add("--submissions", type=int, required=True, help="submissions of each team in all")
-    add("--metric", choices=("mean", "set"), default="mean", help="set: AUC, F1 and the like")
-    add("--tolerance", type=Fraction, default=Fraction(1, 20), help="wished certificate, as a loss")
-    add("--confidence", type=Fraction, default=Fraction(95, 100))
-    add("--seed", type=int, default=0, help="of the rehearsals")
-    add("--json", action="store_true", help="print JSON instead of a table")
-    return parser.parse_args(arguments)
-
-
-def _json(need: Need, columns: list[Column]) -> str:
-    document = {"need": asdict(need), "boards": [asdict(column) for column in columns]}
-    return json.dumps(document, indent=2, default=_plain)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Fraction):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _table(need: Need, columns: list[Column]) -> str:
@@ -140,9 +125,9 @@ def _row(label: str, cells: list[str], widths: list[int]) -> str:
 
 def _figures(need: Need) -> list[tuple[str, Callable[[Column], str]]]:
     return [
-        ("Certificate, normal competition", lambda c: _width(c.certificate)),
+        ("Guarantee, normal competition", lambda c: _width(c.guarantee)),
         ("  after so many answers", lambda c: _of(c.proposal, lambda p: f"{p.normal_answers:,}")),
-        ("Certificate at worst", lambda c: _of(c.proposal, lambda p: _width(p.worst))),
+        ("Guarantee at worst", lambda c: _of(c.proposal, lambda p: _width(p.worst))),
         (
             f"Private rows for ±{float(need.tolerance):g}",
             lambda c: _of(c.proposal, lambda p: _count(p.rows_needed)),
@@ -179,7 +164,7 @@ def _advice(need: Need, best: Proposal) -> str:
         return f"Proposed: {best.title}. It keeps to what was wished."
     if need.metric == "set":
         return (
-            f"Proposed: {best.title}. No certificate is known for a function of all rows together; "
+            f"Proposed: {best.title}. No guarantee is known for a function of all rows together; "
             "what it shows is protected all the same."
         )
     if best.rows_needed is None:

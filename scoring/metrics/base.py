@@ -184,7 +184,14 @@ class Metric:
                 counts = solution.weights[mask]
                 loss, rows = weighted_mean(np.concatenate(parts), counts), effective_rows(counts)
                 return Mean(_set_units(loss, rows * FINE), rows, FINE)
-            return Mean(sum(map(self._count_units, parts)), rows, self.units)
+            # The units of a part stay far below 2^53, so floats add exactly.
+            units = sum(
+                int(np.count_nonzero(part))
+                if part.dtype == np.bool_ and self.units == 1
+                else int(np.rint(part * self.units).sum())
+                for part in parts
+            )
+            return Mean(units, rows, self.units)
         chosen = np.flatnonzero(mask)
         both: tuple[Predictions | Solution, ...] = (predictions, solution)
         predicted, actual = spread(lambda source: self._chosen(source, chosen), both)
@@ -299,12 +306,6 @@ class Metric:
         heavy = weights > 0
         shares = weights[heavy] / weights.max()
         return self.set_loss(predicted[heavy], actual[heavy], params, shares)
-
-    def _count_units(self, losses: Values) -> int:
-        """Sum a part's losses in whole units: they stay far below 2^53, so floats add exactly."""
-        if losses.dtype == np.bool_ and self.units == 1:
-            return int(np.count_nonzero(losses))
-        return int(np.rint(losses * self.units).sum())
 
     def _check_columns(self, schema: Schema) -> None:
         for column in schema.columns:

@@ -4,6 +4,7 @@ Most ids are written by a program: of one length, with a few digits that run thr
 Their rows are found in an array, without hashing and without comparing.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,7 +64,13 @@ class Odometer:
         """Make the wheels. used: (length, 256), which characters each place has."""
         self._length = length
         turning = used.sum(axis=1) > 1
-        digits = _digits(used)
+        # What each character at each place adds to the number.
+        digits = np.empty(used.shape, np.int64)
+        stride = 1
+        for place in reversed(range(length)):
+            digits[place] = stride * (np.cumsum(used[place]) - 1)
+            stride *= int(used[place].sum())
+        digits[~used] = -stride
         self._wheels = [
             (place, _sums(digits[place : place + size]))
             for place, size in _words(np.flatnonzero(turning), _PAIR)
@@ -72,7 +79,7 @@ class Odometer:
             (place, columns_of(texts[:1], length, place, f"<u{size}")[0])
             for place, size in _words(np.flatnonzero(~turning), _WORD)
         ]
-        self._rows = np.full(_span(used), -1, np.int32)
+        self._rows = np.full(stride, -1, np.int32)
         for start in range(0, len(texts), _PART):
             numbers = self._numbers(texts[start : start + _PART])
             self._rows[numbers] = np.arange(start, start + len(numbers), dtype=np.int32)
@@ -90,7 +97,8 @@ class Odometer:
         used = np.zeros((length, _BYTES), np.bool_)
         for place in range(length):
             used[place, columns_of(texts, length, place, np.uint8)] = True
-        return cls(texts, length, used) if _span(used) <= _SPARSEST * len(texts) + 1024 else None
+        span = math.prod(map(int, used.sum(axis=1)))  # how many numbers the characters can make
+        return cls(texts, length, used) if span <= _SPARSEST * len(texts) + 1024 else None
 
     def rows(self, texts: pa.StringArray) -> NDArray[Any]:
         """Return the row of each text; -1 for an unknown one."""
@@ -128,25 +136,6 @@ def _words(places: Integers, longest: int) -> Iterator[tuple[int, int]]:
             size //= 2
         yield rest[0], size
         del rest[:size]
-
-
-def _span(used: NDArray[np.bool_]) -> int:
-    """Return how many numbers the characters can make."""
-    span = 1
-    for count in used.sum(axis=1):
-        span *= int(count)
-    return span
-
-
-def _digits(used: NDArray[np.bool_]) -> Integers:
-    """Return what each character at each place adds to the number: (length, 256)."""
-    digits = np.empty(used.shape, np.int64)
-    stride = 1
-    for place in reversed(range(len(used))):
-        digits[place] = stride * (np.cumsum(used[place]) - 1)
-        stride *= int(used[place].sum())
-    digits[~used] = -stride
-    return digits
 
 
 def _sums(digits: Integers) -> NDArray[Any]:

@@ -308,22 +308,19 @@ def _codes_of_texts(cells: pa.ChunkedArray, classes: Sequence[str]) -> NDArray[n
 
 
 def _lists(cells: pa.ChunkedArray, column: Column) -> Lists | None:
-    parts = [_lists_of(chunk, column) for chunk in cells.chunks]
-    found = [part for part in parts if part is not None]
-    return Lists.joined(found) if len(found) == len(parts) else None
-
-
-def _lists_of(cells: pa.StringArray, column: Column) -> Lists | None:
-    parts = pc.split_pattern(cells, column.separator)
-    words, lengths = parts.flatten(), np.array(pc.list_value_length(parts))
-    if column.kind == "labels":  # an empty cell has one empty part, and no label
-        lengths[np.asarray(pc.equal(pc.binary_length(cells), 0))] = 0
-        words = words.filter(pc.greater(pc.binary_length(words), 0))
-        if len(words) != lengths.sum():
+    found: list[Lists] = []
+    for chunk in cells.chunks:
+        parts = pc.split_pattern(chunk, column.separator)
+        words, lengths = parts.flatten(), np.array(pc.list_value_length(parts))
+        if column.kind == "labels":  # an empty cell has one empty part, and no label
+            lengths[np.asarray(pc.equal(pc.binary_length(chunk), 0))] = 0
+            words = words.filter(pc.greater(pc.binary_length(words), 0))
+        codes = _codes_of_texts(pa.chunked_array([words]), column.classes)
+        if len(words) != lengths.sum() or codes is None:
             return None
-    codes = _codes_of_texts(pa.chunked_array([words]), column.classes)
-    if codes is None or lengths.max(initial=0) > (column.most or len(column.classes)):
-        return None
-    lists = Lists.of_lengths(lengths, codes)
-    ascending = lists.ascending(len(column.classes))
-    return ascending if ascending is None or column.kind == "labels" else lists
+        lists = Lists.of_lengths(lengths, codes)
+        ascending = lists.ascending(len(column.classes))
+        if ascending is None or lengths.max(initial=0) > (column.most or len(column.classes)):
+            return None
+        found.append(ascending if column.kind == "labels" else lists)
+    return Lists.joined(found)

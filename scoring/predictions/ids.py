@@ -8,7 +8,6 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from scoring.errors import Problem
 from scoring.predictions.problems import Problems, shortened
@@ -107,7 +106,15 @@ class Places:
                 if not problems.add_line("duplicate_id", None, lines[row]):
                     first = lines[int(firsts[place])]
                     problems.add(_doubled(lines[row], first, self._row_ids[place], id_column))
-        self._note_missing((firsts == len(rows)) & ~self._excused, id_column, problems)
+        missing = (firsts == len(rows)) & ~self._excused
+        count = int(np.count_nonzero(missing))
+        ids: list[str | None] = [
+            shortened(self._row_ids[row]) for row in islice(where(missing), _IDS_SHOWN)
+        ]
+        if ids:
+            shown = ids if count == len(ids) else [*ids, None]
+            fields = {"value": ids[0], "count": count, "rows": len(self._row_ids), "ids": shown}
+            problems.add(Problem("missing_id", column=id_column, **fields), count=count)
         return rows
 
     def _note_unknown(self, rows: Rows, lines: Lines, id_column: str, problems: Problems) -> None:
@@ -122,16 +129,6 @@ class Places:
                 problems.add(
                     Problem("unknown_id", line=line, column=id_column, hint=hint, **fields)
                 )
-
-    def _note_missing(self, missing: NDArray[np.bool_], id_column: str, problems: Problems) -> None:
-        count = int(np.count_nonzero(missing))
-        ids: list[str | None] = [
-            shortened(self._row_ids[row]) for row in islice(where(missing), _IDS_SHOWN)
-        ]
-        if ids:
-            shown = ids if count == len(ids) else [*ids, None]
-            fields = {"value": ids[0], "count": count, "rows": len(self._row_ids), "ids": shown}
-            problems.add(Problem("missing_id", column=id_column, **fields), count=count)
 
 
 def _parts(rows: Rows) -> Iterator[tuple[Rows, Rows]]:

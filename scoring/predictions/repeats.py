@@ -24,20 +24,15 @@ def repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
     found = np.zeros(len(texts), np.bool_)
     shares = _shares(texts)
     for share in range(_SHARES):
-        chosen = shares == share
-        found[chosen] = _repeats(texts.filter(pa.array(chosen)))
-    return found
-
-
-def _repeats(texts: pa.StringArray) -> NDArray[np.bool_]:
-    codes = np.asarray(texts.dictionary_encode().indices)
-    found = np.zeros(len(texts), np.bool_)
-    highest = np.int32(-1)
-    for start in range(0, len(codes), PART):
-        part = codes[start : start + PART]
-        before = np.maximum.accumulate(np.append(highest, part))
-        found[start : start + PART] = part <= before[:-1]  # that of a new text is higher
-        highest = before[-1]
+        rows = np.flatnonzero(shares == share)
+        codes = np.asarray(texts.take(pa.array(rows)).dictionary_encode().indices)
+        highest = np.int32(-1)
+        for start in range(0, len(codes), PART):
+            part = codes[start : start + PART]
+            before = np.maximum.accumulate(np.append(highest, part))
+            # The code of a new text is higher.
+            found[rows[start : start + PART]] = part <= before[:-1]
+            highest = before[-1]
     return found
 
 

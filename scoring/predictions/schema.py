@@ -51,7 +51,15 @@ class Column:
         if self.kind not in KINDS:
             raise _error(f"`{self.name}`: a column is one of {', '.join(KINDS)}.")
         if self.kind in WITH_CLASSES:
-            _check_classes(self.name, self.classes)
+            if not 2 <= len(self.classes) <= MAX_CLASSES:
+                raise _error(f"`{self.name}`: a label has from 2 to {MAX_CLASSES} classes.")
+            if not all(map(_is_class, self.classes)):
+                raise _error(
+                    f"`{self.name}`: a class is a text of 1 to {MAX_NAME_LENGTH} characters, "
+                    "not blank."
+                )
+            if len(set(self.classes)) < len(self.classes):
+                raise _error(f"`{self.name}`: a class is listed twice.")
         elif self.classes:
             raise _error(f"`{self.name}`: only label columns have classes.")
         _check_list(self)
@@ -175,16 +183,8 @@ def _check_name(name: object) -> None:
         raise _error(f"`{name}` is the solution's column for the splits; choose another name.")
 
 
-def _check_classes(name: str, classes: tuple[object, ...]) -> None:
-    if not 2 <= len(classes) <= MAX_CLASSES:
-        raise _error(f"`{name}`: a label has from 2 to {MAX_CLASSES} classes.")
-    for label in classes:
-        if not isinstance(label, str) or not label.strip() or len(label) > MAX_NAME_LENGTH:
-            raise _error(
-                f"`{name}`: a class is a text of 1 to {MAX_NAME_LENGTH} characters, not blank."
-            )
-    if len(set(classes)) < len(classes):
-        raise _error(f"`{name}`: a class is listed twice.")
+def _is_class(label: object) -> bool:
+    return isinstance(label, str) and bool(label.strip()) and len(label) <= MAX_NAME_LENGTH
 
 
 def _check_list(column: Column) -> None:

@@ -82,11 +82,11 @@ class Header:
             kind = int if name in ("version", "first", "entries") else str
             if type(document[name]) is not (dict if name == "scoring" else kind):
                 raise Differs(None, name, f"{shown(document[name])} can't be the header's {name}.")
-        scoring = header.scoring
-        if scoring.keys() != {"holdout", "boards"} or not all(
-            isinstance(each, dict)
-            for each in (scoring["holdout"], scoring["boards"], *_values(scoring["boards"]))
-        ):
+        boards = header.scoring.get("boards")
+        each_board = boards.values() if isinstance(boards, dict) else [boards]
+        facts = (header.scoring.get("holdout"), *each_board)
+        known = header.scoring.keys() == {"holdout", "boards"}
+        if not known or not all(isinstance(each, dict) for each in facts):
             raise Differs(None, "scoring", "It holds the facts of the holdout and of each board.")
         return header
 
@@ -103,10 +103,6 @@ def _number(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("not finite")
     return number
-
-
-def _values(boards: Any) -> list[Any]:
-    return list(boards.values()) if isinstance(boards, dict) else []
 
 
 _STRICT: Final[dict[str, Any]] = {

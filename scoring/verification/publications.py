@@ -13,7 +13,6 @@ The commitments are SHA-256 of salt and content; they stood in the ledger from t
 import hashlib
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -24,6 +23,7 @@ from scoring.errors import HoldfastError, ParameterError, StateError
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Schema, Solution, Usage
+from scoring.predictions.archives import BAD_ZIP
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
 
@@ -36,6 +36,7 @@ SALT_BYTES: Final = 32
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 _LONGEST_LINE: Final = 4096
 _LONGEST_FACTS: Final = 1 << 16
+_UNREADABLE: Final = (*BAD_ZIP, StateError)
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,22 +186,16 @@ class Publication:
     def _releases(self) -> Iterator[Origin | Lost]:
         with self._archive.open(RELEASES) as lines:
             while line := lines.readline(_LONGEST_LINE):
-                yield _release(json.loads(line))
-
-
-_UNREADABLE: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    KeyError,
-    TypeError,
-    ValueError,
-    RecursionError,
-    NotImplementedError,
-    RuntimeError,
-    StateError,
-)
+                document = json.loads(line)
+                if "lost" in document:
+                    yield Lost(int(document["number"]), str(document["lost"]))
+                    continue
+                number, digest = document["number"], document["predictions_digest"]
+                if type(number) is not int or type(digest) is not str:
+                    raise TypeError("not written here")
+                holdout, reference = document["holdout"], document["reference"]
+                means = Mean(**holdout), None if reference is None else Mean(**reference)
+                yield Origin(number, digest, Measurement(*means))
 
 
 def _member(name: str, compression: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
@@ -242,14 +237,3 @@ def _solution(content: bytes, header: Header) -> Solution:
         if header.holdout.get(name) != value:
             raise Differs(None, name, "It is not the published solution's.")
     return solution
-
-
-def _release(document: dict[str, Any]) -> Origin | Lost:
-    if "lost" in document:
-        return Lost(int(document["number"]), str(document["lost"]))
-    number, digest = document["number"], document["predictions_digest"]
-    if type(number) is not int or type(digest) is not str:
-        raise TypeError("not written here")
-    holdout, reference = document["holdout"], document["reference"]
-    means = Mean(**holdout), None if reference is None else Mean(**reference)
-    return Origin(number, digest, Measurement(*means))

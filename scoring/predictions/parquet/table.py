@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
-from pyarrow import parquet
+from pyarrow import parquet, types
 
 from scoring.errors import Problem
 from scoring.predictions.limits import MB, Limits
@@ -23,22 +23,8 @@ ENCRYPTED = b"PARE"
 
 _SIZE_LIMIT = 16 * MB  # of texts and lists in the file's own description
 _ELEMENTS = 4  # of the schema, for a column; a list has three
-_TEXT = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-)
-_READ = (
-    *_TEXT,
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_null,
-)
+_TEXT = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
+_OTHER = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_null)
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, TypeError)
 
 
@@ -126,26 +112,26 @@ def _check_type(column: pa.Field, separators: Mapping[str, str] | None, problems
         if separators is not None and column.name not in separators:
             problems.fail(Problem("parquet_type", variant="list", kind="single", **fields))
         kind = kind.value_type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not any(is_read(kind) for is_read in _READ):
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if str(kind) not in _TEXT and not any(is_read(kind) for is_read in _OTHER):
         problems.fail(Problem("parquet_type", **fields))
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+    return bool(types.is_list(kind) or types.is_large_list(kind))
 
 
 def _characters(cells: pa.Array) -> int:
     """Return how many bytes the texts will have in all."""
     if _is_list(cells.type):
         return _characters(cells.flatten())
-    if pa.types.is_string_view(cells.type) or pa.types.is_binary_view(cells.type):
+    if types.is_string_view(cells.type) or types.is_binary_view(cells.type):
         return _characters(cells.cast(pa.string()))
     counts: Any = 1
-    if pa.types.is_dictionary(cells.type):
+    if types.is_dictionary(cells.type):
         used, counts = cells.indices.value_counts().flatten()
         cells = cells.dictionary.take(used)
-    if not any(is_text(cells.type) for is_text in _TEXT):
+    if str(cells.type) not in _TEXT:
         return 0
     return pc.sum(pc.multiply(pc.binary_length(cells), counts)).as_py() or 0
 
@@ -153,17 +139,17 @@ def _characters(cells: pa.Array) -> int:
 def _texts(cells: pa.Array, separator: str) -> pa.Array:
     """Return the cells as texts, or as numbers that are written as such."""
     kind = cells.type
-    if pa.types.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return _texts(cells.dictionary_decode(), separator)
     if _is_list(kind):
         words = _texts(cells.flatten(), separator).cast(pa.string())
         offsets = pc.subtract(cells.offsets, cells.offsets[0])
         return pc.binary_join(pa.ListArray.from_arrays(offsets.cast(pa.int32()), words), separator)
-    if pa.types.is_boolean(kind):
+    if types.is_boolean(kind):
         return pc.if_else(cells, "True", "False")
-    if pa.types.is_float16(kind):
+    if types.is_float16(kind):
         return cells.cast(pa.float32())
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if types.is_integer(kind) or types.is_floating(kind):
         return cells
     return cells.cast(pa.string())
 
