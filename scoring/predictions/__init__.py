@@ -12,7 +12,7 @@ the split that a row is in. `REJECTIONS` lists every code.
 from scoring.predictions.guesses import Guess, Guessed, Proposal
 from scoring.predictions.limits import Limits
 from scoring.predictions.lists import Lists
-from scoring.predictions.reader import Predictions, predictions_of, read_predictions
+from scoring.predictions.reader import Predictions, read_predictions
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.sample import (
     Preview,
@@ -40,7 +40,6 @@ __all__ = [
     "Schema",
     "Solution",
     "Usage",
-    "predictions_of",
     "preview",
     "propose",
     "propose_with",

@@ -71,10 +71,14 @@ class Odometer:
             digits[place] = stride * (np.cumsum(used[place]) - 1)
             stride *= int(used[place].sum())
         digits[~used] = -stride
-        self._wheels = [
-            (place, _sums(digits[place : place + size]))
-            for place, size in _words(np.flatnonzero(turning), _PAIR)
-        ]
+        # What one or two characters add, by the number that their bytes are (little-endian).
+        self._wheels: list[tuple[int, NDArray[Any]]] = []
+        for place, size in _words(np.flatnonzero(turning), _PAIR):
+            sums = digits[place]
+            if size == _PAIR:
+                sums = np.add.outer(digits[place + 1], sums).ravel()
+            fits = np.abs(sums).max() <= np.iinfo(np.int32).max  # half as much to keep at hand
+            self._wheels.append((place, sums.astype(np.int32) if fits else sums))
         self._fixed = [
             (place, columns_of(texts[:1], length, place, f"<u{size}")[0])
             for place, size in _words(np.flatnonzero(~turning), _WORD)
@@ -136,10 +140,3 @@ def _words(places: Integers, longest: int) -> Iterator[tuple[int, int]]:
             size //= 2
         yield rest[0], size
         del rest[:size]
-
-
-def _sums(digits: Integers) -> NDArray[Any]:
-    """Return what one or two characters add, by the number that their bytes are (little-endian)."""
-    sums: Integers = digits[0] if len(digits) == 1 else np.add.outer(digits[1], digits[0]).ravel()
-    fits = np.abs(sums).max() <= np.iinfo(np.int32).max
-    return sums.astype(np.int32) if fits else sums  # half as much to keep at hand

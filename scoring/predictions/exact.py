@@ -8,6 +8,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from scoring.predictions.lists import Lists
 from scoring.predictions.problems import Problems, shortened
 from scoring.predictions.schema import Column
 from scoring.predictions.source import check_utf8
-from scoring.predictions.tokens import Header, rows
+from scoring.predictions.tokens import Header, records
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,9 @@ class Field:
 
     @classmethod
     def of(cls, column: Column, *, is_kept: bool = True) -> "Field":
-        has_classes = bool(column.classes)
-        return cls(
-            column.name,
-            parser_of(column),
-            column.facts,
-            "i" if has_classes else "d",
-            has_classes,
-            column.is_list,
-            is_kept,
-        )
+        by_value = bool(column.classes)
+        kind = {"code": "i" if by_value else "d", "by_value": by_value, "is_list": column.is_list}
+        return cls(column.name, parser_of(column), column.facts, **kind, is_kept=is_kept)
 
 
 @dataclass(frozen=True)
@@ -126,7 +120,7 @@ def even_rows(
     width = len(header.cells)
     excused: list[str] = []
     count = 0
-    for count, (line, cells) in enumerate(rows(text, problems), start=1):
+    for count, (line, cells) in enumerate(islice(records(text, problems), 1, None), start=1):
         if count > limits.max_rows:
             problems.fail(Problem("too_many_rows", line=line, limit=limits.max_rows))
         if len(cells) == width:

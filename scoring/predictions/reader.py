@@ -29,12 +29,16 @@ class Predictions:
     """A participant's predictions in the order of the row ids.
 
     columns: label -> int32 codes into the classes; probability and number -> float64; labels and
-        ranking -> Lists of codes. Read-only.
+        ranking -> Lists of codes. Aligned and valid; they become read-only.
     """
 
     schema: Schema
     columns: dict[str, Any]
     row_ids: RowIds
+
+    def __post_init__(self) -> None:
+        for values in self.columns.values():
+            values.setflags(write=False)
 
     @property
     def rows(self) -> int:
@@ -88,11 +92,4 @@ def read_predictions(
         ids, fields = Places(row_ids), [Field.of(column) for column in schema.columns]
         table = read_table(text, header, ids, schema.id_column, fields, limits, problems)
         columns = fast.aligned(table.columns, table.ids)
-    return predictions_of(columns, schema, row_ids)
-
-
-def predictions_of(columns: dict[str, Any], schema: Schema, row_ids: RowIds) -> Predictions:
-    """Return predictions of aligned, valid arrays, which become read-only."""
-    for values in columns.values():
-        values.setflags(write=False)
     return Predictions(schema, columns, row_ids)

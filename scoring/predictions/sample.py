@@ -20,7 +20,7 @@ from scoring.predictions.problems import Problems
 from scoring.predictions.row_ids import RowIds
 from scoring.predictions.schema import Schema
 from scoring.predictions.source import Source, check_utf8, read_text
-from scoring.predictions.tokens import Header, read_header, rows
+from scoring.predictions.tokens import Header, read_header, records
 
 _ROWS_OF_OTHERS = 200_000
 
@@ -107,7 +107,8 @@ def propose_with(proposal: Proposal, source: Source, limits: Limits = DEFAULT_LI
     if not set(names) & set(header.cells):
         fields = columns_shown(names)
         problems.fail(Problem("missing_column", variant="other", line=header.line, **fields))
-    even = (row for row in rows(text, problems) if len(row[1]) == len(header.cells))
+    rows = islice(records(text, problems), 1, None)
+    even = (row for row in rows if len(row[1]) == len(header.cells))
     seen = _distinct(islice(even, _ROWS_OF_OTHERS), header.cells)
     columns = [guess(each.name, each.seen, seen.get(each.name, ())) for each in proposal.columns]
     return Proposal(proposal.id_column, tuple(columns))

@@ -31,22 +31,11 @@ def read_header(text: bytes, problems: Problems) -> Header:
     if _JSON.match(text):
         problems.fail(Problem("not_csv", line=1, value="JSON"))
     consumed: list[str] = []
-    for line, cells in _records(text, problems, consumed):
+    for line, cells in records(text, problems, consumed):
         header = "".join(consumed).encode("utf-8", "surrogateescape")
         check_utf8(header, problems)
         return Header(cells, line, len(header))
     return problems.fail(Problem("file_empty"))
-
-
-def rows(text: bytes, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """Yield every record after the header, with the line it starts on; blank lines are left out.
-
-    The text must be UTF-8. Fail on quotes that don't match and on endless lines, after which
-    nobody can say what the rows are.
-    """
-    records = _records(text, problems)
-    next(records, None)
-    yield from records
 
 
 def _lines(text: bytes, problems: Problems, consumed: list[str] | None) -> Iterator[str]:
@@ -63,10 +52,14 @@ def _lines(text: bytes, problems: Problems, consumed: list[str] | None) -> Itera
         yield line
 
 
-def _records(
+def records(
     text: bytes, problems: Problems, consumed: list[str] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield all records. The lines that they are made of go into `consumed`."""
+    """Yield the header and every row, with the line it starts on; blank lines are left out.
+
+    Fail on quotes that don't match and on endless lines, after which nobody can say what the rows
+    are. The lines that records are made of go into `consumed`.
+    """
     reader = csv.reader(_lines(text, problems, consumed), strict=True)
     blank = 0
     while True:

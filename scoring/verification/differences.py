@@ -37,7 +37,7 @@ class Differs(HoldfastError):
 class Report:
     """What was verified, up to the first difference, if there is one.
 
-    entries: checked entries of the ledger. recomputed: those whose answer was drawn again from an
+    entries: checked entries of the ledger. recomputed: those whose answer was drawn again from a
     published secret and a measurement. lost: those whose predictions are lost, so that their answer
     was taken as said. measured: those whose measurement was made again from the predictions.
     versions: of the holdout, in the ledger's order. head_hash: of the last entry that was checked;

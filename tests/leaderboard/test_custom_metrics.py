@@ -25,7 +25,6 @@ from scoring.predictions import (
     Schema,
     Solution,
     Usage,
-    predictions_of,
     read_solution,
 )
 from tests.cast import World, predictions, said, set_board
@@ -54,7 +53,7 @@ def own(name: str) -> CustomMetric:
 
 def predicted(values: list[float]) -> Predictions:
     row_ids = RowIds([f"row {row}" for row in range(len(values))])
-    return predictions_of({"y": np.array(values, np.float64)}, SCHEMA, row_ids)
+    return Predictions(SCHEMA, {"y": np.array(values, np.float64)}, row_ids)
 
 
 def labelled(values: list[float]) -> Solution:
@@ -222,7 +221,7 @@ def test_rows_have_the_ids_of_the_sample(ids: list[str]) -> None:
         SCHEMA,
         RowIds(ids),
     )
-    guesses = predictions_of({"y": np.ones(3)}, SCHEMA, RowIds(ids))
+    guesses = Predictions(SCHEMA, {"y": np.ones(3)}, RowIds(ids))
     metric, private = own("example_ids"), solution.usage == Usage.PRIVATE
     metric.check(SCHEMA, solution, {})
     stored = Solution.from_bytes(solution.to_bytes())
@@ -232,7 +231,7 @@ def test_rows_have_the_ids_of_the_sample(ids: list[str]) -> None:
 def test_labels_and_integers_arrive_as_in_a_file() -> None:
     schema = Schema("id", (Column("y", "label", ("10", "20")),))
     row_ids = RowIds(["a", "b"])
-    guesses = predictions_of({"y": np.array([0, 1], np.int32)}, schema, row_ids)
+    guesses = Predictions(schema, {"y": np.array([0, 1], np.int32)}, row_ids)
     usage = np.full(2, Usage.PRIVATE, np.int8)
     solution = Solution(schema, {"y": np.array([1, 1], np.int32)}, usage, row_ids.digest)
     mean = own("example_weekly").measure(guesses, solution, np.ones(2, np.bool_), {})

@@ -20,7 +20,6 @@ from scoring.predictions import (
     Schema,
     Solution,
     Usage,
-    predictions_of,
     read_row_ids,
 )
 from scoring.verification.ledgers import Header, entry_line
@@ -56,7 +55,7 @@ def guess(wrong: Iterable[int]) -> Predictions:
     labels = truth()
     places = list(wrong)
     labels[places] = 1 - labels[places]
-    return predictions_of({"label": labels}, SCHEMA, row_ids())
+    return Predictions(SCHEMA, {"label": labels}, row_ids())
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from scoring.predictions import (
     Schema,
     Solution,
     Usage,
-    predictions_of,
     read_solution,
 )
 from tests.scoring.samples import columns_of, pairs, perfect, weights
@@ -52,7 +51,7 @@ def files(metric: Metric, *columns: tuple[Values, Values]) -> tuple[Predictions,
         for which in (0, 1)
     )
     usage = np.full(rows, Usage.PRIVATE, np.int8)
-    predictions = predictions_of(guesses, schema, row_ids)
+    predictions = Predictions(schema, guesses, row_ids)
     return predictions, Solution(schema, labels, usage, row_ids.digest)
 
 
