@@ -48,8 +48,8 @@ class Field:
     @classmethod
     def of(cls, column: Column, *, is_kept: bool = True) -> "Field":
         by_value = bool(column.classes)
-        kind = {"code": "i" if by_value else "d", "by_value": by_value, "is_list": column.is_list}
-        return cls(column.name, parser_of(column), column.facts, **kind, is_kept=is_kept)
+        code, parse = "i" if by_value else "d", parser_of(column)
+        return cls(column.name, parse, column.facts, code, by_value, column.is_list, is_kept)
 
 
 @dataclass(frozen=True)
