@@ -338,18 +338,18 @@ def describe(problem: "Problem") -> str:
     known = REJECTIONS.get(problem.code, Rejection(problem.code, "{message}"))
     facts = {**problem.fields, "expected": expectation(problem)}
     template = known.variants.get(facts.get("variant", ""), known.message)
-    message = str(facts["message"]) if "message" in facts else _fill(template, facts, known.about)
-    return message + (_fill(_ALIKE, facts) if "others" in facts else "")
+    message = str(facts["message"]) if "message" in facts else fill(template, facts, known.about)
+    return message + (fill(_ALIKE, facts) if "others" in facts else "")
 
 
 def expectation(problem: "Problem") -> str | None:
     """Return what was expected as a phrase, None where that makes no sense."""
     facts, known = problem.fields, REJECTIONS.get(problem.code)
     template = CELLS.get(facts.get("kind", ""), known.expected if known else "")
-    return facts.get("expected") or _fill(template, facts) or None
+    return facts.get("expected") or fill(template, facts) or None
 
 
-def _fill(template: str, facts: Mapping[str, Any], otherwise: str = "") -> str:
+def fill(template: str, facts: Mapping[str, Any], otherwise: str = "") -> str:
     """Fill the fields in; give `otherwise` where one is missing outside of brackets."""
     text = ""
     for plain, optional, instead in _PARTS.findall(template):
@@ -358,7 +358,7 @@ def _fill(template: str, facts: Mapping[str, Any], otherwise: str = "") -> str:
         except KeyError:
             if plain:
                 return otherwise
-            text += _fill(instead, facts)
+            text += fill(instead, facts)
     return text
 
 
@@ -372,12 +372,16 @@ class _Words(string.Formatter):
         return str(super().format_field(value, format_spec))
 
 
+_UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "quoted": lambda text: f"'{text}'",
     "listed": lambda texts: ", ".join("…" if each is None else f"'{each}'" for each in texts),
     "plain": lambda texts: ",".join("…" if each is None else each for each in texts),
     "numbers": lambda numbers: ", ".join("…" if each is None else str(each) for each in numbers),
-    "size": lambda size: f"{size / 10**6:.4g} MB" if size >= 10**6 else f"{size} bytes",
+    "size": lambda size: next(
+        (f"{size / factor:.4g} {unit}" for unit, factor in _UNITS if size >= factor),
+        f"{size} bytes",
+    ),
     "phrase": lambda name: PHRASES.get(name, name),
 }
 _WORDS = _Words()

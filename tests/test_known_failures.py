@@ -453,7 +453,7 @@ def test_12_a_limit_that_is_reached_is_no_success(world: World) -> None:
     assert [answer.status_code for answer in answers] == [201, 429]
     problem = answers[1].json()
     assert problem["code"] == "daily_limit_reached"
-    assert "New ones are free" in problem["detail"]
+    assert "The count starts again on" in problem["detail"]
     assert answers[0].json()["limits"]["daily_left"] == 0
 
 

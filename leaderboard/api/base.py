@@ -42,7 +42,7 @@ def running(request: Request, slug: str) -> Competition:
     submissions."""
     competition = access.competition_or_404(request.user, slug)
     if competition.opened_by_organizer_at is None:
-        raise Refused.not_open_yet(None)
+        raise Refused("competition_not_open")
     return competition
 
 
@@ -50,5 +50,5 @@ def own_team(request: Request, slug: str) -> Team:
     """Return the person's team in a competition. Refused for who has not joined."""
     membership = access.membership_of(request.user, running(request, slug))
     if membership is None:
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     return membership.team

@@ -8,8 +8,8 @@ from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
 
-from leaderboard.api.problems import MEDIA_TYPE
 from leaderboard.api.schema import CLI
+from leaderboard.errors import PROBLEM_TYPE
 
 Json = dict[str, Any]
 METHODS = ("get", "post", "patch", "put", "delete")
@@ -220,7 +220,7 @@ def _named(raw: Json) -> str:
 def _codes(raw: Json) -> Iterator[str]:
     """Return the problem codes of an operation, as its responses' examples have them."""
     for response in raw["responses"].values():
-        examples = response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
+        examples = response.get("content", {}).get(PROBLEM_TYPE, {}).get("examples", {})
         for example in examples.values():
             yield example["value"]["code"]
 

@@ -7,7 +7,6 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
-from leaderboard.api.problems import CATALOGUE
 from leaderboard.errors import Refused
 
 MAX_JSON_BYTES = 64 * 1024
@@ -24,8 +23,7 @@ class BoundedJSONParser(JSONParser):
     ) -> Any:
         body = stream.read(MAX_JSON_BYTES + 1)
         if len(body) > MAX_JSON_BYTES:
-            known = CATALOGUE["body_too_large"]
-            raise Refused("body_too_large", known.title, known.meaning, known.status)
+            raise Refused("body_too_large", limit=MAX_JSON_BYTES)
         try:
             return super().parse(BytesIO(body), media_type, dict(parser_context or {}))
         except RecursionError:

@@ -11,7 +11,6 @@ from django.http import FileResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase, HttpResponseNotModified
 from django.utils.http import content_disposition_header, parse_etags
 
-from leaderboard.api.problems import CATALOGUE
 from leaderboard.errors import Refused
 
 CHUNK = 1 << 16
@@ -67,15 +66,8 @@ def _part(headers: dict[str, str], size: int, etag: str) -> tuple[int, int] | No
     if start and end and int(end) < first:
         return None
     if first > last:
-        raise _no_such_part(size)
+        raise Refused("range_not_satisfiable", size=size)
     return first, last
-
-
-def _no_such_part(size: int) -> Refused:
-    known = CATALOGUE["range_not_satisfiable"]
-    return Refused(
-        "range_not_satisfiable", known.title, f"The file has {size} bytes.", known.status
-    )
 
 
 def _slice(file: File[bytes] | IO[bytes], first: int, count: int) -> Iterator[bytes]:

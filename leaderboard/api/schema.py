@@ -7,7 +7,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, inline_serializer
 from rest_framework import serializers
 
-from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE, problem
+from leaderboard.errors import PROBLEM_TYPE, Refused
+from leaderboard.refusals import PROBLEMS
 
 Json = dict[str, Any]
 CLI = "x-holdfast-cli"
@@ -68,12 +69,20 @@ def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
     answers: dict[Any, Any] = dict(success)
     by_status: dict[int, list[str]] = {}
     for code in (*codes, *ANYWHERE):
-        by_status.setdefault(CATALOGUE[code].status, []).append(code)
+        by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, group in sorted(by_status.items()):
-        answers[status, MEDIA_TYPE] = OpenApiResponse(
+        answers[status, PROBLEM_TYPE] = OpenApiResponse(
             PROBLEM,
             description=" · ".join(f"`{code}`" for code in group),
-            examples=[_example(code) for code in group],
+            examples=[
+                OpenApiExample(
+                    PROBLEMS[code].title,
+                    value=Refused(code, message=PROBLEMS[code].meaning).problem(),
+                    response_only=True,
+                    media_type=PROBLEM_TYPE,
+                )
+                for code in group
+            ],
         )
     return answers
 
@@ -97,11 +106,4 @@ def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:
             **extra,
             "results": item(many=True),
         },
-    )
-
-
-def _example(code: str) -> OpenApiExample:
-    known = CATALOGUE[code]
-    return OpenApiExample(
-        known.title, value=problem(code, known.meaning), response_only=True, media_type=MEDIA_TYPE
     )

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 from leaderboard import queries
 from leaderboard.api.base import PublicView, View, person
-from leaderboard.api.problems import CATALOGUE
 from leaderboard.api.schema import cli, responses
 from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
@@ -44,12 +43,9 @@ class LoginView(PublicView):
         body.is_valid(raise_exception=True)
         user = authenticate(request, **body.validated_data)
         if not isinstance(user, User):
-            raise _refused("wrong_credentials", "The user name and the password do not match.")
+            raise Refused("wrong_credentials")
         if _must_confirm_email(user):
-            raise _refused(
-                "email_not_verified",
-                "Confirm your e-mail address first: follow the link in the mail you were sent.",
-            )
+            raise Refused("email_not_verified")
         issued = tokens.issue(user, days=settings.TOKEN_DAYS)
         row = {"token": issued.text, "expiry": issued.expires_at, "username": user.username}
         return Response(Login(row).data)
@@ -67,7 +63,7 @@ class LogoutView(View):
     )
     def post(self, request: Request) -> Response:
         if not isinstance(request.auth, AuthToken):
-            raise _refused("no_token", "This request came with a session, not with a token.")
+            raise Refused("no_token")
         request.auth.delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -98,8 +94,3 @@ def _must_confirm_email(user: User) -> bool:
     if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
         return False
     return not EmailAddress.objects.filter(user=user, verified=True).exists()
-
-
-def _refused(code: str, detail: str) -> Refused:
-    known = CATALOGUE[code]
-    return Refused(code, known.title, detail, known.status)

@@ -110,7 +110,7 @@ class FileView(PublicView):
         entry = access.file_or_404(competition, name)
         if not access.may_download(request.user, competition):
             person(request)
-            raise Refused.rules_not_accepted()
+            raise Refused("rules_not_accepted")
         return file_response(
             dict(request.headers),
             entry.file.open("rb"),

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from leaderboard.api import docs
 from leaderboard.api.base import PublicView
-from leaderboard.api.problems import CATALOGUE
+from leaderboard.refusals import PROBLEMS
 
 
 @require_safe
@@ -34,13 +34,13 @@ def index(request: HttpRequest) -> HttpResponse:
 def docs_page(request: HttpRequest) -> HttpResponse:
     """Return the schema for people."""
     reference = docs.reference()
-    return render(request, "api/docs.html", {"reference": reference, "problems": CATALOGUE})
+    return render(request, "api/docs.html", {"reference": reference, "problems": PROBLEMS})
 
 
 @require_safe
 def problems_page(request: HttpRequest) -> HttpResponse:
     """Return every code that a problem document may have; its `type` points here."""
-    return render(request, "api/problems.html", {"problems": CATALOGUE})
+    return render(request, "api/problems.html", {"problems": PROBLEMS})
 
 
 class SchemaView(PublicView):

@@ -108,7 +108,7 @@ class FinalBoardView(PublicView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         round = running(request, slug).current_round
         if round.revealed_at is None:
-            raise Refused.finals_not_revealed()
+            raise Refused("finals_not_revealed")
         if request.accepted_renderer.format == CsvRenderer.format:
             whole = queries.whole_final_board(round, request.user)
             return csv_response(final_csv(whole), f"{slug}-final.csv")

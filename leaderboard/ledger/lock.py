@@ -28,15 +28,9 @@ def lock(competition: Competition) -> Competition:
         try:
             check(row, only_look=True)
         except watermark.Rewound as rewound:
-            raise Refused.paused() from rewound
+            raise Refused("paused") from rewound
         except watermark.WatermarkAway as away:
-            raise Refused(
-                "watermark_away",
-                "The ledger can't be compared with its watermark",
-                "Whether this database knows of every answer can't be checked here, so nothing was "
-                "changed. Whoever runs this site has to let the web process read WATERMARK_DIR.",
-                503,
-            ) from away
+            raise Refused("watermark_away") from away
     return locked
 
 

@@ -51,10 +51,6 @@ from scoring.verification.replay import Replay
 
 Entry = dict[str, Any]
 _TOO_LATE = "The competition had ended before this was scored."
-_END_AGAIN = (
-    "No answer is lost, but the end is: exact scores were measured that this database doesn't "
-    "know of. End the competition again, with --end."
-)
 _ROUNDED = timedelta(seconds=1)  # moments are published to the second
 
 
@@ -91,9 +87,9 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
         if not situation.problem:
             return 0
         if situation.end_undone:
-            raise _refused(_END_AGAIN)
+            raise Refused("not_restored", variant="end_again")
         if situation.written is None or situation.written.number <= situation.known.number:
-            raise _refused("There is nothing to replay up to: " + situation.problem)
+            raise Refused("not_restored", variant="not_behind", problem=situation.problem)
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
         _make_teams(round.competition, lost)
@@ -122,13 +118,10 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
         if not situation.problem:
             return None
         if situation.end_undone:
-            raise _refused(_END_AGAIN)
+            raise Refused("not_restored", variant="end_again")
         counted = _count_lost(situation, ledger)
         if counted is None and lost is None:
-            raise _refused(
-                "The watermark can't tell how many answers are lost. Give how many there were at "
-                "most, with --lost; 0 if this database was never restored."
-            )
+            raise Refused("not_restored", variant="count_unknown")
         note, written = None, situation.written
         if written is None:
             # It may be written off already, but not in the watermark.
@@ -152,7 +145,7 @@ def end_again(round: Round) -> None:
     """
     with _locked(round) as (ledger, situation):
         if not situation.end_undone:
-            raise _refused(situation.problem or "The end of this competition is not lost.")
+            raise Refused("not_restored", problem=situation.problem or None)
         list(
             Team.objects.select_for_update(no_key=True)
             .filter(competition=round.competition)
@@ -177,7 +170,7 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
     """Lock the ledger and compare it; a pause that has no reason any more ends."""
     with transaction.atomic(durable=True):
         if round.ledger is None or not round.ledger.board_states.exists():
-            raise _refused("This competition has no ledger yet.")
+            raise Refused("not_restored", variant="no_ledger")
         # In the order in which organizers' changes lock them.
         Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
         ledger = lock.lock_row(round.ledger)
@@ -194,10 +187,6 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
             resume(ledger)
         known = Head(ledger.entries, ledger.head_hash)
         yield ledger, Situation(known, written, problem, end_undone)
-
-
-def _refused(detail: str) -> Refused:
-    return Refused("not_restored", "The ledger can't be restored like this", detail)
 
 
 # --- Replaying ------------------------------------------------------------------------------------
@@ -225,14 +214,11 @@ def _lost_entries(
         if item["number"] >= written.number:
             break
     if hashes.get(known.number) != known.hash:
-        raise _refused("The file is no copy of this ledger: it lacks the database's last entry.")
+        raise Refused("not_restored", variant="no_copy")
     if at is None or hashes.get(written.number) != written.hash:
-        raise _refused(f"The file doesn't lead to the last entry that was released, {written}.")
+        raise Refused("not_restored", variant="too_short", written=str(written))
     if any(entry["kind"] == REVISION for entry, _ in entries):
-        raise _refused(
-            "What is lost holds a revision of the solution, and the revised solution is lost with "
-            "it. Give the entries up (--give-up), then revise the solution again."
-        )
+        raise Refused("not_restored", variant="revision_lost")
     return entries, at
 
 
@@ -299,7 +285,7 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
     )
     add_entry(release)
     if release.hash != entry["hash"]:
-        raise _refused(f"Entry {entry['number']} can't be written as it was published.")
+        raise Refused("not_restored", variant="not_as_published", number=entry["number"])
     return release
 
 

@@ -53,13 +53,9 @@ def add_round(
         locked = lock.lock(competition)
         last = locked.rounds.order_by("number").last()
         if last is None or last.closes_at is None or fields["opens_at"] < last.closes_at:
-            raise Refused.invalid("opens_at", "A round opens after the one before it has closed.")
+            raise Refused("invalid", field="opens_at", variant="opens_too_early")
         if continues and last.finals_started_at is not None:
-            raise Refused(
-                "finals_started",
-                "These rows have had their finals",
-                "Exact scores of these rows are measured. A further round needs new rows.",
-            )
+            raise Refused("finals_started", variant="rows")
         kept = {name: getattr(last, name) for name in ("daily_limit", "total_limit", "schema")}
         round = Round.objects.create(
             competition=locked,
@@ -85,11 +81,7 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
     with transaction.atomic():
         locked = lock.lock(round.competition)
         if locked.opened_by_organizer_at is not None:
-            raise Refused(
-                "not_a_draft",
-                "The competition is open",
-                "What the competition asks is fixed while it is open: participants rely on it.",
-            )
+            raise Refused("not_a_draft")
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
         board = Board.objects.create(round=round, position=position, **fields)

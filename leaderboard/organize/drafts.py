@@ -97,13 +97,9 @@ def return_to_draft(competition: Competition, *, by: User | None = None) -> None
         locked = lock.lock(competition)
         rounds = list(locked.rounds.select_related("ledger"))
         if has_answers(locked):
-            raise Refused(
-                "frozen",
-                "This is frozen",
-                "Somebody has submitted: what the competition asks must not change any more.",
-            )
+            raise Refused("frozen", variant="submitted")
         if any(round.publication_at for round in rounds):
-            raise Refused("frozen", "This is frozen", "Its true labels are public by now.")
+            raise Refused("frozen", variant="published")
         locked.opened_by_organizer_at = None
         locked.save(update_fields=["opened_by_organizer_at"])
         events.record(locked, EventKind.RETURNED_TO_DRAFT, actor=by)
@@ -118,12 +114,7 @@ def delete_competition(competition: Competition) -> None:
     with transaction.atomic():
         locked = lock.lock(competition)
         if has_answers(locked):
-            raise Refused(
-                "has_submissions",
-                "The competition has submissions",
-                "A competition that somebody has submitted to is kept, with its ledger. Set its "
-                "visibility to hidden instead.",
-            )
+            raise Refused("has_submissions")
         for holdout in Holdout.objects.filter(ledger__competition=locked):
             delete_stored(holdout.sealed_solution)
             delete_stored(holdout.publication)
@@ -145,12 +136,7 @@ def has_answers(competition: Competition) -> bool:
 
 def frozen(what: str) -> Refused:
     """Return the refusal of a change to what scores were released from."""
-    return Refused(
-        "frozen",
-        "This is frozen",
-        f"The {what} is frozen: scores have been released from it, and their meaning must not "
-        "change afterwards.",
-    )
+    return Refused("frozen", what=what)
 
 
 def locked_draft(round: Round) -> Round:
@@ -158,11 +144,7 @@ def locked_draft(round: Round) -> Round:
     competition = lock.lock(round.competition)
     locked = competition.rounds.select_related("competition", "ledger").get(pk=round.pk)
     if competition.opened_by_organizer_at is not None:
-        raise Refused(
-            "not_a_draft",
-            "The competition is open",
-            "What the competition asks is fixed while it is open: participants rely on it.",
-        )
+        raise Refused("not_a_draft")
     # A file that came in while the opening was taken back may have been scored since.
     if is_frozen(locked):
         raise frozen("competition")

@@ -21,9 +21,9 @@ def add_file(
     """Add a public file. Raises Refused; a sample submission is read first (SolutionError)."""
     name = PurePath(name or file.name or "").name
     if not name:
-        raise Refused.invalid("file", "The file needs a name.")
+        raise Refused("invalid", field="file", variant="no_file_name")
     if round.files.filter(name=name).exists():
-        raise Refused.invalid("file", f"There is a file named {name} already.")
+        raise Refused("invalid", field="file", variant="file_exists", name=name)
     if role == FileRole.SAMPLE:
         _check_sample(round, file)
     content = content_of(file)
@@ -41,11 +41,7 @@ def add_file(
 def remove_file(entry: CompetitionFile) -> None:
     """Remove a public file; the sample only as long as no solution is aligned to it."""
     if entry.role == FileRole.SAMPLE and entry.round.active_holdout is not None:
-        raise Refused.invalid(
-            "file",
-            "The sealed solution is aligned to this sample submission. It can be removed once the "
-            "solution is withdrawn.",
-        )
+        raise Refused("invalid", field="file", variant="sample_in_use")
     delete_stored(entry.file)
     entry.delete()
 
@@ -59,5 +55,5 @@ def delete_stored(file: FieldFile) -> None:
 
 def _check_sample(round: Round, file: File[bytes]) -> None:
     if round.files.filter(role=FileRole.SAMPLE).exists():
-        raise Refused.invalid("file", "There is a sample submission already.")
+        raise Refused("invalid", field="file", variant="sample_exists")
     read_row_ids(content_of(file), schema_of(round))

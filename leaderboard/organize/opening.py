@@ -51,8 +51,7 @@ def open_competition(competition: Competition, *, by: User | None = None) -> Non
     if missing:
         raise Refused(
             "checklist_not_green",
-            "The checklist is not green",
-            "Not opened: " + " ".join(f"{check.title}: {check.detail}" for check in missing),
+            missing=" ".join(f"{check.title}: {check.detail}" for check in missing),
         )
     with transaction.atomic():
         locked = lock.lock(competition)
@@ -91,7 +90,7 @@ def _check_texts(round: Round) -> str:
     competition = round.competition
     for name, text in (("overview", competition.description), ("rules", competition.rules)):
         if not text.strip():
-            raise Refused.invalid(name, f"The {name} page is empty.")
+            raise Refused("invalid", field=name, variant="page_empty", page=name)
     return "Overview and rules are written."
 
 
@@ -99,7 +98,7 @@ def _check_times(round: Round) -> str:
     if round.closes_at is None:
         return "It has no end."
     if round.closes_at <= timezone.now():
-        raise Refused.invalid("closes_at", "The closing time has passed.")
+        raise Refused("invalid", field="closes_at", variant="closing_passed")
     return "It closes in the future."
 
 
@@ -110,19 +109,17 @@ def _check_schema(round: Round) -> str:
 def _check_sample_file(round: Round) -> str:
     ids = sample_ids(round, schema_of(round))
     if ids is None:
-        raise Refused.invalid("file", "There is no sample submission.")
+        raise Refused("invalid", field="file", variant="no_sample")
     return f"{len(ids)} rows."
 
 
 def _check_holdout(round: Round) -> str:
     holdout = round.active_holdout
     if holdout is None:
-        raise Refused.invalid("solution", "No solution is sealed.")
+        raise Refused("invalid", field="solution", variant="no_solution")
     ids = sample_ids(round, schema_of(round))
     if ids is None or ids.digest != holdout.row_ids_digest:
-        raise Refused.invalid(
-            "solution", "The sample submission changed since: upload the solution again."
-        )
+        raise Refused("invalid", field="solution", variant="sample_changed")
     return (
         f"Sealed: {holdout.public_rows} Public, {holdout.private_rows} Private, "
         f"{holdout.final_rows} Final, {holdout.ignored_rows} Ignored rows."
@@ -133,7 +130,7 @@ def _check_metric(round: Round) -> str:
     titles = []
     for board in round.boards.all():
         if not board.metric:
-            raise Refused.invalid("metric", "No metric is chosen yet.")
+            raise Refused("invalid", field="metric", variant="no_metric")
         metric = metrics.get(board.metric)
         metric.check(schema_of(round), None, metric.parse(board.metric_parameters))
         titles.append(f"{metric.title}.")
@@ -144,8 +141,8 @@ def _check_mechanism(round: Round) -> str:
     holdout, titles = round.active_holdout, []
     for board in round.boards.all():
         if not board.mechanism:
-            raise Refused.invalid("mechanism", "No mechanism is chosen yet.")
+            raise Refused("invalid", field="mechanism", variant="no_mechanism")
         if holdout is None:
-            raise Refused.invalid("solution", "No solution is sealed.")
+            raise Refused("invalid", field="solution", variant="no_solution")
         titles.append(check_mechanism_fits(board, effective_rows(holdout)))
     return " ".join(titles)

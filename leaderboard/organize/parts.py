@@ -13,7 +13,7 @@ from scoring.predictions import RowIds, Schema, read_row_ids
 def schema_of(round: Round) -> Schema:
     """Return the columns of a prediction file. Raises Refused as long as they are not written."""
     if not round.schema:
-        raise Refused.invalid("schema", "The columns of a prediction file are not written yet.")
+        raise Refused("invalid", field="schema", variant="no_schema")
     return Schema.from_json(round.schema)
 
 

@@ -25,12 +25,7 @@ def check_role(competition: Competition, by: User, *roles: Role) -> None:
     if role_of(by, competition) in roles:
         return
     named = " or ".join(role.value for role in roles)
-    raise Refused(
-        "not_allowed",
-        "This is not yours to do",
-        f"Only somebody who runs this competition as its {named} can do this.",
-        403,
-    )
+    raise Refused("not_allowed", variant="role", roles=named)
 
 
 def add_organizer(competition: Competition, user: User, role: str, by: User) -> None:
@@ -40,7 +35,9 @@ def add_organizer(competition: Competition, user: User, role: str, by: User) -> 
     no owner would be left.
     """
     if role not in Role.values:
-        raise Refused.invalid("role", f"Choose one of {', '.join(Role.values)}.")
+        raise Refused(
+            "invalid", field="role", variant="role_unknown", choices=", ".join(Role.values)
+        )
     _check_may_be_organizers([user])
     with transaction.atomic():
         locked = _lock_as_owner(competition, by)
@@ -56,10 +53,7 @@ def remove_organizer(competition: Competition, user: User, by: User) -> None:
     Raises Refused where `by` is no owner, it is the person's own, or it is the last owner's.
     """
     if user == by and not by.is_superuser:
-        raise Refused.invalid(
-            "organizers",
-            "You would take the competition from yourself. Let another organizer do that.",
-        )
+        raise Refused("invalid", field="organizers", variant="removes_oneself")
     with transaction.atomic():
         locked = _lock_as_owner(competition, by)
         _check_another_owner(locked, user)
@@ -92,9 +86,8 @@ def change_invited(competition: Competition, users: Collection[User], by: User) 
 def _check_may_be_organizers(users: Collection[User]) -> None:
     without = [user.username for user in users if not (user.is_organizer or user.is_superuser)]
     if without:
-        raise Refused.invalid(
-            "organizers",
-            f"{', '.join(without)}: no organizer's role yet. An operator grants it.",
+        raise Refused(
+            "invalid", field="organizers", variant="not_organizers", names=", ".join(without)
         )
 
 
@@ -109,7 +102,7 @@ def _check_another_owner(competition: Competition, user: User) -> None:
     """Raise Refused where the person is the only owner."""
     owners = set(competition.roles.filter(role=Role.OWNER).values_list("user", flat=True))
     if owners == {user.pk}:
-        raise Refused.invalid("organizers", "A competition needs an owner: name another one first.")
+        raise Refused("invalid", field="organizers", variant="last_owner")
 
 
 def _record(competition: Competition, kind: EventKind, by: User, user: User, **data: str) -> None:

@@ -51,11 +51,11 @@ def revise_solution(
     """
     reason = " ".join(reason.split())
     if not reason:
-        raise Refused.invalid("reason", "Explain what was wrong: everyone reads it on the board.")
+        raise Refused("invalid", field="reason", variant="no_reason")
     if len(reason) > REASON_LENGTH:
-        raise Refused.invalid("reason", f"Use at most {REASON_LENGTH} characters.")
+        raise Refused("invalid", field="reason", variant="reason_long", limit=REASON_LENGTH)
     if rescore not in Rescore.values:
-        raise Refused.invalid("rescore", "Choose what is scored again.")
+        raise Refused("invalid", field="rescore", variant="rescore_unknown")
     check_may_revise(round)
     checked = check_solution(round, file)
     with transaction.atomic(durable=True):
@@ -120,18 +120,8 @@ def waiting_again(round: Round) -> int:
 def check_may_revise(round: Round) -> None:
     """Raise Refused, with the reason, where the solution can't be revised now."""
     if not is_frozen(round):
-        raise Refused(
-            "nothing_released",
-            "Nothing was released yet",
-            "No answer has left this solution, so it can be replaced freely on the page "
-            "“Solution”; that is no revision.",
-        )
+        raise Refused("nothing_released")
     if Round.objects.filter(ledger=round.ledger, finals_started_at__isnull=False).exists():
-        raise Refused(
-            "finals_started",
-            "The final scoring has begun",
-            "Exact scores are measured on the solution as it is, and no submission may follow "
-            "them. It can't be revised any more.",
-        )
+        raise Refused("finals_started", variant="revision")
     if round.paused_for == Pause.REWOUND:
-        raise Refused.paused()
+        raise Refused("paused")

@@ -35,17 +35,13 @@ _EVENTS: Final = (
     (EventKind.RULES_CHANGED, Audience.PUBLIC, ("rules_version",)),
     (EventKind.HIDDEN, Audience.ORGANIZERS, ("visibility",)),
 )
+_Wrong = dict[str, Any]  # the facts of one wrong field: `leaderboard.refusals`
 
 
 def create_draft(by: User, **fields: Any) -> Competition:
     """Create a draft with these settings, which `by` owns. Raises Refused, naming the fields."""
     if not may_organize_at_all(by):
-        raise Refused(
-            "not_allowed",
-            "This is not yours to do",
-            "Creating a competition needs the organizer's role, which an operator grants.",
-            403,
-        )
+        raise Refused("not_allowed", variant="organizer")
     _raise(_find_wrong(Round(competition=Competition()), fields))
     return organize.create_competition(organizer=by, **fields)
 
@@ -87,9 +83,9 @@ def change_settings(
             if getattr(_holder(round, name), name) != value
         }
         fixed = fixed_settings(locked).intersection(changed)
-        wrong = dict.fromkeys(fixed, "It is fixed: participants rely on it.")
+        wrong = {name: {"variant": "fixed"} for name in fixed}
         if ask_again and "rules" not in changed:
-            wrong["ask_again"] = "The rules did not change. Change them, or leave this out."
+            wrong["ask_again"] = {"variant": "rules_unchanged"}
         _raise(_find_wrong(round, changed) | wrong)
         if ask_again:
             locked.rules_version += 1
@@ -106,7 +102,7 @@ def _holder(round: Round, name: str) -> Model:
     return round if name in OF_ROUND else round.competition
 
 
-def _find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, str]:
+def _find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
     """Write the changes into the round and its competition; return what is wrong, by field."""
     if unknown := changes.keys() - {*OF_COMPETITION, *OF_ROUND}:
         raise TypeError(f"These are no settings: {', '.join(sorted(unknown))}.")
@@ -120,37 +116,33 @@ def _find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, str]:
                 check(exclude=others)
             except ValidationError as error:
                 messages = error.message_dict.items()
-                wrong = {name: found[0] for name, found in messages} | wrong
+                wrong = {name: {"message": found[0]} for name, found in messages} | wrong
     if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
-        wrong["max_file_bytes"] = f"This site takes {settings.MAX_UPLOAD_BYTES} bytes at most."
+        limit = settings.MAX_UPLOAD_BYTES
+        wrong["max_file_bytes"] = {"variant": "too_large_for_site", "limit": limit}
     return wrong
 
 
-def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, str]:
+def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
     now = timezone.now()
     opens_at: datetime | None = changes.get("opens_at", round.opens_at)
     closes_at: datetime | None = changes.get("closes_at", round.closes_at)
     if opens_at is None or closes_at is None:
         return {}
     if closes_at <= opens_at and changes.keys() & set(TIMES):
-        return {"closes_at": "It must close after it opens."}
+        return {"closes_at": {"variant": "closes_before_opening"}}
     if "closes_at" not in changes:
         return {}
     announced = round.closes_at if round.phase(now) is Phase.OPEN else None
     if announced is not None and closes_at < announced:
-        return {
-            "closes_at": "It is open, and participants plan for the announced time: only a later "
-            "one can be set. To close it now, use the page “The end”, which says so to everybody."
-        }
-    return {"closes_at": "It must close in the future."} if closes_at <= now else {}
+        return {"closes_at": {"variant": "closes_earlier"}}
+    return {"closes_at": {"variant": "closes_in_the_past"}} if closes_at <= now else {}
 
 
-def _raise(wrong: dict[str, str]) -> None:
+def _raise(wrong: dict[str, _Wrong]) -> None:
     """Raise Refused with all that is wrong, if anything is."""
-    for name, message in wrong.items():
-        refused = Refused.invalid(name, message)
-        refused.fields = wrong
-        raise refused
+    if wrong:
+        raise Refused("invalid", errors=[{"field": name} | facts for name, facts in wrong.items()])
 
 
 def _record(round: Round, by: User, changed: dict[str, Any]) -> None:

@@ -94,10 +94,10 @@ def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
     schema = schema_of(round)
     ids = sample_ids(round, schema)
     if ids is None:
-        raise Refused.invalid("solution", "Upload the sample submission first: it fixes the rows.")
+        raise Refused("invalid", field="solution", variant="sample_first")
     boards = list(round.boards.all())
     if not all(board.metric for board in boards):
-        raise Refused.invalid("solution", "Choose the metric first: the labels must fit it.")
+        raise Refused("invalid", field="solution", variant="metric_first")
     content = content_of(file)
     _check_not_the_sample(round, content)
     solution = read_solution(content, schema, ids)
@@ -105,7 +105,7 @@ def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
         metric = metrics.get(board.metric)
         metric.check(schema, solution, metric.parse(board.metric_parameters))
     if not solution.counts().private:
-        raise Refused.invalid("solution", "No row is Private: there would be nothing to hold out.")
+        raise Refused("invalid", field="solution", variant="no_private_rows")
     effective = RowCounts(
         solution.effective_rows(Usage.PUBLIC), solution.effective_rows(Usage.PRIVATE)
     )
@@ -159,6 +159,4 @@ def check_mechanism_fits(board: Board, counts: RowCounts) -> str:
 def _check_not_the_sample(round: Round, content: bytes) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     if round.origin.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
-        raise Refused.invalid(
-            "solution", "This is the sample submission. Choose the file with the true labels."
-        )
+        raise Refused("invalid", field="solution", variant="is_the_sample")

@@ -45,7 +45,7 @@ def change_team(
             with transaction.atomic():
                 Team.objects.filter(pk=team.pk).update(**changed)
         except IntegrityError:
-            raise _name_taken() from None
+            raise Refused("invalid", field="name", variant="name_taken") from None
         for field, value in changed.items():
             kind = _MARKS.get(field, EventKind.TEAM_RENAMED)
             record(competition, kind, actor=by, subjects={"team": team.uid}, **{field: value})
@@ -57,12 +57,8 @@ def check_name(team: Team, name: str) -> str:
     try:
         cleaned = clean_team_name(name)
     except Refused as refused:
-        raise Refused.invalid("name", str(refused)) from None
+        raise Refused("invalid", **refused.facts | {"field": "name"}) from None
     others = Team.objects.filter(competition=team.competition_id).exclude(pk=team.pk)
     if others.filter(name__iexact=cleaned).exists():
-        raise _name_taken()
+        raise Refused("invalid", field="name", variant="name_taken")
     return cleaned
-
-
-def _name_taken() -> Refused:
-    return Refused.invalid("name", "Another team has this name.")

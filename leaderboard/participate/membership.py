@@ -50,26 +50,15 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
     """Accept the rules and become a member of the inviting team. Raises Refused."""
     competition = invitation.team.competition
     if invitation.expires_at <= timezone.now():
-        raise Refused(
-            "invitation_expired",
-            "The invitation has expired",
-            "This invitation has expired. Ask the team for a new one.",
-            410,
-        )
+        raise Refused("invitation_expired")
     _check_may_join(competition, user, accept_rules)
     try:
         with transaction.atomic():
             team = Team.objects.select_for_update(no_key=True).get(pk=invitation.team_id)
             if team.merged_into_id is not None:
-                raise Refused(
-                    "team_merged",
-                    "The team was merged",
-                    "This team has become a part of another one. Ask its captain for an "
-                    "invitation.",
-                    410,
-                )
+                raise Refused("team_merged")
             if team.memberships.active().count() >= competition.team_size:
-                raise _team_full(competition)
+                raise Refused("team_full", limit=competition.team_size)
             _add(team, user)
             _record(team, EventKind.MEMBER_JOINED, user)
     except IntegrityError:
@@ -93,7 +82,7 @@ def rename_team(*, team: Team, user: User, name: str) -> Team:
             Team.objects.filter(pk=team.pk).update(name=cleaned)
             _record(team, EventKind.TEAM_RENAMED, user, name=cleaned)
     except IntegrityError:
-        raise _name_taken() from None
+        raise Refused("team_name_taken") from None
     team.name = cleaned
     return team
 
@@ -102,7 +91,7 @@ def invite(*, team: Team, user: User) -> Invitation:
     """Make a fresh link that lets others join the team. Raises Refused."""
     _check_captain(team, user)
     if team.memberships.active().count() >= team.competition.team_size:
-        raise _team_full(team.competition)
+        raise Refused("team_full", limit=team.competition.team_size)
     return Invitation.objects.create(
         team=team,
         token=secrets.token_urlsafe(32),
@@ -127,15 +116,10 @@ def leave(*, team: Team, user: User) -> None:
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         mine = team.memberships.active().filter(user=user)
         if not mine.exists():
-            raise Refused.not_a_member()
+            raise Refused("not_a_member")
         others = team.memberships.active().exclude(user=user)
         if team.captain_id == user.pk and others.exists():
-            raise Refused(
-                "captain_stays",
-                "The captain can't leave yet",
-                "Hand the captaincy to another member first.",
-                409,
-            )
+            raise Refused("captain_stays")
         if team.submissions.filter(round=team.competition.current_round).exists():
             mine.update(left_at=timezone.now())
         else:
@@ -163,7 +147,7 @@ def merge(*, team: Team, into: Team, by: User) -> None:
         _check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
         members = team.memberships.count() + into.memberships.count()
         if members > competition.team_size:
-            raise _team_full(competition)
+            raise Refused("team_full", limit=competition.team_size)
         heads = merge_teams(team, into)
         team.memberships.update(team=into)
         team.invitations.all().delete()
@@ -177,32 +161,17 @@ def merge(*, team: Team, into: Team, by: User) -> None:
 
 def _check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
     if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
-        raise Refused(
-            "not_mergeable",
-            "These teams can't be merged",
-            "Two different teams of this competition can be merged, neither of them merged before.",
-            409,
-        )
+        raise Refused("not_mergeable")
     round = competition.current_round
     if round.finals_started_at is not None or round.paused_for:
-        raise Refused.finals_started() if round.finals_started_at else Refused.paused()
+        raise Refused("finals_started" if round.finals_started_at else "paused")
     waiting = Submission.objects.filter(
         team__in=(team, into), status__in=(Status.QUEUED, Status.SCORING)
     )
     if waiting.exists():
-        raise Refused(
-            "submissions_waiting",
-            "Submissions are being scored",
-            "Merge the teams when all their submissions have their answers.",
-            409,
-        )
+        raise Refused("submissions_waiting", variant="merge")
     if Selection.objects.filter(team=team).exists():
-        raise Refused(
-            "selections_left",
-            "The team has selected final entries",
-            "The team that is merged has to take its final entries out first.",
-            409,
-        )
+        raise Refused("selections_left")
 
 
 def _record(team: Team, kind: EventKind, actor: User, **data: Any) -> None:
@@ -227,83 +196,39 @@ def _add(team: Team, user: User) -> None:
 def _check_may_join(competition: Competition, user: User, accept_rules: bool) -> None:
     round = competition.current_round
     if round.phase(timezone.now()) is Phase.CLOSED:
-        raise Refused.deadline_passed(round.closes_at)
+        raise Refused("deadline_passed", closes_at=round.closes_at)
     if round.paused_for:
-        raise Refused.paused()
+        raise Refused("paused")
     if Membership.objects.active().filter(competition=competition, user=user).exists():
-        raise _already_joined()
+        raise Refused("already_joined")
     if Membership.objects.filter(
         competition=competition,
         user=user,
         left_at__isnull=False,
         team__submissions__round=round,
     ).exists():
-        raise Refused(
-            "left_a_team",
-            "You have left a team that submitted",
-            "What your former team used of quota and corrections stays used, so you can't join or "
-            "found another team in this round.",
-        )
+        raise Refused("left_a_team")
     if not accept_rules:
-        raise Refused(
-            "rules_not_accepted",
-            "The rules are not accepted",
-            "To join, read the rules and accept them.",
-            422,
-            {"accept_rules": "Accept the rules to join."},
-        )
+        raise Refused("invalid", field="accept_rules", variant="rules_not_accepted")
 
 
 def _check_captain(team: Team, user: User) -> None:
     if team.captain_id != user.pk:
-        raise Refused(
-            "captain_only",
-            "Only the captain can do this",
-            f"Only the team's captain, {team.captain.username}, can change the team.",
-            403,
-        )
+        raise Refused("captain_only", captain=team.captain.username)
 
 
 def clean_team_name(name: str) -> str:
     """Return the name with single spaces. Raises Refused for an empty, invisible or long one."""
     cleaned = " ".join(name.split())
     if not cleaned or not cleaned.isprintable():
-        raise Refused.invalid("team_name", "Give the team a name of visible characters.")
+        raise Refused("invalid", field="team_name", variant="name_invisible")
     if len(cleaned) > TEAM_NAME_LENGTH:
-        raise Refused.invalid(
-            "team_name", f"A team's name has {TEAM_NAME_LENGTH} characters at most."
-        )
+        raise Refused("invalid", field="team_name", variant="name_long", limit=TEAM_NAME_LENGTH)
     return cleaned
 
 
 def _why_not(competition: Competition, user: User) -> Refused:
     """Return the refusal for the violated unique constraint."""
     if Membership.objects.filter(competition=competition, user=user).exists():
-        return _already_joined()
-    return _name_taken()
-
-
-def _already_joined() -> Refused:
-    return Refused(
-        "already_joined",
-        "You have joined already",
-        "You are a member of a team in this competition. One person is in one team.",
-    )
-
-
-def _name_taken() -> Refused:
-    return Refused(
-        "team_name_taken",
-        "The team name is taken",
-        "Another team of this competition has this name. Choose another one.",
-        409,
-        {"team_name": "Another team has this name."},
-    )
-
-
-def _team_full(competition: Competition) -> Refused:
-    return Refused(
-        "team_full",
-        "The team is full",
-        f"Teams of this competition have {competition.team_size} members at most.",
-    )
+        return Refused("already_joined")
+    return Refused("team_name_taken")

@@ -36,11 +36,11 @@ class Quota:
     def check(self) -> None:
         """Raise Refused where nothing is left, with the limit that was reached."""
         if not self.daily_left:
-            raise Refused.daily_limit_reached(self.daily_limit, self.renews_at)
+            raise Refused("daily_limit_reached", limit=self.daily_limit, renews_at=self.renews_at)
         if not self.rejected_left:
-            raise Refused.too_many_rejected(REJECTED_PER_DAY, self.renews_at)
+            raise Refused("too_many_rejected", limit=REJECTED_PER_DAY, renews_at=self.renews_at)
         if self.total_limit is not None and not self.total_left:
-            raise Refused.total_limit_reached(self.total_limit)
+            raise Refused("total_limit_reached", limit=self.total_limit)
 
 
 def quota(team: Team, round: Round, now: datetime) -> Quota:

@@ -79,26 +79,19 @@ def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> N
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         round = Competition.objects.get(pk=team.competition_id).current_round
         if not Membership.objects.active().filter(team=team, user=user).exists():
-            raise Refused.not_a_member()
+            raise Refused("not_a_member")
         if round.finals_started_at is not None:
-            raise Refused.finals_started()
+            raise Refused("finals_started")
         if round.paused_for == Pause.REWOUND:
             # The lost entries may include the finals, whose exact scores everybody knows.
-            raise Refused.paused()
+            raise Refused("paused")
         selections = team.selections.filter(submission__round__ledger=round.ledger)
         before = set(selections.values_list("submission__number", flat=True))
         after = change(before)
         limit = round.finals_limit
         # Taking one out is always allowed, also where the limit was lowered.
         if not after <= before and len(after) > limit:
-            most = "one submission" if limit == 1 else f"{limit} submissions"
-            raise Refused(
-                "too_many_finals",
-                "Too many final entries",
-                f"A team of this competition enters {most} at most. Take another one out first.",
-                422,
-                {"numbers": f"{limit} at most."},
-            )
+            raise Refused("too_many_finals", limit=limit)
         chosen = _released(team, round, after)
         selections.exclude(submission__in=chosen).delete()
         Selection.objects.bulk_create(
@@ -122,13 +115,5 @@ def _released(team: Team, round: Round, numbers: set[int]) -> list[Submission]:
     chosen = list(answered.exclude(file="").order_by("number"))
     missing = sorted(numbers - {each.number for each in chosen})
     if missing:
-        listed = ", ".join(map(str, missing))
-        noun = "Submission" if len(missing) == 1 else "Submissions"
-        raise Refused(
-            "not_released",
-            "Only released submissions can be entered",
-            f"{noun} {listed}: your team has no such number with a released answer.",
-            422,
-            {"numbers": f"Without a released answer: {listed}."},
-        )
+        raise Refused("not_released", count=len(missing), missing=missing)
     return chosen

@@ -21,12 +21,15 @@ def check(round: Round, claimed: float | None) -> None:
         if not board.takes_claims:
             continue
         if claimed is None:
-            raise Refused.invalid(
-                "claimed_score", "Enter the score you expect: the board confirms or corrects it."
-            )
+            raise Refused("invalid", field="claimed_score", variant="score_missing")
         metric = metrics.get(board.metric)
         low, high = sorted(metric.score_range(metric.parse(board.metric_parameters)))
         if not (math.isfinite(claimed) and low <= claimed <= high):
-            raise Refused.invalid(
-                "claimed_score", f"Scores lie between {low:g} and {high:g}; {claimed:g} is none."
+            raise Refused(
+                "invalid",
+                field="claimed_score",
+                variant="score_impossible",
+                low=low,
+                high=high,
+                claimed=claimed,
             )

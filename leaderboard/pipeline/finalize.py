@@ -69,11 +69,7 @@ def close_early(round: Round, *, by: User | None = None) -> None:
         locked = _lock(round)
         now = timezone.now()
         if locked.phase(now) is not Phase.OPEN or locked.finals_started_at is not None:
-            raise Refused(
-                "not_open",
-                "The competition is not open",
-                "Only a competition that is open can be closed before its time.",
-            )
+            raise Refused("not_open")
         # Also of a round without an end: what is announced marks it as closed for good.
         moments = {"announced_closes_at": locked.closes_at or now, "closes_at": now}
         _mark(locked, EventKind.CLOSED, by, **moments)
@@ -165,11 +161,7 @@ def reveal(round: Round, *, by: User | None = None) -> None:
         Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
         locked = Round.objects.get(pk=round.pk)
         if locked.finals_scored_at is None:
-            raise Refused(
-                "finals_not_scored",
-                "The final scores are not complete",
-                "Some final scores are missing. They can be revealed once all are there.",
-            )
+            raise Refused("finals_not_scored")
         if locked.revealed_at is None:
             _mark(locked, EventKind.REVEALED, by, revealed_at=timezone.now())
     round.refresh_from_db()
@@ -211,59 +203,27 @@ def _check_rows_are_closed(round: Round) -> None:
     """Raise Refused unless this is the last round on its rows, and all of them have closed."""
     sharing = list(Round.objects.filter(ledger=round.ledger, competition=round.competition))
     if any(each.phase(timezone.now()) is not Phase.CLOSED for each in sharing):
-        raise Refused(
-            "not_closed",
-            "The competition is not closed",
-            "The finals start after the competition has closed.",
-        )
+        raise Refused("not_closed")
     if round.number < max(each.number for each in sharing):
-        raise Refused(
-            "not_the_last_round",
-            "A later round asks the same rows",
-            "Rounds on the same rows have one end. Start the finals in the last of them.",
-        )
+        raise Refused("not_the_last_round")
 
 
 def _check_may_start(round: Round, *, accept_failed: bool) -> None:
     _check_rows_are_closed(round)
     if round.paused_for:
-        raise Refused.paused()
+        raise Refused("paused")
     holdout = round.active_holdout
     if holdout is not None and holdout.is_unchecked:
-        raise Refused(
-            "revision_unchecked",
-            "The revised solution is not checked yet",
-            "A worker compares its rows with those of earlier solutions. Start the finals in a "
-            "minute.",
-        )
+        raise Refused("revision_unchecked")
     found = unfinished(round)
     if found.waiting:
-        files = "1 submission is" if found.waiting == 1 else f"{found.waiting} submissions are"
-        raise Refused(
-            "submissions_waiting",
-            "Not everything is scored yet",
-            f"{files} still on the way. Start the finals when all have their answers.",
-        )
+        raise Refused("submissions_waiting", count=found.waiting)
     if found.failed and not accept_failed:
-        raise Refused(
-            "submissions_failed",
-            "Some submissions failed",
-            f"{_names(found.failed)} failed on our side. Queue them again, or accept that they "
-            "end without an answer.",
-        )
+        raise Refused("submissions_failed", names=_names(found.failed))
     if too_many := tuple(over_limit(round)):
-        raise Refused(
-            "too_many_finals",
-            "Some teams have selected too many final entries",
-            f"The limit was lowered to {round.finals_limit} after these had selected more: "
-            f"{_names(too_many)}. Raise it again, or let them select anew.",
-        )
+        raise Refused("selections_over_limit", limit=round.finals_limit, names=_names(too_many))
     if not entered(round).exists():
-        raise Refused(
-            "nothing_to_score",
-            "There is nothing to score",
-            "No team has a released score, so there is no final board to make.",
-        )
+        raise Refused("nothing_to_score")
 
 
 def _names(found: Sequence[Submission | Team]) -> str:

@@ -56,9 +56,9 @@ def submit(
     round = team.competition.current_round
     limit = min(round.max_file_bytes, settings.MAX_UPLOAD_BYTES)
     if not upload.size:
-        raise Refused.file_empty()
+        raise Refused("file_empty")
     if upload.size > limit:
-        raise Refused.file_too_large(limit)
+        raise Refused("file_too_large", limit=limit)
     claims.check(round, claimed)
     _check_may_submit(team, round, user, timezone.now())
     digest = hashlib.sha256()
@@ -71,7 +71,7 @@ def submit(
         stored = known or _store(upload, sha256)
     except OSError as error:
         logger.exception("A file could not be stored.")
-        raise Refused.storage_full() if outages.is_full(error) else Refused.unavailable() from error
+        raise Refused("storage_full" if outages.is_full(error) else "unavailable") from error
     try:
         return _accept(team, user, upload, stored, sha256, message, claimed)
     except (Refused, OperationalError) as error:
@@ -80,7 +80,7 @@ def submit(
         if not known and (full or isinstance(error, Refused)):
             _discard(stored)
         if full:
-            raise Refused.storage_full() from error
+            raise Refused("storage_full") from error
         raise
 
 
@@ -138,13 +138,15 @@ def enqueue_quietly(submission_id: int) -> None:
 def _check_may_submit(team: Team, round: Round, user: User, now: datetime) -> None:
     phase = round.phase(now)
     if phase is Phase.CLOSED or round.finals_started_at is not None:
-        raise Refused.deadline_passed(round.closes_at)
+        raise Refused("deadline_passed", closes_at=round.closes_at)
     if phase is not Phase.OPEN:
-        raise Refused.not_open_yet(round.opens_at if phase is Phase.UPCOMING else None)
+        raise Refused(
+            "competition_not_open", opens_at=round.opens_at if phase is Phase.UPCOMING else None
+        )
     if round.paused_for:
-        raise Refused.paused()
+        raise Refused("paused")
     if not Membership.objects.active().filter(team=team, user=user).exists():
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     quota(team, round, now).check()
 
 

@@ -81,22 +81,12 @@ def publish(round: Round, *, by: User | None = None) -> None:
 def check_may_publish(round: Round) -> None:
     """Raise Refused, saying what has to happen first."""
     if round.revealed_at is None:
-        raise Refused(
-            "not_ended",
-            "The competition has not ended",
-            "Reveal the final scores first. As long as somebody can submit or choose, the labels "
-            "must stay hidden; and once they are published they can't be hidden again.",
-        )
+        raise Refused("not_ended")
     unfinished = Submission.objects.filter(
         round__ledger=round.ledger, status__in=(Status.QUEUED, Status.SCORING)
     )
     if unfinished.exists():
-        raise Refused(
-            "unfinished_submissions",
-            "Submissions are being scored",
-            "Wait until every submission is scored: an answer that comes after the labels are "
-            "known would mean nothing.",
-        )
+        raise Refused("submissions_waiting", variant="publication")
 
 
 def to_publish() -> QuerySet[Holdout]:

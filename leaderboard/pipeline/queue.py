@@ -101,7 +101,7 @@ def requeue_failed(submissions: QuerySet[Submission]) -> int:
         list(Competition.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk"))
         rounds = Round.objects.filter(submissions__in=failed, finals_started_at__isnull=False)
         if rounds.exists():
-            raise Refused.finals_started()
+            raise Refused("finals_started")
         again = 0
         for pk in list(failed.values_list("pk", flat=True)):
             # Each once, whoever else asks for it at the same time.

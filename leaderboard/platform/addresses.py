@@ -16,8 +16,7 @@ class NulMiddleware(MiddlewareMixin):
             return None
         if not request.path.startswith("/api/"):
             raise BadRequest("NUL in the address")
-        detail = "The address holds a NUL character."
-        return problem_response(Refused("malformed", "The request can't be read", detail, 400))
+        return problem_response(Refused("malformed", variant="nul"))
 
 
 class MethodMiddleware(MiddlewareMixin):
@@ -27,8 +26,7 @@ class MethodMiddleware(MiddlewareMixin):
         if response.status_code != 405 or response.content:
             return response
         allowed = response["Allow"]
-        detail = f"This address takes {allowed}. Nothing was changed."
-        refused = Refused("method_not_allowed", "The method is not allowed here", detail, 405)
+        refused = Refused("method_not_allowed", allowed=allowed)
         above = request.path.rstrip("/").rpartition("/")[0] + "/"
         takes_forms = "POST" in allowed
         page = above if takes_forms else request.path

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from leaderboard.errors import Refused
+from leaderboard.errors import PROBLEM_TYPE, Refused
 
 RETRY_AFTER_SECONDS = 30
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -44,12 +44,13 @@ def refusal(error: BaseException | None) -> Refused | None:
     """Return how to answer during an outage; None for any other error."""
     if error is None or not is_outage(error):
         return None
-    return Refused.storage_full() if is_full(error) else Refused.unavailable()
+    return Refused("storage_full" if is_full(error) else "unavailable")
 
 
 def headers(refused: Refused) -> dict[str, str]:
     """Return the header that names when to come back."""
-    return {"Retry-After": str(RETRY_AFTER_SECONDS)} if refused.status == 503 else {}
+    seconds = refused.facts.get("seconds", RETRY_AFTER_SECONDS if refused.status == 503 else None)
+    return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -75,6 +76,6 @@ def problem_response(refused: Refused) -> JsonResponse:
     return JsonResponse(
         refused.problem(),
         status=refused.status,
-        content_type="application/problem+json",
+        content_type=PROBLEM_TYPE,
         headers=headers(refused),
     )

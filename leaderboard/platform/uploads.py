@@ -30,4 +30,6 @@ class UploadLimitMiddleware(MiddlewareMixin):
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not announced.isdigit() or int(announced) <= body_limit():
             return None
-        return refuse(request, Refused.file_too_large(settings.MAX_UPLOAD_BYTES), "refused.html")
+        return refuse(
+            request, Refused("file_too_large", limit=settings.MAX_UPLOAD_BYTES), "refused.html"
+        )

@@ -74,7 +74,7 @@ def test_wrong_credentials_have_one_answer(
 def test_a_user_name_that_is_no_text_is_refused(anonymous: APIClient) -> None:
     body = '{"username": "\\ud800", "password": "x"}'
     response = anonymous.post(LOGIN, body, content_type="application/json")
-    assert (response.status_code, response.json()["code"]) == (400, "invalid")
+    assert (response.status_code, response.json()["code"]) == (422, "invalid")
 
 
 def test_a_disabled_account_gets_no_token(alice: User, anonymous: APIClient) -> None:

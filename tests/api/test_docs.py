@@ -2,16 +2,19 @@
 
 import re
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from leaderboard.api import docs
-from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.urls import urlpatterns
+from leaderboard.errors import PROBLEM_TYPE
+from leaderboard.refusals import PROBLEMS
 from tests.api.conftest import API
 
 OPERATIONS = [
@@ -44,9 +47,9 @@ def test_every_problem_has_an_example(path: str, method: str, operation: Any) ->
     }
     assert {"429", "500"} <= set(problems)
     for status, response in problems.items():
-        for example in response["content"][MEDIA_TYPE]["examples"].values():
+        for example in response["content"][PROBLEM_TYPE]["examples"].values():
             assert example["value"]["status"] == int(status)
-            assert CATALOGUE[example["value"]["code"]].status == int(status)
+            assert PROBLEMS[example["value"]["code"]].status == int(status)
 
 
 def test_every_route_is_in_the_schema() -> None:
@@ -86,8 +89,16 @@ def test_every_link_within_the_docs_leads_somewhere(anonymous: APIClient, db: No
 
 def test_the_problems_page_explains_every_code(anonymous: APIClient, db: None) -> None:
     page = anonymous.get(f"{API}problems/").content.decode()
-    for code in CATALOGUE:
+    for code in PROBLEMS:
         assert f'id="{code}"' in page
+
+
+def test_the_page_of_the_api_lists_every_code() -> None:
+    lines = (Path(settings.BASE_DIR) / "docs" / "api.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| `")][-len(PROBLEMS) :] == [
+        f"| `{code}` | {known.status} | {known.title}. {known.meaning} |"
+        for code, known in PROBLEMS.items()
+    ]
 
 
 @pytest.mark.parametrize("path", ["docs/", "problems/"])

@@ -55,9 +55,9 @@ def test_a_choice_replaces_the_one_before(played: World, as_: As) -> None:
     [
         ([1, 2, 3], 422, "too_many_finals"),
         ([4], 422, "not_released"),
-        ([0], 400, "invalid"),
-        (["x"], 400, "invalid"),
-        (None, 400, "invalid"),
+        ([0], 422, "invalid"),
+        (["x"], 422, "invalid"),
+        (None, 422, "invalid"),
     ],
 )
 def test_a_wrong_choice_changes_nothing_and_says_why(

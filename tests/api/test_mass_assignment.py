@@ -54,7 +54,7 @@ def test_a_field_that_is_not_theirs_is_refused_by_name(
     for name in set(ATTEMPTS) - OWN[operation]:
         cache.clear()
         response = ask({name: "1"})
-        assert response.status_code == 400, name
+        assert response.status_code == 422, name
         error = response.json()["errors"][0]
         assert (error["code"], error["field"]) == ("unknown_field", name)
     team.refresh_from_db()

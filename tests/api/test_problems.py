@@ -1,14 +1,11 @@
 """Every error is a problem document (RFC 9457): each known code is provoked here once."""
 
-import ast
 import errno
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.core.files.storage import default_storage
 from django.db import OperationalError
@@ -17,14 +14,16 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from leaderboard import queries
-from leaderboard.api.problems import CATALOGUE, MEDIA_TYPE
 from leaderboard.api.throttles import LoginThrottle
+from leaderboard.errors import PROBLEM_TYPE
 from leaderboard.ledger.pauses import pause
 from leaderboard.models import Competition, Invitation, Pause, Submission, Team, User
 from leaderboard.participate import membership, quotas
+from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
 from tests.cast import World, ledger_of, make_user, set_round
+from tests.leaderboard.test_refusals import raised
 
 LOGIN = f"{API}auth/login/"
 JSON = "application/json"
@@ -263,9 +262,9 @@ def stage(world: World, as_: As, monkeypatch: pytest.MonkeyPatch) -> Stage:
 @pytest.mark.parametrize("code", CASES)
 def test_each_problem_is_a_document_with_its_code(code: str, stage: Stage) -> None:
     response = CASES[code](stage)
-    known = CATALOGUE[code]
+    known = PROBLEMS[code]
     document = response.json()
-    assert response.headers["Content-Type"] == MEDIA_TYPE
+    assert response.headers["Content-Type"] == PROBLEM_TYPE
     assert response.status_code == document["status"] == known.status
     assert document["code"] == code
     assert document["type"] == f"/api/v1/problems/#{code}"
@@ -274,29 +273,21 @@ def test_each_problem_is_a_document_with_its_code(code: str, stage: Stage) -> No
 
 
 def test_every_known_code_is_provoked() -> None:
-    assert set(CASES) == set(CATALOGUE)
+    assert set(CASES) == set(PROBLEMS)
 
 
 def test_every_refusal_that_the_api_can_meet_is_known() -> None:
-    root = Path(settings.BASE_DIR) / "leaderboard"
     # What ends a competition and publishes its solution is asked for in the admin pages only.
     in_admin = ("finalize.py", "publish.py")
-    stages = [path for path in (root / "pipeline").glob("*.py") if path.name not in in_admin]
-    asked = [*(root / "participate").glob("*.py"), *(root / "api").glob("*.py")]
-    sources = [root / "errors.py", *stages, *asked]
     codes = {
-        call.args[0].value
-        for source in sources
-        for call in ast.walk(ast.parse(source.read_text()))
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in ("Refused", "cls")
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
+        call.code
+        for call in raised()
+        if call.path.parent.name in ("pipeline", "participate", "api", "platform")
+        and call.path.name not in in_admin
     }
     assert {"deadline_passed", "team_merged"} <= codes
     on_the_web = {"captain_stays", "not_mergeable", "submissions_waiting", "selections_left"}
-    assert codes - on_the_web <= set(CATALOGUE)
+    assert codes - on_the_web <= set(PROBLEMS)
 
 
 def test_an_unexpected_error_shows_nothing_of_itself(stage: Stage) -> None:
@@ -345,7 +336,7 @@ def test_an_unknown_route_is_a_problem_document(
         path = "x"
     response = getattr(anonymous, method)(f"{API}{path}")
     assert response.status_code == 404
-    assert response.headers["Content-Type"] == MEDIA_TYPE
+    assert response.headers["Content-Type"] == PROBLEM_TYPE
     assert response.json()["code"] == "not_found"
 
 
@@ -371,12 +362,16 @@ def test_one_field_error_is_the_detail(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["[1]", '"text"', "1", "null", "[" * 5000, '{"username": "\\u0000"}', "\xff"]
+    ("body", "status"),
+    [
+        *((body, 422) for body in ("[1]", '"text"', "1", "null", '{"username": "\\u0000"}')),
+        *((body, 400) for body in ("[" * 5000, "\xff")),
+    ],
 )
-def test_odd_json_is_a_400(body: str, anonymous: APIClient, db: None) -> None:
+def test_odd_json_is_refused(body: str, status: int, anonymous: APIClient, db: None) -> None:
     response = anonymous.post(LOGIN, body.encode("latin-1"), content_type=JSON)
-    assert response.status_code == 400
-    assert response.headers["Content-Type"] == MEDIA_TYPE
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == PROBLEM_TYPE
 
 
 @pytest.mark.parametrize(

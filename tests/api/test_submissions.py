@@ -152,21 +152,21 @@ def test_problems_say_nothing_about_hidden_rows(alice: Any) -> None:
 @pytest.mark.parametrize("claim", ["nan", "inf", "-inf", "much"])
 def test_a_claim_is_a_finite_number(claim: str, alice: Any) -> None:
     response = send(alice, claimed_score=claim)
-    assert response.status_code == 400
+    assert response.status_code == 422
     assert response.json()["errors"][0]["field"] == "claimed_score"
 
 
 @pytest.mark.parametrize("message", ["x" * 301, "\x00"])
 def test_a_message_that_cannot_be_kept_is_refused(message: str, alice: Any) -> None:
     response = send(alice, message=message)
-    assert response.status_code == 400
+    assert response.status_code == 422
     assert response.json()["errors"][0]["field"] == "message"
     assert not Submission.objects.exists()
 
 
 def test_a_form_without_a_file_is_refused(alice: Any) -> None:
     response = alice.post(f"{DIGITS}submissions/", {"message": "x"}, format="multipart")
-    assert response.status_code == 400
+    assert response.status_code == 422
     assert response.json()["errors"][0]["field"] == "file"
 
 

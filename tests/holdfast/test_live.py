@@ -131,7 +131,7 @@ def _too_big() -> None:
     [
         (_late, "This competition closed on"),
         (_not_open_yet, "does not take submissions yet"),
-        (_too_big, "larger than the 10 bytes"),
+        (_too_big, "larger than 10 bytes"),
     ],
 )
 def test_a_refusal_is_reported_at_the_terminal_and_writes_nothing(

@@ -202,7 +202,7 @@ def test_who_chose_under_a_higher_limit_chooses_anew_before_the_start(world: Wor
     world.digits.refresh_from_db()
     with pytest.raises(Refused, match="team alice") as refused:
         ending.start(world.digits)
-    assert refused.value.code == "too_many_finals"
+    assert refused.value.code == "selections_over_limit"
     for number in (1, 2):
         selection.withdraw(team=team, user=world.alice, number=number)
     ending.start(world.digits)

@@ -12,7 +12,7 @@ from leaderboard.participate import membership
 from tests.cast import World, set_round
 
 
-def _refused(code: str, **call: object) -> None:
+def _refused(code: str, **call: object) -> Refused:
     function = call.pop("function")
     assert callable(function)
     teams, people = Team.objects.count(), Membership.objects.count()
@@ -20,6 +20,7 @@ def _refused(code: str, **call: object) -> None:
         function(**call)
     assert refused.value.code == code
     assert (Team.objects.count(), Membership.objects.count()) == (teams, people)
+    return refused.value
 
 
 def _invited(world: World) -> Invitation:
@@ -34,14 +35,15 @@ def test_joining_makes_a_team_of_one(world: World) -> None:
 
 
 def test_the_rules_must_be_accepted(world: World) -> None:
-    _refused(
-        "rules_not_accepted",
+    refused = _refused(
+        "invalid",
         function=membership.join,
         competition=world.digits,
         user=world.alice,
         accept_rules=False,
         team_name="A",
     )
+    assert refused.fields.keys() == {"accept_rules"}
 
 
 def test_one_person_is_in_one_team(world: World) -> None:

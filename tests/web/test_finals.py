@@ -48,7 +48,7 @@ def test_too_many_are_refused_beside_the_form(played: World) -> None:
     alice = browser(played.alice)
     response = alice.post("/c/digits/finals/", {"numbers": ["1", "2", "3"]})
     assert response.status_code == 422
-    assert "enters 2 submissions at most" in text(response)
+    assert "enters at most 2 submissions" in text(response)
     assert "Nothing is chosen yet" in text(response)
 
 
@@ -81,7 +81,7 @@ def test_one_more_than_allowed_is_refused_with_a_word(played: World) -> None:
     alice = browser(played.alice)
     alice.post("/c/digits/finals/", {"numbers": ["1", "2"]})
     refused = alice.post(f"{SUBMISSIONS}3/final/", {"in": ""}, follow=True)
-    assert "enters 2 submissions at most" in text(refused)
+    assert "enters at most 2 submissions" in text(refused)
 
 
 @pytest.mark.parametrize("who", ["anonymous", "stranger", "bob"])

@@ -36,7 +36,7 @@ def test_a_stranger_is_led_through_signing_in(world: World) -> None:
         (ACCEPTED, 422, "This field is required."),
         (ACCEPTED | {"team_name": "\u200b"}, 422, "visible characters"),
         (ACCEPTED | {"team_name": "x" * 61}, 422, "60 characters"),
-        (ACCEPTED | {"team_name": "TEAM BOB"}, 409, "Another team has this name."),
+        (ACCEPTED | {"team_name": "TEAM BOB"}, 409, "has this name. Choose another one."),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_made(
@@ -160,4 +160,4 @@ def test_a_name_that_is_taken_is_refused_beside_the_field(world: World) -> None:
     world.join(world.bob)
     response = browser(world.alice).post("/c/digits/team/name/", {"team_name": "Team Bob"})
     assert response.status_code == 409
-    assert "Another team has this name." in text(response)
+    assert "has this name. Choose another one." in text(response)

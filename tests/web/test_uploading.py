@@ -53,8 +53,8 @@ def refuse(world: World, content: bytes | None, **changes: Any) -> Any:
     ("content", "changes", "status", "code", "words"),
     [
         (None, {}, 422, "invalid", "Choose the file with your predictions."),
-        (b"", {}, 422, "file_empty", "Empty."),
-        (b"x" * 100, {"max_file_bytes": 99}, 413, "file_too_large", "Larger than 99 bytes."),
+        (b"", {}, 422, "file_empty", "The file has no bytes in it."),
+        (b"x" * 100, {"max_file_bytes": 99}, 413, "file_too_large", "larger than 99 bytes"),
         (
             b"x",
             {"closes_at": timezone.now() - timedelta(minutes=1)},

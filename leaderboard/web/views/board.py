@@ -85,7 +85,7 @@ def final_csv_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the whole final board as CSV, once it is revealed."""
     round = load(request, slug, "leaderboard").round
     if round.revealed_at is None:
-        raise Refused.finals_not_revealed()
+        raise Refused("finals_not_revealed")
     rows = queries.whole_final_board(round, request.user)
     return csv_response(final_csv(rows), f"{slug}-final.csv")
 

@@ -78,7 +78,7 @@ def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     competition = competition_or_404(request.user, slug)
     entry = file_or_404(competition, name)
     if not may_download(request.user, competition):
-        raise Refused.rules_not_accepted()
+        raise Refused("rules_not_accepted")
     return FileResponse(
         default_storage.open(str(entry.file.name), "rb"), as_attachment=True, filename=entry.name
     )
@@ -117,7 +117,7 @@ def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept rules that changed after joining."""
     page = load(request, slug, "rules")
     if page.membership is None:
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     membership.accept_rules_again(membership=page.membership)
     messages.success(request, "You have accepted the rules as they are now.")
     return redirect("rules", slug)

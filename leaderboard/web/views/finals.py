@@ -21,7 +21,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """Enter the ticked submissions and no others."""
     page = load(request, slug, "submissions")
     if page.team is None:
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     numbers = set[int]()
     try:
         numbers |= {_number(text) for text in request.POST.getlist("numbers")}
@@ -49,5 +49,5 @@ def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 9):
-        raise Refused.invalid("numbers", "A submission is named by its number.")
+        raise Refused("invalid", field="numbers", variant="not_a_number")
     return int(text)

@@ -94,7 +94,7 @@ def submissions_page(
 @shows_refusals
 def _take(request: HttpRequest, page: Page) -> HttpResponse:
     if page.team is None:
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     form = _form(page)(request.POST, request.FILES)
     if not form.is_valid():
         return _not_taken(request, page, form, _invalid(form))
@@ -119,7 +119,7 @@ def _form(page: Page) -> type[SubmitForm]:
 
 def _invalid(form: SubmitForm) -> Refused:
     name, errors = next(iter(form.errors.items()))
-    return Refused.invalid(name, str(errors[0]))
+    return Refused("invalid", field=name, message=errors[0])
 
 
 def _not_taken(

@@ -66,7 +66,7 @@ def withdraw_invitations(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _own(page: Page) -> Team:
     if page.team is None:
-        raise Refused.not_a_member()
+        raise Refused("not_a_member")
     return page.team
 
 

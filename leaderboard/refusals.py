@@ -1,0 +1,471 @@
+"""Every word that a request is refused with, in one catalogue of plain data.
+
+Whoever refuses raises `leaderboard.errors.Refused` with a code and its fields; pages, the API and
+the command line show what `word` makes of them. The API's page of problems, the examples in its
+schema and the table in docs/api.md are made from here.
+
+Templates are those of `scoring.wording`: fields in braces, what may be missing in brackets.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from scoring.wording import fill
+
+
+class Refusal(NamedTuple):
+    """What a code means, and how it is worded.
+
+    status: the HTTP status.
+    about: what the code means in general, where `detail` is about one case.
+    field: the form's field that is to blame, unless the raiser names another one.
+    variants: details of special cases, by the field `variant`.
+    """
+
+    status: int
+    title: str
+    detail: str
+    about: str = ""
+    field: str = ""
+    variants: Mapping[str, str] = {}
+
+    @property
+    def meaning(self) -> str:
+        """Return what the code means, in the documentation's words."""
+        return self.about or self.detail
+
+
+_WHEN = "%d %B %Y at %H:%M UTC"
+
+# What the API may answer. Codes are stable: programs match them.
+PROBLEMS: Mapping[str, Refusal] = {
+    "invalid": Refusal(
+        422,
+        "Something needs to be fixed",
+        "A value is not valid.",
+        "A field or parameter is missing, unknown or wrong; `errors` names each one.",
+        variants={
+            "several": "{count} things are wrong with what was sent.",
+            # What teams and participants enter
+            "rules_not_accepted": "To join, read the rules and accept them.",
+            "name_invisible": "Give the team a name of visible characters.",
+            "name_long": "A team's name can have at most {limit} characters.",
+            "name_taken": "Another team has this name.",
+            "score_missing": "Enter the score you expect: the board confirms or corrects it.",
+            "score_impossible": "Scores are between {low:g} and {high:g}; {claimed:g} is not.",
+            "not_a_number": "Submissions are named by their numbers.",
+            # Settings
+            "fixed": "It is fixed: participants rely on it.",
+            "rules_unchanged": "The rules did not change. Change them, or leave this out.",
+            "too_large_for_site": "This site takes at most {limit} bytes.",
+            "closes_before_opening": "It must close after it opens.",
+            "closes_earlier": "It is open, and participants plan for the announced time: only a "
+            "later one can be set. To close it now, use the page “The end”, which tells everybody.",
+            "closes_in_the_past": "It must close in the future.",
+            "opens_too_early": "A round opens after the one before it has closed.",
+            "role_unknown": "Choose one of {choices}.",
+            "removes_oneself": "You would take the competition from yourself. Let another "
+            "organizer do that.",
+            "not_organizers": "{names}: no organizer's role yet. An operator grants it.",
+            "last_owner": "A competition needs an owner: name another one first.",
+            # Files and solutions
+            "no_file_name": "The file needs a name.",
+            "file_exists": "There is a file named {name} already.",
+            "sample_exists": "There is a sample submission already.",
+            "sample_in_use": "The sealed solution is aligned to this sample submission. Withdraw "
+            "the solution first.",
+            "no_schema": "The columns of a prediction file are not set yet.",
+            "sample_first": "Upload the sample submission first: it fixes the rows.",
+            "metric_first": "Choose the metric first: the labels must fit it.",
+            "no_private_rows": "No row is Private: there would be nothing to hold out.",
+            "is_the_sample": "This is the sample submission. Choose the file with the true labels.",
+            "no_reason": "Explain what was wrong: everyone reads it on the board.",
+            "reason_long": "Use at most {limit} characters.",
+            "rescore_unknown": "Choose what is scored again.",
+            # The checklist of the opening
+            "page_empty": "The {page} page is empty.",
+            "closing_passed": "The closing time has passed.",
+            "no_sample": "There is no sample submission.",
+            "no_solution": "No solution is sealed.",
+            "sample_changed": "The sample submission has changed since: upload the solution again.",
+            "no_metric": "No metric is chosen yet.",
+            "no_mechanism": "No mechanism is chosen yet.",
+        },
+    ),
+    "malformed": Refusal(
+        400,
+        "The request can't be read",
+        "The body is not what its type says.",
+        variants={"nul": "The address holds a NUL character."},
+    ),
+    "wrong_credentials": Refusal(
+        401,
+        "User name and password don't match",
+        "The user name and the password do not match.",
+        "Check both, or reset the password.",
+    ),
+    "email_not_verified": Refusal(
+        403,
+        "The e-mail address is not confirmed",
+        "Confirm your e-mail address first: follow the link in the mail you were sent.",
+    ),
+    "not_authenticated": Refusal(
+        401,
+        "You are not signed in",
+        "Sign in first: this needs an account.[ The Authorization header is not understood: it "
+        "should be the word Token, a space, and a token of this site, which begins with {prefix}.]",
+        "Send a token that has not expired, or sign in.",
+    ),
+    "not_allowed": Refusal(
+        403,
+        "You may not do this",
+        "Your account may not do this.",
+        variants={
+            "role": "Only somebody who runs this competition as its {roles} can do this.",
+            "organizer": "Creating a competition needs the organizer's role, which an operator "
+            "grants.",
+        },
+    ),
+    "csrf_failed": Refusal(
+        403, "The CSRF token is missing", "With a session, send the X-CSRFToken header."
+    ),
+    "rules_not_accepted": Refusal(
+        403,
+        "The rules are not accepted",
+        "The files are for participants. Accept the rules on the competition's rules page.",
+        "Join the competition by accepting its rules.",
+    ),
+    "not_a_member": Refusal(
+        403,
+        "You have not joined this competition",
+        "Join the competition first: read its rules and accept them on its rules page.",
+    ),
+    "captain_only": Refusal(
+        403,
+        "Only the captain can do this",
+        "Only the team's captain, {captain}, can change the team.",
+        "Ask your team's captain.",
+    ),
+    "competition_not_open": Refusal(
+        403,
+        "The competition is not open yet",
+        f"This competition does not take submissions yet.[ It opens on {{opens_at:{_WHEN}}}.] "
+        "Nothing was counted.",
+        "It takes no submissions yet; nothing was counted.",
+    ),
+    "deadline_passed": Refusal(
+        403,
+        "The deadline has passed",
+        f"[This competition closed on {{closes_at:{_WHEN}}}.|It has ended.] Nothing was accepted.",
+        "The competition has closed; nothing was accepted.",
+    ),
+    "not_found": Refusal(
+        404,
+        "There is nothing here",
+        "There is no such page.",
+        "The address is wrong, or you may not know of what is there: the answer is the same.",
+    ),
+    "method_not_allowed": Refusal(
+        405,
+        "The method is not allowed here",
+        "This address takes {allowed}. Nothing was changed.",
+        "The Allow header lists the methods that are.",
+    ),
+    "not_acceptable": Refusal(
+        406,
+        "No such format",
+        "Ask for application/json, or for text/csv or application/jsonl where there is one.",
+    ),
+    "finals_not_revealed": Refusal(
+        404,
+        "There are no final scores yet",
+        "The final scores of this competition are not revealed yet. The board of released scores "
+        "is there.",
+        "The organizer has not revealed them.",
+    ),
+    "finals_started": Refusal(
+        409,
+        "The finals have started",
+        "The organizer has started the final scoring: selections and submissions can no longer "
+        "change.",
+        variants={
+            "rows": "Exact scores of these rows are measured. A further round needs new rows.",
+            "revision": "Exact scores are measured on the solution as it is, and no submission may "
+            "follow them. It can't be revised any more.",
+        },
+    ),
+    "already_joined": Refusal(
+        409,
+        "You have joined already",
+        "You are a member of a team in this competition. A person can be in one team only.",
+    ),
+    "team_name_taken": Refusal(
+        409,
+        "The team name is taken",
+        "Another team of this competition has this name. Choose another one.",
+        field="team_name",
+    ),
+    "team_full": Refusal(
+        409,
+        "The team is full",
+        "Teams of this competition have at most {limit:# member/# members}.",
+        "The competition limits the size of teams.",
+    ),
+    "no_token": Refusal(
+        409,
+        "There is no token to revoke",
+        "This request came with a session, not with a token.",
+    ),
+    "invitation_expired": Refusal(
+        410,
+        "The invitation has expired",
+        "This invitation has expired. Ask the team for a new one.",
+        "Ask the team for a new one.",
+    ),
+    "left_a_team": Refusal(
+        409,
+        "You have left a team that submitted",
+        "What your former team used of quota and corrections stays used, so you can't join or "
+        "found another team in this round.",
+    ),
+    "team_merged": Refusal(
+        410,
+        "The team was merged",
+        "This team has become a part of another one. Ask its captain for an invitation.",
+    ),
+    "file_too_large": Refusal(
+        413,
+        "The file is too large",
+        "The file is larger than {limit:size}, which is the limit. Nothing was counted.",
+        "The file is larger than the competition or the site allows. Nothing was counted.",
+        "file",
+    ),
+    "body_too_large": Refusal(
+        413,
+        "The body is too large",
+        "JSON bodies have at most {limit:size}.",
+        "JSON bodies have at most 64 KiB.",
+    ),
+    "unsupported_media_type": Refusal(
+        415, "The media type is not supported", "Send what the operation takes."
+    ),
+    "range_not_satisfiable": Refusal(
+        416, "No such part of the file", "The file has {size} bytes.", "Ask for bytes it has."
+    ),
+    "file_empty": Refusal(
+        422,
+        "The file is empty",
+        "The file has no bytes in it. Choose the file with your predictions. Nothing was counted.",
+        field="file",
+    ),
+    "too_many_finals": Refusal(
+        422,
+        "Too many final entries",
+        "A team of this competition enters at most {limit:# submission/# submissions}. Take "
+        "another one out first.",
+        "Enter as many as the competition allows, or fewer.",
+        "numbers",
+    ),
+    "not_released": Refusal(
+        422,
+        "Only released submissions can be entered",
+        "{count:Submission/Submissions} {missing:numbers}: your team has no such number with a "
+        "released answer.",
+        "Your team has no submission of that number with a released answer.",
+        "numbers",
+    ),
+    "daily_limit_reached": Refusal(
+        429,
+        "Today's submissions are used up",
+        "Your team has used {limit:its one submission/all of its # submissions} of today. "
+        f"The count starts again on {{renews_at:{_WHEN}}}. The file was not accepted.",
+        "The count starts again with the next day (UTC).",
+    ),
+    "total_limit_reached": Refusal(
+        429,
+        "All submissions are used up",
+        "Your team has used {limit:its one submission/all of its # submissions}. The file was not "
+        "accepted.",
+        "No more are accepted.",
+    ),
+    "too_many_rejected": Refusal(
+        429,
+        "Too many rejected files today",
+        "{limit} files of your team were rejected today. Compare your file with the sample "
+        f"submission. You can upload again on {{renews_at:{_WHEN}}}.",
+        "Fix the file before you send it again.",
+    ),
+    "throttled": Refusal(
+        429,
+        "Too many requests",
+        "Too many requests. Try again in {seconds:# second/# seconds}.",
+        "Wait as many seconds as the Retry-After header says.",
+    ),
+    "internal_error": Refusal(
+        500,
+        "Something failed on our side",
+        "Something failed on our side. Please try again later.",
+        "The request is not to blame; try again later.",
+    ),
+    "paused": Refusal(
+        503,
+        "The competition is paused",
+        "The operator is restoring the ledger of this competition, or the organizer is revising "
+        "the solution. Files are taken again once that is done; what was accepted before is kept "
+        "and will be scored. Nothing was counted.",
+        "Its ledger is being restored, or its solution revised; nothing was counted.",
+    ),
+    "unavailable": Refusal(
+        503,
+        "The site can't work at the moment",
+        "The site can't reach its database or its files. Nothing that was accepted is lost. Try "
+        "again in a minute; if you were uploading, look first whether the file is listed.",
+        "Database or files are away; come back after the seconds of the Retry-After header.",
+    ),
+    "storage_full": Refusal(
+        507,
+        "The server has no space left",
+        "There is no space left on the server for this, so nothing was changed or counted. Please "
+        "inform whoever runs this site, and try again later.",
+        "Nothing was changed or counted; try again later.",
+    ),
+}
+# What only pages and commands of organizers, captains and operators meet.
+REFUSALS: Mapping[str, Refusal] = {
+    **PROBLEMS,
+    "captain_stays": Refusal(
+        409, "The captain can't leave yet", "Hand the captaincy to another member first."
+    ),
+    "not_mergeable": Refusal(
+        409,
+        "These teams can't be merged",
+        "Only two different teams of this competition, neither of them merged before, can be "
+        "merged.",
+    ),
+    "selections_left": Refusal(
+        409,
+        "The team has selected final entries",
+        "The team that is merged has to take its final entries out first.",
+    ),
+    "submissions_waiting": Refusal(
+        409,
+        "Submissions are being scored",
+        "{count:# submission is/# submissions are} still on the way. Start the finals when all "
+        "have their answers.",
+        variants={
+            "merge": "Merge the teams when all their submissions have their answers.",
+            "publication": "Wait until every submission is scored: an answer that comes after the "
+            "labels are known would mean nothing.",
+        },
+    ),
+    "submissions_failed": Refusal(
+        409,
+        "Some submissions failed",
+        "{names} failed on our side. Queue them again, or accept that they end without an answer.",
+    ),
+    "selections_over_limit": Refusal(
+        409,
+        "Some teams have selected too many final entries",
+        "The limit was lowered to {limit} after these had selected more: {names}. Raise it again, "
+        "or let them select anew.",
+    ),
+    "nothing_to_score": Refusal(
+        409,
+        "There is nothing to score",
+        "No team has a released score, so there is no final board to make.",
+    ),
+    "not_open": Refusal(
+        409,
+        "The competition is not open",
+        "Only a competition that is open can be closed before its time.",
+    ),
+    "not_closed": Refusal(
+        409, "The competition is not closed", "The finals start after the competition has closed."
+    ),
+    "not_the_last_round": Refusal(
+        409,
+        "A later round asks the same rows",
+        "Rounds on the same rows have one end. Start the finals in the last of them.",
+    ),
+    "finals_not_scored": Refusal(
+        409,
+        "The final scores are not complete",
+        "Some final scores are missing. They can be revealed once all are there.",
+    ),
+    "not_ended": Refusal(
+        409,
+        "The competition has not ended",
+        "Reveal the final scores first. As long as somebody can submit or choose, the labels must "
+        "stay hidden; and once they are published they can't be hidden again.",
+    ),
+    "not_a_draft": Refusal(
+        409,
+        "The competition is open",
+        "What the competition asks is fixed while it is open: participants rely on it.",
+    ),
+    "frozen": Refusal(
+        409,
+        "This is frozen",
+        "The {what} is frozen: scores have been released from it, and their meaning must not "
+        "change afterwards.",
+        variants={
+            "submitted": "Somebody has submitted: what the competition asks must not change any "
+            "more.",
+            "published": "Its true labels are public by now.",
+        },
+    ),
+    "has_submissions": Refusal(
+        409,
+        "The competition has submissions",
+        "A competition that somebody has submitted to is kept, with its ledger. Set its visibility "
+        "to hidden instead.",
+    ),
+    "checklist_not_green": Refusal(409, "The checklist is not green", "Not opened: {missing}"),
+    "nothing_released": Refusal(
+        409,
+        "Nothing was released yet",
+        "No answer has left this solution, so you can simply replace it on the page “Solution”; "
+        "that is not a revision.",
+    ),
+    "revision_unchecked": Refusal(
+        409,
+        "The revised solution is not checked yet",
+        "A worker compares its rows with those of earlier solutions. Start the finals in a minute.",
+    ),
+    "watermark_away": Refusal(
+        503,
+        "The ledger can't be compared with its watermark",
+        "Whether this database knows of every answer can't be checked here, so nothing was "
+        "changed. Whoever runs this site has to let the web process read WATERMARK_DIR.",
+    ),
+    "not_restored": Refusal(
+        409,
+        "The ledger can't be restored like this",
+        "[{problem}|The end of this competition is not lost.]",
+        variants={
+            "end_again": "No answer is lost, but the end is: exact scores were measured that this "
+            "database doesn't know of. End the competition again, with --end.",
+            "not_behind": "There is nothing to replay up to: {problem}",
+            "count_unknown": "The watermark can't tell how many answers are lost. Give how many "
+            "there were at most, with --lost; 0 if this database was never restored.",
+            "no_ledger": "This competition has no ledger yet.",
+            "no_copy": "The file is no copy of this ledger: it lacks the database's last entry.",
+            "too_short": "The file doesn't lead to the last entry that was released, {written}.",
+            "revision_lost": "What is lost holds a revision of the solution, and the revised "
+            "solution is lost with it. Give the entries up (--give-up), then revise the solution "
+            "again.",
+            "not_as_published": "Entry {number} can't be written as it was published.",
+        },
+    ),
+}
+
+
+def word(code: str, facts: Mapping[str, Any]) -> str:
+    """Return what happened, what it means and what can be done, as full sentences.
+
+    The field `message`, where there is one, stands for itself.
+    """
+    if "message" in facts:
+        return str(facts["message"])
+    known = REFUSALS[code]
+    return fill(known.variants.get(facts.get("variant", ""), known.detail), facts)
