@@ -10,6 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from leaderboard.api.schema import CLI
 from leaderboard.errors import PROBLEM_TYPE
+from scoring.mechanisms import MECHANISMS
 
 Json = dict[str, Any]
 METHODS = ("get", "post", "patch", "put", "delete")
@@ -84,18 +85,22 @@ class Reference:
     objects: tuple[Object, ...]
 
 
-@lru_cache(maxsize=1)
 def schema() -> Json:
-    """Return the OpenAPI document; the same as long as the process lives."""
-    generator: Any = SchemaGenerator  # it has no types
-    document: Json = generator().get_schema(request=None, public=True)
-    return document
+    """Return the OpenAPI document, which names the answers of all registered mechanisms."""
+    return _read(tuple(MECHANISMS))[0]
 
 
-@lru_cache(maxsize=1)
 def reference() -> Reference:
     """Return the schema, ready for a template."""
-    return _Reader(schema()).reference()
+    return _read(tuple(MECHANISMS))[1]
+
+
+@lru_cache(maxsize=1)
+def _read(_mechanisms: tuple[str, ...]) -> tuple[Json, Reference]:
+    """Make both once, and anew when a mechanism is registered."""
+    generator: Any = SchemaGenerator  # it has no types
+    document: Json = generator().get_schema(request=None, public=True)
+    return document, _Reader(document).reference()
 
 
 class _Reader:
@@ -246,9 +251,13 @@ def _curl(
     if body_type.startswith("multipart"):
         parts += ["-F file=@predictions.csv"]
     elif body:
-        example = {each.name: _EXAMPLES.get(each.kind, "…") for each in _told(body)}
+        # What is needed, and one of what may be left out: those may exclude each other.
+        shown = sorted(body, key=lambda each: not each.required)
+        shown = shown[: 1 + sum(each.required for each in body)]
+        example = {each.name: _EXAMPLES.get(each.kind, "…") for each in shown}
         parts += [f"-X {method.upper()}"] if method != "post" else []
-        parts += ["-H 'Content-Type: application/json'", f"-d '{_json(example)}'"]
+        data = json.dumps(example, ensure_ascii=False)
+        parts += ["-H 'Content-Type: application/json'", f"-d '{data}'"]
     if "{name}" in address:
         parts[0] += " -o train.csv"
     name = address.replace("{name}", "train.csv")
@@ -256,13 +265,3 @@ def _curl(
 
 
 _EXAMPLES: Json = {"true or false": True, "list of integer": [1]}
-
-
-def _told(body: tuple[Field, ...]) -> list[Field]:
-    """Return what is needed, and one of what may be left out: those may exclude each other."""
-    needed = [each for each in body if each.required]
-    return needed + [each for each in body if not each.required][:1]
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -1,10 +1,17 @@
 """What the OpenAPI schema says beside the views' own words."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, inline_serializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    OpenApiResponse,
+    inline_serializer,
+)
 from rest_framework import serializers
 
 from leaderboard.errors import PROBLEM_TYPE, Refused
@@ -27,6 +34,15 @@ PROBLEM = inline_serializer(
         "total": serializers.IntegerField(required=False, help_text="How many there are."),
     },
 )
+# Problems that operations share: those on what was opened, of members, and those that write.
+OPENED = ("competition_not_open", "not_found")
+MEMBERS = ("not_authenticated", "not_a_member", *OPENED)
+WRITES = ("invalid", "malformed", "not_authenticated", "csrf_failed")
+DOWNLOAD = {
+    (status, "application/octet-stream"): OpenApiTypes.BINARY
+    for status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+}
+RANGE = OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="bytes=FIRST-")
 Extension: Any = OpenApiAuthenticationExtension  # it has no types
 
 
@@ -68,7 +84,7 @@ def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
     """Return the responses of an operation: its success, and the problems with these codes."""
     answers: dict[Any, Any] = dict(success)
     by_status: dict[int, list[str]] = {}
-    for code in (*codes, *ANYWHERE):
+    for code in dict.fromkeys((*codes, *ANYWHERE)):
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, group in sorted(by_status.items()):
         answers[status, PROBLEM_TYPE] = OpenApiResponse(
@@ -87,6 +103,11 @@ def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
     return answers
 
 
+def format_of(name: str) -> OpenApiParameter:
+    """Return the parameter that asks for the whole in another format."""
+    return OpenApiParameter("format", enum=["json", name], description="json if left out.")
+
+
 def cli(command: str) -> dict[str, str]:
     """Return what does the same on the command line, for the docs."""
     return {CLI: command}
@@ -94,7 +115,7 @@ def cli(command: str) -> dict[str, str]:
 
 def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:
     """Return the serializer of a page of these items."""
-    return inline_serializer(
+    page = inline_serializer(
         name=f"{name}Page",
         fields={
             "count": serializers.IntegerField(help_text="Rows on all pages."),
@@ -107,3 +128,5 @@ def pages_of(item: Callable[..., Any], name: str, **extra: Any) -> Any:
             "results": item(many=True),
         },
     )
+    # An instance would keep its fields, with what they said of the mechanisms that were registered.
+    return type(page)

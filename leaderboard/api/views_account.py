@@ -39,9 +39,7 @@ class LoginView(PublicView):
         auth=[],
     )
     def post(self, request: Request) -> Response:
-        body = LoginBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        user = authenticate(request, **body.validated_data)
+        user = authenticate(request, **LoginBody.read(request))
         if not isinstance(user, User):
             raise Refused("wrong_credentials")
         if _must_confirm_email(user):

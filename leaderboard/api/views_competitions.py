@@ -3,7 +3,7 @@
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -13,16 +13,35 @@ from leaderboard import access, queries
 from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
 from leaderboard.api.ranges import file_response
-from leaderboard.api.schema import cli, pages_of, responses
+from leaderboard.api.schema import (
+    DOWNLOAD,
+    MEMBERS,
+    OPENED,
+    RANGE,
+    WRITES,
+    cli,
+    format_of,
+    pages_of,
+    responses,
+)
 from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, PublicationItem
 from leaderboard.api.serializers.competitions import CompetitionDetail, CompetitionItem, FileItem
 from leaderboard.api.serializers.teams import JoinBody, TeamBody, TeamDetail, TeamItem
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Team, User
+from leaderboard.models import Team
 from leaderboard.participate import membership
 from leaderboard.platform.downloads import JSON_LINES, csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv
 from scoring import metrics
+
+_TEXTS = (
+    *("slug", "title", "tagline", "description", "rules", "rules_version", "data_description"),
+    "team_size",
+)
+_SETTINGS = (
+    *("opens_at", "closes_at", "announced_closes_at", "daily_limit", "total_limit"),
+    *("max_file_bytes", "finals_limit", "finals_started_at", "revealed_at"),
+)
 
 
 class CompetitionsView(PublicView):
@@ -45,8 +64,7 @@ class CompetitionsView(PublicView):
             for card in queries.competition_cards(request.user)
             if word in card.slug.casefold() or word in card.title.casefold()
         ]
-        rows = CompetitionItem(cards[page.part], many=True).data
-        return Response(page.answer(rows, len(cards)))
+        return page.answer(CompetitionItem, cards[page.part], len(cards))
 
 
 class CompetitionView(PublicView):
@@ -59,7 +77,21 @@ class CompetitionView(PublicView):
     )
     def get(self, request: Request, slug: str) -> Response:
         competition = access.competition_or_404(request.user, slug)
-        return Response(CompetitionDetail(_detail(request, competition)).data)
+        round = competition.current_round
+        metric = metrics.METRICS.get(round.board.metric)
+        facts = {
+            **{name: getattr(competition, name) for name in _TEXTS},
+            **{name: getattr(round, name) for name in _SETTINGS},
+            "schema": round.schema or None,
+            "phase": round.phase(timezone.now()),
+            "metric": metric.title if metric else "",
+            "direction": metric.direction if metric else "maximize",
+            "mechanism": queries.mechanism_facts(round.board),
+            "revision": queries.revision(round),
+            "paused": bool(round.paused_for),
+            "joined": access.membership_of(request.user, competition) is not None,
+        }
+        return Response(CompetitionDetail(facts).data)
 
 
 class FilesView(PublicView):
@@ -76,8 +108,7 @@ class FilesView(PublicView):
         page = Page.of(request)
         competition = access.competition_or_404(request.user, slug)
         found = queries.public_files(competition.current_round)
-        rows = FileItem(found[page.part], many=True).data
-        return Response(page.answer(rows, found.count()))
+        return page.answer(FileItem, found[page.part], found.count())
 
 
 class FileView(PublicView):
@@ -91,14 +122,9 @@ class FileView(PublicView):
             "For those who accepted the rules. The ETag is the SHA-256 of the content; a Range "
             "header with If-Range resumes a broken download."
         ),
-        parameters=[
-            OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="bytes=FIRST-"),
-        ],
+        parameters=[RANGE],
         responses=responses(
-            {
-                (200, "application/octet-stream"): OpenApiTypes.BINARY,
-                (206, "application/octet-stream"): OpenApiTypes.BINARY,
-            },
+            DOWNLOAD,
             "not_authenticated",
             "rules_not_accepted",
             "not_found",
@@ -139,10 +165,7 @@ class BoardView(PublicView):
             "Released values only, ranked by them; ties go to who was first. `me` is your team's "
             "row wherever it stands. `?format=csv` (or `Accept: text/csv`) gives all rows."
         ),
-        parameters=[
-            SearchQuery,
-            OpenApiParameter("format", enum=["json", "csv"], description="json if left out."),
-        ],
+        parameters=[SearchQuery, format_of("csv")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(
@@ -151,27 +174,17 @@ class BoardView(PublicView):
                 (200, "text/csv"): OpenApiTypes.STR,
             },
             "invalid",
-            "competition_not_open",
-            "not_found",
+            *OPENED,
             "not_acceptable",
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        competition = running(request, slug)
+        board = running(request, slug).current_round.board
         if request.accepted_renderer.format == CsvRenderer.format:
-            whole = queries.whole_board(competition.current_round.board, request.user)
+            whole = queries.whole_board(board, request.user)
             return csv_response(board_csv(whole), f"{slug}-leaderboard.csv")
         page = Page.of(request, SearchQuery)
-        found = queries.board(
-            competition.current_round.board,
-            request.user,
-            page=page.number,
-            page_rows=page.size,
-            search=page.search,
-        )
-        mine = BoardItem(found.my_row).data if found.my_row else None
-        rows = BoardItem(found.rows, many=True).data
-        return Response(page.answer(rows, found.total, me=mine))
+        return page.answer_ranked(BoardItem, queries.board(board, request.user, **page.ranked))
 
 
 class JoinView(View):
@@ -187,27 +200,22 @@ class JoinView(View):
         request=JoinBody,
         responses=responses(
             {201: TeamDetail},
-            "invalid",
-            "malformed",
-            "not_authenticated",
-            "csrf_failed",
-            "competition_not_open",
-            "deadline_passed",
-            "not_found",
-            "already_joined",
-            "paused",
-            "team_name_taken",
-            "team_full",
-            "invitation_expired",
-            "left_a_team",
-            "team_merged",
+            *(*WRITES, *OPENED, "deadline_passed", "already_joined", "paused", "team_name_taken"),
+            *("team_full", "invitation_expired", "left_a_team", "team_merged"),
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
-        competition = running(request, slug)
-        body = JoinBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        team = _join(competition, person(request), **body.validated_data)
+        competition, user = running(request, slug), person(request)
+        body = JoinBody.read(request)
+        accepts = body["accept_rules"]
+        if token := body.get("invitation"):
+            invitation = access.invitation_or_404(competition, token)
+            team = membership.join_team(invitation=invitation, user=user, accept_rules=accepts)
+        else:
+            name = body.get("team_name") or user.username
+            team = membership.join(
+                competition=competition, user=user, accept_rules=accepts, team_name=name
+            )
         return Response(_team(team), status=status.HTTP_201_CREATED)
 
 
@@ -218,13 +226,7 @@ class TeamView(View):
         tags=["teams"],
         summary="See your team",
         description="Its members and what it may still submit.",
-        responses=responses(
-            {200: TeamDetail},
-            "not_authenticated",
-            "not_a_member",
-            "competition_not_open",
-            "not_found",
-        ),
+        responses=responses({200: TeamDetail}, *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
         return Response(_team(own_team(request, slug)))
@@ -237,26 +239,13 @@ class TeamView(View):
         description="The captain may. The name is all of a team that can be written.",
         request=TeamBody,
         responses=responses(
-            {200: TeamDetail},
-            "invalid",
-            "malformed",
-            "not_authenticated",
-            "csrf_failed",
-            "not_a_member",
-            "captain_only",
-            "competition_not_open",
-            "not_found",
-            "team_name_taken",
+            {200: TeamDetail}, *WRITES, *MEMBERS, "captain_only", "team_name_taken"
         ),
     )
     def patch(self, request: Request, slug: str) -> Response:
         team = own_team(request, slug)
-        body = TeamBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        renamed = membership.rename_team(
-            team=team, user=person(request), name=body.validated_data["name"]
-        )
-        return Response(_team(renamed))
+        name = TeamBody.read(request)["name"]
+        return Response(_team(membership.rename_team(team=team, user=person(request), name=name)))
 
 
 class TeamsView(PublicView):
@@ -266,14 +255,12 @@ class TeamsView(PublicView):
         summary="List the teams of a competition",
         description="By name. `search` looks in the names.",
         parameters=[SearchQuery],
-        responses=responses(
-            {200: pages_of(TeamItem, "Team")}, "invalid", "competition_not_open", "not_found"
-        ),
+        responses=responses({200: pages_of(TeamItem, "Team")}, "invalid", *OPENED),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request, SearchQuery)
         rows, total = queries.team_rows(running(request, slug), search=page.search, part=page.part)
-        return Response(page.answer(TeamItem(rows, many=True).data, total))
+        return page.answer(TeamItem, rows, total)
 
 
 class JsonLinesRenderer(BaseRenderer):
@@ -299,18 +286,14 @@ class LedgerView(PublicView):
             "application/jsonl`) gives all of it, the oldest first, behind a header for each "
             "version of the solution: a file to keep and to verify."
         ),
-        parameters=[
-            PageQuery,
-            OpenApiParameter("format", enum=["json", "jsonl"], description="json if left out."),
-        ],
+        parameters=[PageQuery, format_of("jsonl")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(LedgerEntry, "Ledger"),
                 (200, JSON_LINES): OpenApiTypes.STR,
             },
             "invalid",
-            "competition_not_open",
-            "not_found",
+            *OPENED,
             "not_acceptable",
         ),
     )
@@ -321,8 +304,7 @@ class LedgerView(PublicView):
             return jsonl_response(lines, f"{slug}-ledger.jsonl")
         page = Page.of(request)
         found = queries.ledger(round, page=page.number, page_rows=page.size)
-        rows = LedgerEntry(found.entries, many=True).data
-        return Response(page.answer(rows, found.total))
+        return page.answer(LedgerEntry, found.entries, found.total)
 
 
 class PublicationsView(PublicView):
@@ -335,17 +317,12 @@ class PublicationsView(PublicView):
             "labels, noise secret, their salts, and what each answer was drawn from."
         ),
         parameters=[PageQuery],
-        responses=responses(
-            {200: pages_of(PublicationItem, "Publication")},
-            "invalid",
-            "competition_not_open",
-            "not_found",
-        ),
+        responses=responses({200: pages_of(PublicationItem, "Publication")}, "invalid", *OPENED),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
         found = queries.publications(running(request, slug).current_round)
-        return Response(page.answer(PublicationItem(found[page.part], many=True).data, len(found)))
+        return page.answer(PublicationItem, found[page.part], len(found))
 
 
 class PublicationView(PublicView):
@@ -356,21 +333,11 @@ class PublicationView(PublicView):
         summary="Download a publication",
         description=(
             "A zip archive; docs/verification.md describes it. `number` is the version of the "
-            "solution. The ETag is the SHA-256 of the "
-            "content; a Range header with If-Range resumes a broken download."
+            "solution. The ETag is the SHA-256 of the content; a Range header with If-Range "
+            "resumes a broken download."
         ),
-        parameters=[
-            OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="bytes=FIRST-"),
-        ],
-        responses=responses(
-            {
-                (200, "application/octet-stream"): OpenApiTypes.BINARY,
-                (206, "application/octet-stream"): OpenApiTypes.BINARY,
-            },
-            "competition_not_open",
-            "not_found",
-            "range_not_satisfiable",
-        ),
+        parameters=[RANGE],
+        responses=responses(DOWNLOAD, *OPENED, "range_not_satisfiable"),
     )
     def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
         competition = running(request, slug)
@@ -385,64 +352,10 @@ class PublicationView(PublicView):
         )
 
 
-_TEXTS = (
-    *("slug", "title", "tagline", "description", "rules", "rules_version", "data_description"),
-    "team_size",
-)
-_SETTINGS = (
-    *("opens_at", "closes_at", "announced_closes_at", "daily_limit", "total_limit"),
-    *("max_file_bytes", "finals_limit", "finals_started_at", "revealed_at"),
-)
-
-
-def _detail(request: Request, competition: Competition) -> dict[str, object]:
-    """Return the competition's fields and what goes with them; a draft may lack its scoring."""
-    round = competition.current_round
-    metric = metrics.METRICS.get(round.board.metric)
-    return {
-        **{name: getattr(competition, name) for name in _TEXTS},
-        **{name: getattr(round, name) for name in _SETTINGS},
-        "schema": round.schema or None,
-        "phase": round.phase(timezone.now()),
-        "metric": metric.title if metric else "",
-        "direction": metric.direction if metric else "maximize",
-        "mechanism": queries.mechanism_facts(round.board),
-        "revision": queries.revision(round),
-        "paused": bool(round.paused_for),
-        "joined": access.membership_of(request.user, competition) is not None,
-    }
-
-
-def _join(
-    competition: Competition,
-    user: User,
-    *,
-    accept_rules: bool,
-    team_name: str = "",
-    invitation: str = "",
-) -> Team:
-    if invitation:
-        return membership.join_team(
-            invitation=access.invitation_or_404(competition, invitation),
-            user=user,
-            accept_rules=accept_rules,
-        )
-    return membership.join(
-        competition=competition,
-        user=user,
-        accept_rules=accept_rules,
-        team_name=team_name or user.username,
-    )
-
-
 def _team(team: Team) -> object:
-    row = {
+    seen_here = {
         "competition": team.competition.slug,
-        "name": team.name,
         "members": queries.members(team),
-        "is_baseline": team.is_baseline,
-        "is_verified": team.is_verified,
-        "created_at": team.created_at,
         "limits": queries.quota(team),
     }
-    return TeamDetail(row).data
+    return TeamDetail(vars(team) | seen_here).data

@@ -2,7 +2,7 @@
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from leaderboard import queries
 from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, SearchQuery
-from leaderboard.api.schema import cli, pages_of, responses
+from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, format_of, pages_of, responses
 from leaderboard.api.serializers.finals import FinalFacts, FinalItem, Finals, FinalsBody
 from leaderboard.api.views_competitions import CsvRenderer
 from leaderboard.errors import Refused
@@ -29,13 +29,7 @@ class FinalsView(View):
             "Where nothing is chosen, the best released score stands in; where fewer are chosen "
             "than allowed, only these count."
         ),
-        responses=responses(
-            {200: Finals},
-            "not_authenticated",
-            "not_a_member",
-            "competition_not_open",
-            "not_found",
-        ),
+        responses=responses({200: Finals}, *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
         return Response(Finals(queries.choice(own_team(request, slug))).data)
@@ -52,24 +46,12 @@ class FinalsView(View):
         request=FinalsBody,
         responses=responses(
             {200: Finals},
-            "invalid",
-            "malformed",
-            "not_authenticated",
-            "csrf_failed",
-            "not_a_member",
-            "competition_not_open",
-            "not_found",
-            "finals_started",
-            "too_many_finals",
-            "not_released",
-            "paused",
+            *(*WRITES, *MEMBERS, "finals_started", "too_many_finals", "not_released", "paused"),
         ),
     )
     def put(self, request: Request, slug: str) -> Response:
         team = own_team(request, slug)
-        body = FinalsBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        numbers = body.validated_data["numbers"]
+        numbers = FinalsBody.read(request)["numbers"]
         selection.select(team=team, user=person(request), numbers=numbers)
         return Response(Finals(queries.choice(team)).data)
 
@@ -87,10 +69,7 @@ class FinalBoardView(PublicView):
             "that are right for all entries at once. `me` is your team's row wherever it stands. "
             "`?format=csv` (or `Accept: text/csv`) gives all rows."
         ),
-        parameters=[
-            SearchQuery,
-            OpenApiParameter("format", enum=["json", "csv"], description="json if left out."),
-        ],
+        parameters=[SearchQuery, format_of("csv")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(
@@ -99,8 +78,7 @@ class FinalBoardView(PublicView):
                 (200, "text/csv"): OpenApiTypes.STR,
             },
             "invalid",
-            "competition_not_open",
-            "not_found",
+            *OPENED,
             "finals_not_revealed",
             "not_acceptable",
         ),
@@ -113,14 +91,5 @@ class FinalBoardView(PublicView):
             whole = queries.whole_final_board(round, request.user)
             return csv_response(final_csv(whole), f"{slug}-final.csv")
         page = Page.of(request, SearchQuery)
-        board = queries.final_board(
-            round,
-            request.user,
-            page=page.number,
-            page_rows=page.size,
-            search=page.search,
-        )
-        mine = FinalItem(board.my_row).data if board.my_row else None
-        rows = FinalItem(board.rows, many=True).data
-        facts = FinalFacts(board.facts).data
-        return Response(page.answer(rows, board.total, me=mine, facts=facts))
+        board = queries.final_board(round, request.user, **page.ranked)
+        return page.answer_ranked(FinalItem, board, facts=FinalFacts(board.facts).data)

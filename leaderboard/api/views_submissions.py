@@ -1,5 +1,7 @@
 """A team's submissions: send one, list them, see what became of one."""
 
+from functools import partial
+
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -10,7 +12,7 @@ from rest_framework.response import Response
 from leaderboard import access, queries
 from leaderboard.api.base import View, own_team, person, running
 from leaderboard.api.paging import Page, PageQuery
-from leaderboard.api.schema import cli, pages_of, responses
+from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, pages_of, responses
 from leaderboard.api.serializers.submissions import NewSubmission, Submission, SubmissionBody
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.api.throttles import UploadThrottle
@@ -28,21 +30,14 @@ class SubmissionsView(View):
         summary="List your team's submissions",
         description="The newest first.",
         parameters=[PageQuery],
-        responses=responses(
-            {200: pages_of(Submission, "Submission")},
-            "invalid",
-            "not_authenticated",
-            "not_a_member",
-            "competition_not_open",
-            "not_found",
-        ),
+        responses=responses({200: pages_of(Submission, "Submission")}, "invalid", *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
         team = own_team(request, slug)
         found = queries.submission_rows(team, page.part)
-        rows = Submission(found, many=True, context={"finals": queries.final_entries(team)})
-        return Response(page.answer(rows.data, team.submissions.count()))
+        item = partial(Submission, context={"finals": queries.final_entries(team)})
+        return page.answer(item, found, team.submissions.count())
 
     @extend_schema(
         operation_id="submit",
@@ -57,35 +52,20 @@ class SubmissionsView(View):
         request={"multipart/form-data": SubmissionBody},
         responses=responses(
             {201: NewSubmission},
-            "invalid",
-            "malformed",
-            "not_authenticated",
-            "csrf_failed",
-            "not_a_member",
-            "competition_not_open",
-            "deadline_passed",
-            "not_found",
-            "file_too_large",
-            "unsupported_media_type",
-            "file_empty",
-            "daily_limit_reached",
-            "total_limit_reached",
-            "too_many_rejected",
-            "paused",
-            "unavailable",
-            "storage_full",
+            *(*WRITES, *MEMBERS, "deadline_passed", "file_too_large", "unsupported_media_type"),
+            *("file_empty", "daily_limit_reached", "total_limit_reached", "too_many_rejected"),
+            *("paused", "storage_full"),
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
         team = own_team(request, slug)
-        body = SubmissionBody(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = SubmissionBody.read(request)
         sent = intake.submit(
             team=team,
             user=person(request),
-            upload=body.validated_data["file"],
-            message=body.validated_data.get("message", ""),
-            claimed=body.validated_data.get("claimed_score"),
+            upload=body["file"],
+            message=body.get("message", ""),
+            claimed=body.get("claimed_score"),
         )
         row = Submission(queries.submission_row(sent), context={"finals": {}})
         data = {**row.data, "limits": Limits(queries.quota(team)).data}
@@ -104,9 +84,7 @@ class SubmissionView(View):
         tags=["submissions"],
         summary="See one submission of your team",
         description="How far it is, what was released, or what is wrong with the file.",
-        responses=responses(
-            {200: Submission}, "not_authenticated", "competition_not_open", "not_found"
-        ),
+        responses=responses({200: Submission}, "not_authenticated", *OPENED),
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
         found = access.submission_or_404(request.user, running(request, slug), number)

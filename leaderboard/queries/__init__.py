@@ -1,135 +1,59 @@
 """All reads for the pages and the API: frozen rows, made of public facts and releases only."""
 
-from leaderboard.participate.quotas import Quota
-from leaderboard.queries.boards import (
-    BoardPage,
-    BoardRow,
-    ScoreCount,
-    Step,
-    board,
-    board_row,
-    leading_steps,
-    score_counts,
-    whole_board,
-)
-from leaderboard.queries.certificates import certificate_interval, reach
-from leaderboard.queries.competitions import (
-    CompetitionCard,
-    CompetitionHead,
-    MechanismFacts,
-    competition_cards,
-    competition_head,
-    expected_file,
-    mechanism_facts,
-    metric_facts,
-    public_files,
-    schema_of,
-)
-from leaderboard.queries.finals import (
-    Choice,
-    FinalBoard,
-    FinalEntry,
-    FinalFacts,
-    FinalRow,
-    Progress,
-    Stage,
-    choice,
-    final_board,
-    final_entries,
-    progress,
-    stage,
-    whole_final_board,
-)
-from leaderboard.queries.ledgers import LedgerPage, ledger, ledger_lines, lines_of
-from leaderboard.queries.paging import PAGE_ROWS
-from leaderboard.queries.publications import Publication, publication, publications
-from leaderboard.queries.revisions import Revision, revision
-from leaderboard.queries.scales import (
-    Interval,
-    Scale,
-    sampling_interval,
-    scale,
-)
-from leaderboard.queries.snapshots import Snapshot, snapshot
-from leaderboard.queries.submissions import Released, SubmissionRow, submission_row, submission_rows
-from leaderboard.queries.teams import (
-    InvitationLink,
-    Member,
-    TeamRow,
-    invitation_links,
-    members,
-    my_team,
-    my_teams,
-    quota,
-    team_rows,
-)
-from leaderboard.queries.tokens import ApiToken, api_tokens
-
-__all__ = [
-    "PAGE_ROWS",
-    "ApiToken",
-    "BoardPage",
-    "BoardRow",
-    "Choice",
-    "CompetitionCard",
-    "CompetitionHead",
-    "FinalBoard",
-    "FinalEntry",
-    "FinalFacts",
-    "FinalRow",
-    "Interval",
-    "InvitationLink",
-    "LedgerPage",
-    "MechanismFacts",
-    "Member",
-    "Progress",
-    "Publication",
-    "Quota",
-    "Released",
-    "Revision",
-    "Scale",
-    "ScoreCount",
-    "Snapshot",
-    "Stage",
-    "Step",
-    "SubmissionRow",
-    "TeamRow",
-    "api_tokens",
-    "board",
-    "board_row",
-    "certificate_interval",
-    "choice",
-    "competition_cards",
-    "competition_head",
-    "expected_file",
-    "final_board",
-    "final_entries",
-    "invitation_links",
-    "leading_steps",
-    "ledger",
-    "ledger_lines",
-    "lines_of",
-    "mechanism_facts",
-    "members",
-    "metric_facts",
-    "my_team",
-    "my_teams",
-    "progress",
-    "public_files",
-    "publication",
-    "publications",
-    "quota",
-    "reach",
-    "revision",
-    "sampling_interval",
-    "scale",
-    "schema_of",
-    "score_counts",
-    "snapshot",
-    "stage",
-    "submission_row",
-    "submission_rows",
-    "team_rows",
-    "whole_board",
-    "whole_final_board",
-]
+from leaderboard.participate.quotas import Quota as Quota
+from leaderboard.queries.boards import BoardPage as BoardPage
+from leaderboard.queries.boards import BoardRow as BoardRow
+from leaderboard.queries.boards import Step as Step
+from leaderboard.queries.boards import board as board
+from leaderboard.queries.boards import board_row as board_row
+from leaderboard.queries.boards import leading_steps as leading_steps
+from leaderboard.queries.boards import score_counts as score_counts
+from leaderboard.queries.boards import whole_board as whole_board
+from leaderboard.queries.certificates import reach as reach
+from leaderboard.queries.competitions import CompetitionHead as CompetitionHead
+from leaderboard.queries.competitions import MechanismFacts as MechanismFacts
+from leaderboard.queries.competitions import competition_cards as competition_cards
+from leaderboard.queries.competitions import competition_head as competition_head
+from leaderboard.queries.competitions import expected_file as expected_file
+from leaderboard.queries.competitions import mechanism_facts as mechanism_facts
+from leaderboard.queries.competitions import metric_facts as metric_facts
+from leaderboard.queries.competitions import public_files as public_files
+from leaderboard.queries.competitions import schema_of as schema_of
+from leaderboard.queries.finals import Choice as Choice
+from leaderboard.queries.finals import FinalBoard as FinalBoard
+from leaderboard.queries.finals import FinalEntry as FinalEntry
+from leaderboard.queries.finals import FinalFacts as FinalFacts
+from leaderboard.queries.finals import FinalRow as FinalRow
+from leaderboard.queries.finals import Stage as Stage
+from leaderboard.queries.finals import choice as choice
+from leaderboard.queries.finals import final_board as final_board
+from leaderboard.queries.finals import final_entries as final_entries
+from leaderboard.queries.finals import progress as progress
+from leaderboard.queries.finals import stage as stage
+from leaderboard.queries.finals import whole_final_board as whole_final_board
+from leaderboard.queries.ledgers import ledger as ledger
+from leaderboard.queries.ledgers import ledger_lines as ledger_lines
+from leaderboard.queries.ledgers import lines_of as lines_of
+from leaderboard.queries.paging import PAGE_ROWS as PAGE_ROWS
+from leaderboard.queries.publications import Publication as Publication
+from leaderboard.queries.publications import publication as publication
+from leaderboard.queries.publications import publications as publications
+from leaderboard.queries.revisions import Revision as Revision
+from leaderboard.queries.revisions import revision as revision
+from leaderboard.queries.scales import Interval as Interval
+from leaderboard.queries.scales import Scale as Scale
+from leaderboard.queries.scales import sampling_interval as sampling_interval
+from leaderboard.queries.scales import scale as scale
+from leaderboard.queries.snapshots import Snapshot as Snapshot
+from leaderboard.queries.snapshots import snapshot as snapshot
+from leaderboard.queries.submissions import Released as Released
+from leaderboard.queries.submissions import SubmissionRow as SubmissionRow
+from leaderboard.queries.submissions import submission_row as submission_row
+from leaderboard.queries.submissions import submission_rows as submission_rows
+from leaderboard.queries.teams import Member as Member
+from leaderboard.queries.teams import invitation_links as invitation_links
+from leaderboard.queries.teams import members as members
+from leaderboard.queries.teams import my_teams as my_teams
+from leaderboard.queries.teams import quota as quota
+from leaderboard.queries.teams import team_rows as team_rows
+from leaderboard.queries.tokens import api_tokens as api_tokens

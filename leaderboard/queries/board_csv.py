@@ -2,59 +2,28 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from itertools import chain, islice
+from typing import Literal, TypeVar
 
 from leaderboard.queries import BoardRow, FinalRow, Interval
 
-HEADER = (
-    "rank",
-    "team",
-    "score",
-    "sampling_low",
-    "sampling_high",
-    "certificate_low",
-    "certificate_high",
-    "entries",
-    "last_improvement",
-    "last_answer",
-    "baseline",
-    "verified",
-    "version",
-)
-FINAL_HEADER = (
-    "rank",
-    "team",
-    "score",
-    "low",
-    "high",
-    "loss_numerator",
-    "loss_denominator",
-    "submission",
-    "entered",
-    "released_rank",
-    "released_score",
-    "move",
-    "with_winner",
-    "baseline",
-    "verified",
-)
 # Where a formula may begin: a cell, or what becomes one where spreadsheets split at semicolons.
 FORMULA = re.compile(r"(^|[;\t])(?=\s*[=+\-@\t\r＝＋－＠])")
 DIGITS = 6
 PART_ROWS = 500
+Row = TypeVar("Row")
 
 
 def board_csv(rows: Iterable[BoardRow]) -> Iterator[bytes]:
     """Return the whole file in parts; nothing is there for what has not been released."""
-    return _csv(HEADER, (_cells(row) for row in rows))
+    return _csv(BOARD, rows)
 
 
 def final_csv(rows: Iterable[FinalRow]) -> Iterator[bytes]:
     """Return the final board in parts: a team's best entry, its exact loss as a fraction."""
-    return _csv(FINAL_HEADER, (_final_cells(row) for row in rows))
+    return _csv(FINAL, rows)
 
 
 def plain_text(text: str) -> str:
@@ -62,56 +31,55 @@ def plain_text(text: str) -> str:
     return FORMULA.sub(r"\1'", text)
 
 
-def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[bytes]:
+def _csv(columns: Mapping[str, Callable[[Row], object]], rows: Iterable[Row]) -> Iterator[bytes]:
     """Write lines as they are read, so that the longest board takes no more memory."""
-    left = chain((header,), rows)
+    lines = (tuple(cell(row) for cell in columns.values()) for row in rows)
+    left = chain((tuple(columns),), lines)
     while part := list(islice(left, PART_ROWS)):
         out = StringIO()
         csv.writer(out, lineterminator="\r\n").writerows(part)
         yield out.getvalue().encode()
 
 
-def _cells(row: BoardRow) -> tuple[object, ...]:
-    return (
-        row.rank,
-        plain_text(row.team),
-        row.score,
-        *_ends(row.sampling),
-        *_ends(row.certificate),
-        row.entries,
-        _moment(row.improved_at),
-        row.last_kind,
-        str(row.is_baseline).lower(),
-        str(row.is_verified).lower(),
-        row.version,
-    )
+def _end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
+    return None if interval is None else round(getattr(interval, end), DIGITS)
 
 
-def _final_cells(row: FinalRow) -> tuple[object, ...]:
-    entered = sorted(each.number for each in (row.best, *row.others))
-    return (
-        row.rank,
-        plain_text(row.team),
-        row.best.score,
-        *_ends(row.best.interval),
-        row.best.loss.numerator,
-        row.best.loss.denominator,
-        row.best.number,
-        " ".join(map(str, entered)),
-        row.released_rank,
-        row.released_score,
-        row.move,
-        None if row.with_winner is None else str(row.with_winner).lower(),
-        str(row.is_baseline).lower(),
-        str(row.is_verified).lower(),
-    )
+def _flag(value: bool | None) -> str | None:
+    return None if value is None else str(value).lower()
 
 
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    if interval is None:
-        return None, None
-    return round(interval.low, DIGITS), round(interval.high, DIGITS)
-
-
-def _moment(when: datetime | None) -> str | None:
-    return when.isoformat() if when else None
+BOARD: Mapping[str, Callable[[BoardRow], object]] = {
+    "rank": lambda row: row.rank,
+    "team": lambda row: plain_text(row.team),
+    "score": lambda row: row.score,
+    "sampling_low": lambda row: _end(row.sampling, "low"),
+    "sampling_high": lambda row: _end(row.sampling, "high"),
+    "certificate_low": lambda row: _end(row.certificate, "low"),
+    "certificate_high": lambda row: _end(row.certificate, "high"),
+    "entries": lambda row: row.entries,
+    "last_improvement": lambda row: row.improved_at and row.improved_at.isoformat(),
+    "last_answer": lambda row: row.last_kind,
+    "baseline": lambda row: _flag(row.is_baseline),
+    "verified": lambda row: _flag(row.is_verified),
+    "version": lambda row: row.version,
+}
+FINAL: Mapping[str, Callable[[FinalRow], object]] = {
+    "rank": lambda row: row.rank,
+    "team": lambda row: plain_text(row.team),
+    "score": lambda row: row.best.score,
+    "low": lambda row: _end(row.best.interval, "low"),
+    "high": lambda row: _end(row.best.interval, "high"),
+    "loss_numerator": lambda row: row.best.loss.numerator,
+    "loss_denominator": lambda row: row.best.loss.denominator,
+    "submission": lambda row: row.best.number,
+    "entered": lambda row: " ".join(
+        str(number) for number in sorted(each.number for each in (row.best, *row.others))
+    ),
+    "released_rank": lambda row: row.released_rank,
+    "released_score": lambda row: row.released_score,
+    "move": lambda row: row.move,
+    "with_winner": lambda row: _flag(row.with_winner),
+    "baseline": lambda row: _flag(row.is_baseline),
+    "verified": lambda row: _flag(row.is_verified),
+}

@@ -14,14 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
-from leaderboard.models import (
-    Board,
-    FinalScore,
-    Phase,
-    Round,
-    Submission,
-    Team,
-)
+from leaderboard.models import Board, FinalScore, Phase, Round, Submission, Team
 from leaderboard.participate.selection import entered
 from leaderboard.pipeline.final_places import beta, on_final_rows
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
@@ -336,7 +329,7 @@ class _Ranking(_Reader):
         return [self._row(score, others.get(score.team_id, [])) for score in placed]
 
     def _row(self, score: FinalScore, others: list[FinalScore]) -> FinalRow:
-        best, loss = self.entry(score), score.released_loss
+        best, loss, winners = self.entry(score), score.released_loss, self.winners_interval
         place, released_place = score.place or 0, score.released_place or 0
         return FinalRow(
             rank=place,
@@ -349,12 +342,6 @@ class _Ranking(_Reader):
             released_rank=released_place,
             released_score=None if loss is None else self.reads.text(loss),
             move=released_place - place,
-            with_winner=self._overlaps(best.interval),
+            with_winner=winners.overlaps(best.interval) if winners and best.interval else None,
             mine=score.team_id == self.my_team,
         )
-
-    def _overlaps(self, interval: Interval | None) -> bool | None:
-        winners = self.winners_interval
-        if interval is None or winners is None:
-            return None
-        return interval.low <= winners.high and winners.low <= interval.high

@@ -19,6 +19,10 @@ class Interval:
     low: float
     high: float
 
+    def overlaps(self, other: "Interval") -> bool:
+        """Return whether the two have a score in common."""
+        return self.low <= other.high and other.low <= self.high
+
 
 @dataclass(frozen=True)
 class Scale:

@@ -3,7 +3,9 @@
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.request import Request
 
+from leaderboard.queries import BoardRow, Released
 from scoring.mechanisms import answer_kinds
 
 INTERVAL_DIGITS = 6  # the ends of an interval need no more
@@ -24,6 +26,13 @@ class Body(serializers.Serializer[Any]):
                     {name: [text.format(name)] for name in unknown}, code="unknown_field"
                 )
         return super().to_internal_value(data)
+
+    @classmethod
+    def read(cls, request: Request) -> Json:
+        """Return what the request sends. Raises ValidationError, naming the fields."""
+        body = cls(data=request.data)
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
 
 
 # An answer, made from a frozen row of the queries. Its docstring would show on every object.
@@ -46,14 +55,27 @@ class Interval(Out):
         }
 
 
+class Scored(Out):
+    """A released score with its intervals, and the solution that it was measured on."""
+
+    score = serializers.SerializerMethodField(help_text="Null: nothing is released yet.")
+    score_text = serializers.CharField(
+        source="score", allow_null=True, help_text="The score with the digits that mean something."
+    )
+    sampling = Interval(allow_null=True, help_text="95 % sampling interval of the score.")
+    certificate = Interval(
+        allow_null=True, help_text="What the ledger guarantees; null: no guarantee."
+    )
+    version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
+    earlier = serializers.BooleanField(help_text="That solution has been revised since.")
+
+    def get_score(self, row: BoardRow | Released) -> float | None:
+        return None if row.score is None else float(row.score)
+
+
 class AnswerCode(serializers.CharField):
     """The code of a kind of answers. No closed list: mechanisms bring their own."""
 
     def __init__(self, **kwargs: Any) -> None:
         codes = ", ".join(f"`{code}`" for code in answer_kinds())
         super().__init__(help_text=f"What the mechanism answered: {codes}.", **kwargs)
-
-
-def number(text: str | None) -> float | None:
-    """Return the number that is shown, without digits that mean nothing."""
-    return None if text is None else float(text)

@@ -2,35 +2,21 @@
 
 from rest_framework import serializers
 
-from leaderboard.api.serializers.base import AnswerCode, Interval, Out, number
-from leaderboard.queries import BoardRow
+from leaderboard.api.serializers.base import AnswerCode, Out, Scored
 
 
-class BoardItem(Out):
+class BoardItem(Scored):
     """A row of the leaderboard: released values only."""
 
     rank = serializers.IntegerField(help_text="By released score; ties go to who was first.")
     team = serializers.CharField()
-    score = serializers.SerializerMethodField(help_text="Null: nothing is released yet.")
-    score_text = serializers.CharField(
-        source="score", allow_null=True, help_text="The score with the digits that mean something."
-    )
-    sampling = Interval(allow_null=True, help_text="95 % sampling interval of the score.")
-    certificate = Interval(
-        allow_null=True, help_text="What the ledger guarantees; null: no guarantee."
-    )
     entries = serializers.IntegerField(help_text="Scored submissions.")
     last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
     last_answer = AnswerCode(source="last_kind")
     last_answer_at = serializers.DateTimeField(source="last_at")
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
-    version = serializers.IntegerField(help_text="Of the solution that the score was released on.")
-    earlier = serializers.BooleanField(help_text="That solution has been revised since.")
     is_mine = serializers.BooleanField(source="mine")
-
-    def get_score(self, row: BoardRow) -> float | None:
-        return number(row.score)
 
 
 class PublicationItem(Out):

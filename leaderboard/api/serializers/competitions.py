@@ -9,8 +9,8 @@ from leaderboard.models import Phase
 from scoring.predictions.schema import KINDS
 
 
-class CompetitionItem(Out):
-    """A competition in the list."""
+class Competition(Out):
+    """What the list and the page of a competition share."""
 
     slug = serializers.CharField(help_text="Its name in addresses and on the command line.")
     title = serializers.CharField()
@@ -19,13 +19,18 @@ class CompetitionItem(Out):
     opens_at = serializers.DateTimeField()
     closes_at = serializers.DateTimeField(allow_null=True, help_text="Null: it has no end.")
     metric = serializers.CharField()
-    mechanism = serializers.CharField()
-    teams = serializers.IntegerField()
-    submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
     joined = serializers.BooleanField()
     revealed_at = serializers.DateTimeField(
         allow_null=True, help_text="When the final scores were revealed."
     )
+
+
+class CompetitionItem(Competition):
+    """A competition in the list."""
+
+    mechanism = serializers.CharField()
+    teams = serializers.IntegerField()
+    submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
 
 
 class PredictionColumn(Out):
@@ -87,15 +92,9 @@ class Revision(Out):
     of = serializers.IntegerField(help_text="of so many.")
 
 
-class CompetitionDetail(Out):
+class CompetitionDetail(Competition):
     """All that a participant may know of a competition."""
 
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    tagline = serializers.CharField()
-    phase = serializers.ChoiceField(choices=Phase.choices)
-    opens_at = serializers.DateTimeField()
-    closes_at = serializers.DateTimeField(allow_null=True, help_text="Null: it has no end.")
     announced_closes_at = serializers.DateTimeField(
         allow_null=True, help_text="When it was to close; null: it was not closed earlier."
     )
@@ -111,18 +110,13 @@ class CompetitionDetail(Out):
     finals_started_at = serializers.DateTimeField(
         allow_null=True, help_text="When submitting and choosing ended for good."
     )
-    revealed_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the final scores were revealed."
-    )
     schema = PredictionSchema(allow_null=True)
-    metric = serializers.CharField()
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)
     revision = Revision(allow_null=True, help_text="Null: the solution was never revised.")
     paused = serializers.BooleanField(
         help_text="Nothing is taken or answered until the ledger or the solution is repaired."
     )
-    joined = serializers.BooleanField()
 
 
 class FileItem(Out):

@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard import words
-from leaderboard.api.serializers.base import AnswerCode, Body, Interval, Json, Out, number
+from leaderboard.api.serializers.base import AnswerCode, Body, Json, Out, Scored
 from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.models import Status
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
-from leaderboard.queries import Released, SubmissionRow
+from leaderboard.queries import SubmissionRow
 
 
 class SubmissionBody(Body):
@@ -49,31 +49,22 @@ class Problem(Out):
     expected = serializers.CharField(allow_null=True)
 
 
-class Release(Out):
+class Release(Scored):
     """What the mechanism said about a submission."""
 
     kind = AnswerCode(source="kind.code")
     number = serializers.IntegerField(help_text="Its number in the public ledger.")
-    score = serializers.SerializerMethodField()
-    score_text = serializers.CharField(source="score", allow_null=True)
     reference_text = serializers.CharField(
         source="reference", allow_null=True, help_text="The score on the public rows."
     )
-    sampling = Interval(allow_null=True)
-    certificate = Interval(allow_null=True)
     share_left = serializers.IntegerField(
         allow_null=True, help_text="What is left of the team's share of the budget."
     )
     asked = serializers.IntegerField(help_text="How many questions there had been by then.")
-    version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
-    earlier = serializers.BooleanField(help_text="That solution has been revised since.")
     is_repeat = serializers.BooleanField(
         source="repeat", help_text="Asked before: the stored answer, at no cost."
     )
     created_at = serializers.DateTimeField()
-
-    def get_score(self, released: Released) -> float | None:
-        return number(released.score)
 
 
 class Submission(Out):
