@@ -14,6 +14,7 @@ from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
 from holdfast.waiting import wait
+from scoring.wording import in_bytes
 
 COLUMNS = [
     Column("number", "No", numeric=True),
@@ -27,7 +28,7 @@ COLUMNS = [
 ]
 ONE_COLUMNS = [
     *COLUMNS[:3],
-    Column("size", "Size", output.size),
+    Column("size", "Size", in_bytes),
     Column("sha256", "SHA-256"),
     Column("user", "Sent by"),
     *COLUMNS[3:],

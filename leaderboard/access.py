@@ -3,12 +3,15 @@
 What a person may not know of does not exist: the answer is the same 404 as for a wrong address.
 """
 
+from enum import Enum
 from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 
+from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -51,6 +54,13 @@ def visible_competitions(user: Person) -> QuerySet[Competition]:
 def competition_or_404(user: Person, slug: str) -> Competition:
     """Return the competition of this address, if it exists for this person."""
     return _one(visible_competitions(user).filter(slug=slug), "competition")
+
+
+def signed_in(request: HttpRequest) -> User:
+    """Return the person. Raises PermissionDenied for an anonymous one."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
 
 
 def membership_of(user: Person, competition: Competition) -> Membership | None:
@@ -105,9 +115,25 @@ def may_view_console(user: Person, competition: Competition) -> bool:
     return role_of(user, competition) is not None
 
 
-def may_organize(user: Person, competition: Competition) -> bool:
-    """Return whether the person may change anything of this competition: viewers only look."""
-    return role_of(user, competition) in (Role.OWNER, Role.EDITOR, Role.JUDGE)
+class Right(Enum):
+    """What an action of organizers asks for: the roles that may do it."""
+
+    OWN = (Role.OWNER,)  # organizers, deletion
+    EDIT = (Role.OWNER, Role.EDITOR)  # texts, data, scoring, opening, revisions, publication
+    JUDGE = (Role.OWNER, Role.EDITOR, Role.JUDGE)  # people, teams, failed submissions, finals
+
+
+def may(user: Person, competition: Competition, right: Right) -> bool:
+    """Return whether the person has this right in the competition; viewers have none."""
+    return role_of(user, competition) in right.value
+
+
+def check_right(by: User | None, competition: Competition, right: Right) -> None:
+    """Raise Refused unless the person has the right; None stands for this installation itself."""
+    if by is None or may(by, competition, right):
+        return
+    named = " or ".join(role.value for role in right.value)
+    raise Refused("not_allowed", variant="role", roles=named)
 
 
 def organized_competitions(user: Person) -> QuerySet[Competition]:

@@ -5,6 +5,7 @@ The web shows a `Refused` as a form error, the API as an RFC 9457 problem, the c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.refusals import REFUSALS, word
@@ -75,3 +76,9 @@ class Refused(Exception):
         }
         errors = self.errors
         return document | ({"errors": errors, "total": len(errors)} if errors else {})
+
+
+def refuse_fields(wrong: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise Refused with the facts of every wrong field; do nothing where none is wrong."""
+    if wrong:
+        raise Refused("invalid", errors=[{"field": name, **facts} for name, facts in wrong.items()])

@@ -57,10 +57,10 @@ PROBLEMS: Mapping[str, Refusal] = {
             # Settings
             "fixed": "It is fixed: participants rely on it.",
             "rules_unchanged": "The rules did not change. Change them, or leave this out.",
-            "too_large_for_site": "This site takes at most {limit} bytes.",
+            "too_large_for_site": "This site takes at most {limit:size}.",
             "closes_before_opening": "It must close after it opens.",
             "closes_earlier": "It is open, and participants plan for the announced time: only a "
-            "later one can be set. To close it now, use the page “The end”, which tells everybody.",
+            "later one can be set. To close it now, use the page “Finals”, which tells everybody.",
             "closes_in_the_past": "It must close in the future.",
             "opens_too_early": "A round opens after the one before it has closed.",
             "role_unknown": "Choose one of {choices}.",
@@ -90,6 +90,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "sample_changed": "The sample submission has changed since: upload the solution again.",
             "no_metric": "No metric is chosen yet.",
             "no_mechanism": "No mechanism is chosen yet.",
+            "not_chosen": "Choose a {kind}.",
+            "no_such_parameter": "There is no parameter with this name.",
         },
     ),
     "malformed": Refusal(
@@ -244,7 +246,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         413,
         "The body is too large",
         "JSON bodies have at most {limit:size}.",
-        "JSON bodies have at most 64 KiB.",
+        "JSON bodies have at most 64 kB.",
     ),
     "unsupported_media_type": Refusal(
         415, "The media type is not supported", "Send what the operation takes."
@@ -333,6 +335,13 @@ PROBLEMS: Mapping[str, Refusal] = {
 # What only pages and commands of organizers, captains and operators meet.
 REFUSALS: Mapping[str, Refusal] = {
     **PROBLEMS,
+    "looks_hidden": Refusal(
+        422,
+        "This looks like hidden labels",
+        "{reason}",
+        "A public file seems to hold labels of hidden rows.",
+        "file",
+    ),
     "captain_stays": Refusal(
         409, "The captain can't leave yet", "Hand the captaincy to another member first."
     ),

@@ -178,7 +178,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 STATIC_ROOT: Path = env.path("STATIC_ROOT", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
-MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512 * 2**20, validate=validate.Range(min=1))
+MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512_000_000, validate=validate.Range(min=1))
 
 # --- Vault: the web process needs the public key, only workers the private one --------------------
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")

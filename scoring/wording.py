@@ -362,6 +362,16 @@ def fill(template: str, facts: Mapping[str, Any], otherwise: str = "") -> str:
     return text
 
 
+def in_bytes(count: int) -> str:
+    """Return a number of bytes for people: 1.2 MB, where 1 MB is 10^6 bytes."""
+    if count < 1000:
+        return "1 byte" if count == 1 else f"{count} bytes"
+    value, units = count / 1000, ["TB", "GB", "MB", "kB"]
+    while value >= 999.95 and len(units) > 1:
+        value, _ = value / 1000, units.pop()
+    return f"{value:,.1f}".removesuffix(".0") + f" {units[-1]}"
+
+
 class _Words(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if "/" in format_spec:
@@ -372,16 +382,12 @@ class _Words(string.Formatter):
         return str(super().format_field(value, format_spec))
 
 
-_UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "quoted": lambda text: f"'{text}'",
     "listed": lambda texts: ", ".join("…" if each is None else f"'{each}'" for each in texts),
     "plain": lambda texts: ",".join("…" if each is None else each for each in texts),
     "numbers": lambda numbers: ", ".join("…" if each is None else str(each) for each in numbers),
-    "size": lambda size: next(
-        (f"{size / factor:.4g} {unit}" for unit, factor in _UNITS if size >= factor),
-        f"{size} bytes",
-    ),
+    "size": in_bytes,
     "phrase": lambda name: PHRASES.get(name, name),
 }
 _WORDS = _Words()

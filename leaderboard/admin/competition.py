@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_POST
 
-from leaderboard import access, organize
+from leaderboard import organize
+from leaderboard.access import Right, may, signed_in
 from leaderboard.admin import (
     budget,
     ending,
     files,
     opening,
-    preview,
     publication,
     revision,
     schema,
@@ -32,8 +32,8 @@ from leaderboard.admin import (
     settings,
     solution,
 )
-from leaderboard.admin.scope import OwnedAdmin, signed_in
-from leaderboard.admin.steps import url_of
+from leaderboard.admin.scope import OwnedAdmin
+from leaderboard.admin.steps import View, url_of
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -46,8 +46,6 @@ from leaderboard.models import (
 from leaderboard.organize.people import may_organize_at_all
 from leaderboard.templatetags.marks import state
 from leaderboard.templatetags.text import ago
-
-View = Callable[..., HttpResponseBase]
 
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("schema/", "schema", schema.page),
@@ -113,13 +111,10 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         when = round.opens_at if phase is Phase.UPCOMING else round.closes_at
         return format_html("{} {}", words[phase], ago(when)) if when else format_html("no end")
 
-    @admin.display(description="Teams")
-    def team_count(self, obj: Any) -> int:
-        return int(obj.teams_there)
-
-    @admin.display(description="Submissions")
-    def submission_count(self, obj: Any) -> int:
-        return int(obj.submissions_there)
+    team_count = admin.display(lambda self, obj: obj.teams_there, description="Teams")
+    submission_count = admin.display(
+        lambda self, obj: obj.submissions_there, description="Submissions"
+    )
 
     @admin.display(description="Failed")
     def failed_count(self, obj: Any) -> str:
@@ -139,17 +134,15 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         return may_organize_at_all(request.user)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Return whether an owner may delete it: until somebody submits, as the ledger is kept
-        then."""
-        if not isinstance(obj, Competition) or not self.is_mine(request, obj):
+        """Return whether it may be deleted: until somebody submits, as the ledger is kept then."""
+        if not isinstance(obj, Competition) or not may_organize_at_all(request.user):
             return False
-        submitted = Submission.objects.filter(team__competition=obj).exists()
-        return not submitted and not organize.is_frozen(obj.current_round)
+        return may(request.user, obj, Right.OWN) and not organize.has_answers(obj)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        return settings.new_page(request, self)
+        return settings.new_page(request)
 
     def change_view(
         self,
@@ -161,8 +154,7 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         competition = self.get_object(request, object_id)
         if competition is None:
             return super().change_view(request, object_id)
-        page = self._only_look_unless_allowed(settings.page, request, competition)
-        return cast("HttpResponse", page)
+        return settings.page(request, competition)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """List what goes with a competition that nobody has submitted to."""
@@ -178,17 +170,20 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         return listed, {}, set(), []
 
     def delete_model(self, request: HttpRequest, obj: Competition) -> None:
-        organize.delete_competition(obj)
+        organize.delete_competition(obj, by=signed_in(request))
 
     def get_urls(self) -> list[URLPattern]:
         pages = [
-            path(f"<int:object_id>/{address}", self._own(view), name=f"{_PREFIX}_{name}")
+            path(
+                f"<int:object_id>/{address}",
+                self._own(view),
+                name=f"leaderboard_competition_{name}",
+            )
             for address, name, view in _PAGES
         ]
-        texts = path(
-            "preview/", self.admin_site.admin_view(preview.page), name=f"{_PREFIX}_preview"
-        )
-        return [texts, *pages, *super().get_urls()]
+        texts = self.admin_site.admin_view(preview)
+        texts_path = path("preview/", texts, name="leaderboard_competition_preview")
+        return [texts_path, *pages, *super().get_urls()]
 
     def _own(self, view: View) -> View:
         """Serve a view of one competition to its organizers; to others it doesn't exist."""
@@ -197,20 +192,21 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
             competition = self.get_queryset(request).filter(pk=object_id).first()
             if competition is None:
                 raise Http404("There is no such competition.")
-            return self._only_look_unless_allowed(view, request, competition, **kwargs)
+            return view(request, competition, **kwargs)
 
-        return self.admin_site.admin_view(update_wrapper(wrapper, view))
-
-    def _only_look_unless_allowed(
-        self, view: View, request: HttpRequest, competition: Competition, **kwargs: Any
-    ) -> HttpResponseBase:
-        looks = request.method in ("GET", "HEAD", "OPTIONS")
-        if not looks and not access.may_organize(request.user, competition):
-            raise PermissionDenied
-        return view(request, competition, self, **kwargs)
+        checked = require_http_methods(["GET", "HEAD", "POST"])(update_wrapper(wrapper, view))
+        return self.admin_site.admin_view(checked)
 
 
-_PREFIX = "leaderboard_competition"
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """Show what Markdown texts look like as they were typed; store nothing."""
+    texts = (("description", "Overview"), ("rules", "Rules"), ("data_description", "Data"))
+    context = {
+        "title": request.POST.get("title", "") or "Preview",
+        "texts": [(label, request.POST.get(name, "")) for name, label in texts],
+    }
+    return render(request, "admin/competition/preview.html", context)
 
 
 def _count(rows: QuerySet[Any], path_to_competition: str) -> Coalesce:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.views.decorators.http import require_safe
 
 from leaderboard import organize
-from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
-from leaderboard.errors import Refused
+from leaderboard.access import signed_in
+from leaderboard.admin.steps import button, is_draft, show, url_of, why_fixed
 from leaderboard.models import Competition
 from leaderboard.queries.previews import describe_grid, plan
-
-if TYPE_CHECKING:
-    from leaderboard.admin.competition import CompetitionAdmin
 
 # The page on which what a line of the checklist speaks of can be fixed.
 _FIXED_ON = {
@@ -29,8 +22,7 @@ _FIXED_ON = {
 }
 
 
-@require_safe
-def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
+def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show the checklist, and what happens next."""
     round = competition.current_round
     checks = organize.checklist(competition) if is_draft(competition) else []
@@ -42,34 +34,18 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
         "fixed": why_fixed(round),
         "has_submissions": round.submissions.exists(),
     }
-    return show(request, owner, competition, "opening", context)
+    return show(request, competition, "opening", context)
 
 
-@sent_from("opening")
-def open_now(
-    request: HttpRequest, competition: Competition, owner: CompetitionAdmin
-) -> HttpResponse:
-    """Open the competition if the checklist is green."""
-    try:
-        organize.open_competition(competition)
-    except Refused as refused:
-        warn(request, str(refused))
-    else:
-        owner.log_change(request, competition, "Opened.")
-        say(request, "The competition is open.")
-    return redirect(url_of(competition, "opening"))
-
-
-@sent_from("opening")
-def back_to_draft(
-    request: HttpRequest, competition: Competition, owner: CompetitionAdmin
-) -> HttpResponse:
-    """Take the opening back if nobody has submitted."""
-    try:
-        organize.return_to_draft(competition)
-    except Refused as refused:
-        warn(request, str(refused))
-    else:
-        owner.log_change(request, competition, "Taken back to draft.")
-        say(request, "The competition is a draft again: only its organizers see it.")
-    return redirect(url_of(competition, "opening"))
+open_now = button(
+    "opening",
+    lambda request, competition: organize.open_competition(competition, by=signed_in(request)),
+    logged="Opened.",
+    told="The competition is open.",
+)
+back_to_draft = button(
+    "opening",
+    lambda request, competition: organize.return_to_draft(competition, by=signed_in(request)),
+    logged="Taken back to draft.",
+    told="The competition is a draft again: only its organizers see it.",
+)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from leaderboard.admin.columns import write_kind
 from scoring.predictions import Guess, Guessed, Proposal
 
+MOST_NAMED: Final = 5
 _OPEN_LINE = re.compile(r"(?P<name>.+?)\s*:\s*\?(?P<number>[0-9]{1,4})\s*")
 _KINDS = {
     "number": "A number: an amount, a count, a time",
@@ -36,6 +37,16 @@ class Question:
     def field(self) -> str:
         """The name of its field."""
         return f"open_{self.number}"
+
+    @property
+    def title(self) -> str:
+        """What is asked."""
+        *others, last = self.names
+        if not others:
+            return f"What is “{last}”?"
+        shown = ", ".join(f"“{name}”" for name in others[:MOST_NAMED])
+        rest = len(self.names) - MOST_NAMED
+        return f"What are {shown} and {f'{rest} more' if rest > 1 else f'“{last}”'}?"
 
 
 def ask(proposal: Proposal) -> tuple[Question, ...]:

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
-from leaderboard.models import Competition, Release
+from leaderboard.models import Release
 from leaderboard.queries import scale
 from leaderboard.templatetags.marks import state
 from leaderboard.templatetags.text import ago
@@ -60,34 +60,28 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         *("predictions_digest", "parameters_hash", "previous_hash", "hash", "created_at"),
     )
 
-    @admin.display(description="Competition")
-    def competition(self, obj: Release) -> Competition:
-        return obj.holdout.ledger.competition
+    competition = admin.display(
+        lambda self, obj: obj.holdout.ledger.competition, description="Competition"
+    )
+    score = admin.display(lambda self, obj: _score(obj, obj.level), description="Released score")
+    reference = admin.display(
+        lambda self, obj: _score(obj, obj.reference_level), description="On public rows"
+    )
+    released = admin.display(
+        lambda self, obj: ago(obj.created_at), description="Released", ordering="created_at"
+    )
+    repeat = admin.display(
+        lambda self, obj: obj.repeat_of_id is not None, description="Asked before", boolean=True
+    )
 
     @admin.display(description="Answer", ordering="kind")
     def answer(self, obj: Release) -> SafeString:
         kind = answer_kind(obj.kind)
         return state(kind.mark, kind.word)
 
-    @admin.display(description="Released score")
-    def score(self, obj: Release) -> str:
-        return _score(obj, obj.level)
-
-    @admin.display(description="On public rows")
-    def reference(self, obj: Release) -> str:
-        return _score(obj, obj.reference_level)
-
     @admin.display(description="Guarantee, as a loss", ordering="certificate")
     def guarantee_width(self, obj: Release) -> str:
         return "none" if obj.certificate is None else f"± {obj.certificate:.3f}"
-
-    @admin.display(description="Released", ordering="created_at")
-    def released(self, obj: Release) -> SafeString:
-        return ago(obj.created_at)
-
-    @admin.display(description="Asked before", boolean=True)
-    def repeat(self, obj: Release) -> bool:
-        return obj.repeat_of_id is not None
 
 
 def _score(entry: Release, level: int | None) -> str:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
 
 from leaderboard import organize, queries
+from leaderboard.access import signed_in
 from leaderboard.admin import questions
 from leaderboard.admin.columns import read_columns, write_columns
-from leaderboard.admin.questions import Question
-from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fixed
-from leaderboard.errors import Refused
-from leaderboard.models import Competition, Round
+from leaderboard.admin.steps import done, next_url, refusals, show, why_fixed
+from leaderboard.models import Competition
 from scoring.errors import ParameterError, SolutionError
-from scoring.predictions import Guessed, Proposal, Schema, preview, propose, propose_with
-
-if TYPE_CHECKING:
-    from leaderboard.admin.competition import CompetitionAdmin
-
-MOST_NAMED: Final = 5
+from scoring.predictions import Proposal, Schema, preview, propose, propose_with
 
 
 class SchemaForm(forms.Form):
@@ -48,7 +42,10 @@ class SchemaForm(forms.Form):
     def __init__(self, data: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         asked = questions.read((data if data is not None else kwargs["initial"]).get("asked", ""))
         if data is not None:
-            data = {**data, "columns": _answered(data, asked)}
+            # With those answers that were among the choices in place of their questions.
+            given = ((each, data.get(each.field, "")) for each in asked)
+            allowed = {each.number: kind for each, kind in given if kind in dict(each.choices)}
+            data = {**data, "columns": questions.answered(data.get("columns", ""), allowed)}
         super().__init__(data, **kwargs)
         text = self["columns"].value() or ""
         lines = max(5, min(text.count("\n") + 2, 20))
@@ -56,8 +53,8 @@ class SchemaForm(forms.Form):
         self.questions = tuple(each for each in asked if questions.is_asked(text, each))
         for question in self.questions:
             self.fields[question.field] = forms.ChoiceField(
-                label=_what_are(question.names),
-                help_text=f"All rows of the sample say “{question.only}”, which doesn’t tell.",
+                label=question.title,
+                help_text=f"All rows of the sample say “{question.only}”: several kinds fit.",
                 choices=question.choices,
                 widget=forms.RadioSelect,
                 required=False,
@@ -98,62 +95,41 @@ class SampleForm(forms.Form):
     )
 
 
-def _answered(data: Mapping[str, str], asked: tuple[Question, ...]) -> str:
-    """Return the lines as they were sent, with those answers that were among the choices."""
-    answers = {each.number: data.get(each.field, "") for each in asked}
-    allowed = {
-        each.number: answers[each.number]
-        for each in asked
-        if answers[each.number] in dict(each.choices)
-    }
-    return questions.answered(data.get("columns", ""), allowed)
-
-
-def _what_are(names: tuple[str, ...]) -> str:
-    if len(names) == 1:
-        return f"What is “{names[0]}”?"
-    shown = ", ".join(f"“{name}”" for name in names[:-1][:MOST_NAMED])
-    rest = len(names) - MOST_NAMED
-    return f"What are {shown} and {f'{rest} more' if rest > 1 else f'“{names[-1]}”'}?"
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
+def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show the columns, take new ones, or propose them from a sample file."""
     round = competition.current_round
-    context: dict[str, Any] = {"form": _form(round), "sample_form": SampleForm()}
-    if request.method == "POST" and is_draft(competition):
-        if "propose" in request.POST:
-            context |= _propose(request)
-        else:
-            form = context["form"] = SchemaForm(request.POST.dict())
-            if form.is_valid() and (done := _save(request, competition, owner, form)):
-                return done
-    context["fixed"] = why_fixed(round)
-    context["schema"] = queries.schema_of(round)
-    return show(request, owner, competition, "schema", context)
+    schema = queries.schema_of(round)
+    initial = {"id_column": "id"}
+    if schema is not None:
+        initial = {"id_column": schema.id_column, "columns": write_columns(schema)}
+    context: dict[str, Any] = {
+        "form": SchemaForm(initial=initial),
+        "sample_form": SampleForm(),
+        "fixed": why_fixed(round),
+        "schema": schema,
+    }
+    if "propose" in request.POST:
+        _propose(request, context)
+    elif request.method == "POST":
+        form = context["form"] = SchemaForm(request.POST.dict())
+        if form.is_valid():
+            with refusals(form):
+                columns = form.cleaned_data["schema"]
+                withdrew = organize.change_schema(round, columns, by=signed_in(request))
+                logged = "Columns of the prediction file saved."
+                done(request, competition, logged, "The columns are saved.")
+                if withdrew:
+                    old = "The solution was sealed for the old columns: upload it again."
+                    messages.warning(request, old)
+                return redirect(next_url(competition, "schema"))
+    return show(request, competition, "schema", context)
 
 
-def _save(
-    request: HttpRequest, competition: Competition, owner: CompetitionAdmin, form: SchemaForm
-) -> HttpResponse | None:
-    try:
-        withdrew = organize.change_schema(competition.current_round, form.cleaned_data["schema"])
-    except Refused as refused:
-        form.add_error(None, str(refused))
-        return None
-    owner.log_change(request, competition, "Columns of the prediction file saved.")
-    say(request, "The columns are saved.")
-    if withdrew:
-        warn(request, "The solution was sealed for the old columns: upload it again.")
-    return redirect(next_url(competition, "schema"))
-
-
-def _propose(request: HttpRequest) -> dict[str, Any]:
-    """Return a filled form that is not saved: the organizer looks at it first."""
-    form = SampleForm(request.POST, request.FILES)
+def _propose(request: HttpRequest, context: dict[str, Any]) -> None:
+    """Fill the form from a sample, without saving it: the organizer looks at it first."""
+    form = context["sample_form"] = SampleForm(request.POST, request.FILES)
     if not form.is_valid():
-        return {"sample_form": form}
+        return
     file, more = form.cleaned_data["sample"], form.cleaned_data["more"]
     read = file
     try:
@@ -164,45 +140,32 @@ def _propose(request: HttpRequest) -> dict[str, Any]:
             read = more
             proposal = propose_with(proposal, more)
     except SolutionError as error:
-        return {
-            "sample_form": form,
-            "wrong_file": read.name,
-            "problems": error.problems,
-            "problem_count": error.total,
-        }
+        context.update(wrong_file=read.name, problems=error.problems, problem_count=error.total)
+        return
     asked = questions.ask(proposal)
     initial = {
         "id_column": proposal.id_column,
         "columns": questions.lines(proposal, asked),
         "asked": questions.write(asked),
     }
-    return {
-        "form": SchemaForm(initial=initial),
-        "proposed": _advice(proposal),
-        "incomplete": [each.name for each in proposal.columns if _shows_one_class(each)],
-        "preview": rows,
-    }
+    context.update(
+        form=SchemaForm(initial=initial),
+        proposed=_advice(proposal),
+        incomplete=[
+            each.name
+            for each in proposal.columns
+            if each.guesses[0].kind == "label"
+            and len(each.guesses[0].classes) == 1
+            and not each.is_open
+        ],
+        preview=rows,
+    )
 
 
 def _advice(proposal: Proposal) -> str:
     """Return what to do with a proposal."""
     if any(each.is_open for each in proposal.columns):
-        return "The sample leaves something open: answer that, look at every line, then save."
+        return "The sample leaves something open: answer that, check every line, then save."
     if any(each.column.classes for each in proposal.columns):
-        return (
-            "The sample shows some classes and perhaps not all. Look at every line, fix it, then "
-            "save."
-        )
-    return "Look at every line, fix it, then save."
-
-
-def _shows_one_class(column: Guessed) -> bool:
-    (first, *_) = column.guesses
-    return first.kind == "label" and len(first.classes) == 1 and not column.is_open
-
-
-def _form(round: Round) -> SchemaForm:
-    schema = queries.schema_of(round)
-    if schema is None:
-        return SchemaForm(initial={"id_column": "id"})
-    return SchemaForm(initial={"id_column": schema.id_column, "columns": write_columns(schema)})
+        return "The sample may not show all classes. Check every line, fix it, then save."
+    return "Check every line, fix it, then save."

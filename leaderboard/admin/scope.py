@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.contrib.admin import ModelAdmin, ShowFacets, SimpleListFilter
-from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from leaderboard.access import may_organize, may_view_console, organized_competitions
-from leaderboard.models import Competition, User
+from leaderboard.access import Right, may, may_view_console, organized_competitions
+from leaderboard.models import Competition
 from leaderboard.organize.people import may_organize_at_all
 
 M = TypeVar("M", bound=Model)
@@ -24,13 +23,6 @@ else:  # ModelAdmin takes type parameters in its stubs only
 
         def __class_getitem__(cls, item: object) -> type:
             return cls
-
-
-def signed_in(request: HttpRequest) -> User:
-    """Return the person. Raises PermissionDenied for an anonymous one."""
-    if not isinstance(request.user, User):
-        raise PermissionDenied
-    return request.user
 
 
 class OwnedAdmin(TypedAdmin[M]):
@@ -55,8 +47,12 @@ class OwnedAdmin(TypedAdmin[M]):
         """Return whether the person has the role and, for an object, runs its competition."""
         if not may_organize_at_all(request.user):
             return False
-        may = may_organize if to_change else may_view_console
-        return obj is None or may(request.user, self.competition_of(obj))
+        if obj is None:
+            return True
+        competition = self.competition_of(obj)
+        if to_change:
+            return may(request.user, competition, Right.JUDGE)
+        return may_view_console(request.user, competition)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         own = organized_competitions(request.user)
@@ -81,7 +77,8 @@ class OwnedAdmin(TypedAdmin[M]):
         """Let lists be narrowed by their filters and by nothing else."""
         return any(
             lookup == name or lookup.startswith(f"{name}__")
-            for name in map(_filter_name, self.get_list_filter(request))
+            for each in self.get_list_filter(request)
+            for name in [str(getattr(each, "parameter_name", each))]
         )
 
 
@@ -131,12 +128,6 @@ class CompetitionFilter(SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         slug = self.value()
         return queryset.filter(**{f"{self.path}__slug": slug}) if slug else queryset
-
-
-def _filter_name(entry: Any) -> str:
-    if isinstance(entry, type) and issubclass(entry, SimpleListFilter):
-        return str(entry.parameter_name)
-    return str(entry)
 
 
 def _is_operator(request: HttpRequest) -> bool:

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
 
 from leaderboard import organize
-from leaderboard.admin.scoring_form import REGISTRIES, Choosable, ScoringForm, written
-from leaderboard.admin.steps import is_draft, next_url, say, show, warn, why_fixed
+from leaderboard.access import signed_in
+from leaderboard.admin.scoring_form import ScoringForm
+from leaderboard.admin.steps import done, next_url, refusals, show, why_fixed
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
+from leaderboard.organize.scoring import REGISTRIES, written
 from leaderboard.queries.previews import describe_grid, plan
 
-if TYPE_CHECKING:
-    from leaderboard.admin.competition import CompetitionAdmin
 
-_WITHDREW = "The solution was checked against the old metric: upload it again."
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
+def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show or take metric and mechanism."""
     board = competition.current_round.board
-    form = ScoringForm(board)
-    if request.method == "POST" and is_draft(competition):
-        form = ScoringForm(board, request.POST)
-        if form.is_valid():
+    form = ScoringForm(board, request.POST or None)
+    if form.is_valid():
+        with refusals(form):
             try:
-                withdrew = organize.change_scoring(board, form.scoring())
+                withdrew = organize.change_scoring(board, form.scoring(), by=signed_in(request))
             except Refused as refused:
-                form.add_error(None, str(refused))
-            else:
-                owner.log_change(request, competition, "Metric and mechanism saved.")
-                say(request, f"Metric and mechanism are saved. {describe_grid(board)}".strip())
-                if withdrew:
-                    warn(request, _WITHDREW)
-                return redirect(next_url(competition, "scoring"))
+                raise form.rename(refused) from None
+            told = f"Metric and mechanism are saved. {describe_grid(board)}".strip()
+            done(request, competition, "Metric and mechanism saved.", told)
+            if withdrew:
+                old = "The solution was checked against the old metric: upload it again."
+                messages.warning(request, old)
+            return redirect(next_url(competition, "scoring"))
     context = {
         "form": form,
         "fixed": why_fixed(board.round),
@@ -47,27 +41,16 @@ def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin
         "grid": describe_grid(board),
         "facts": _facts(board),
     }
-    return show(request, owner, competition, "scoring", context)
+    return show(request, competition, "scoring", context)
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A choice that can't change any more."""
-
-    label: str
-    title: str
-    description: str
-    parameters: tuple[tuple[str, str], ...]
-
-
-def _facts(board: Board) -> list[Fact]:
-    facts = list[Fact]()
+def _facts(board: Board) -> list[dict[str, Any]]:
+    """Return the choices as words, for a page on which they can't change any more."""
+    facts = []
     for kind, registry in REGISTRIES.items():
-        chosen: Choosable | None = registry.get(getattr(board, kind))
+        chosen = registry.get(getattr(board, kind))
         given = getattr(board, f"{kind}_parameters")
         if chosen is not None:
-            values = tuple(
-                (p.title, given.get(p.name, written(p.default))) for p in chosen.parameters
-            )
-            facts.append(Fact(kind.capitalize(), chosen.title, chosen.description, values))
+            values = [(p.title, given.get(p.name, written(p.default))) for p in chosen.parameters]
+            facts.append({"label": kind.capitalize(), "chosen": chosen, "parameters": values})
     return facts

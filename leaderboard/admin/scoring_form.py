@@ -10,23 +10,17 @@ from typing import Any
 from django import forms
 
 from leaderboard import organize
+from leaderboard.errors import Refused
 from leaderboard.models import Board
+from leaderboard.organize.scoring import REGISTRIES, Choosable, written
 from leaderboard.queries import schema_of
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
 from scoring.mechanisms.base import Advice, Mechanism
 from scoring.metrics import Metric
-from scoring.parameters import Parameter, Value, show
+from scoring.parameters import Parameter, show
 from scoring.predictions import Schema
 from scoring.predictions.schema import Kind
-
-REGISTRIES: dict[str, Mapping[str, Any]] = {
-    "metric": metrics.METRICS,
-    "mechanism": mechanisms.MECHANISMS,
-}
-
-
-Choosable = Metric | Mechanism[Any]
 
 
 @dataclass(frozen=True)
@@ -78,17 +72,19 @@ class ScoringForm(forms.Form):
     def __init__(self, board: Board, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
         self.board = board
+        # As many places are suggested to count as a ranking of the columns has.
+        most = self._schema.columns[0].most if self._schema else None
         for kind, registry in REGISTRIES.items():
             field = self.fields[kind]
             assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
             field.choices = [(name, each.title) for name, each in registry.items()]
-            chosen = getattr(board, kind)
-            self.initial[kind] = chosen
+            chosen = self.initial[kind] = getattr(board, kind)
             for name, each in registry.items():
                 given = getattr(board, f"{kind}_parameters") if name == chosen else {}
                 for parameter in each.parameters:
-                    field = _field(parameter, self._suggested(parameter) | given)
-                    self.fields[_key(kind, name, parameter)] = field
+                    suggested = most if most and parameter.name == "k" else parameter.default
+                    initial = given.get(parameter.name, written(suggested))
+                    self.fields[_key(kind, name, parameter.name)] = _field(parameter, initial)
 
     @cached_property
     def metric_groups(self) -> list[Group]:
@@ -96,8 +92,9 @@ class ScoringForm(forms.Form):
 
         Those that are made for the columns' kind stand before those that take it as well.
         """
+        kinds = {column.kind for column in self._schema.columns} if self._schema else set()
         fitting = [each for each in self._metrics if not each.misfit or each.checked]
-        fitting.sort(key=lambda choice: self._fits_as(metrics.get(choice.name)))
+        fitting.sort(key=lambda choice: metrics.get(choice.name).takes[0] not in kinds)
         return _grouped(
             fitting, lambda choice: _UNCERTIFIED if choice.limits else _CERTIFIED, [_CERTIFIED]
         )
@@ -125,46 +122,40 @@ class ScoringForm(forms.Form):
     def _schema(self) -> Schema | None:
         return schema_of(self.board.round)
 
-    def _fits_as(self, metric: Metric) -> int:
-        """Return 0 where the columns are of the kind that the metric is made for, else 1."""
-        kinds = {column.kind for column in self._schema.columns} if self._schema else set()
-        return 0 if metric.takes[0] in kinds else 1
-
-    def _suggested(self, parameter: Parameter) -> dict[str, str]:
-        """Suggest that as many places count as a ranking of the schema has."""
-        most = [column.most for column in self._schema.columns] if self._schema else []
-        if parameter.name != "k" or not most or most[0] is None:
-            return {}
-        return {parameter.name: str(most[0])}
-
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
-        for kind in REGISTRIES:
-            if data.get(kind):
-                data[f"{kind}_parameters"] = self._parameters(kind, data[kind])
-        if not self.errors:
-            self._check_together(data)
-        return data
-
     def scoring(self) -> organize.Scoring:
-        """Return what the valid form says."""
-        names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
-        return organize.Scoring(**{name: self.cleaned_data[name] for name in names})
+        """Return what was chosen, with its parameters as they were typed."""
+        chosen: dict[str, Any] = {}
+        for kind, registry in REGISTRIES.items():
+            name = chosen[kind] = self.cleaned_data[kind]
+            chosen[f"{kind}_parameters"] = {
+                each.name: self.cleaned_data.get(_key(kind, name, each.name), "")
+                for each in registry[name].parameters
+            }
+        return organize.Scoring(**chosen)
+
+    def rename(self, refused: Refused) -> Refused:
+        """Return the refusal with this form's names for the parameters that it names."""
+        errors = []
+        for error in refused.errors:
+            kind, _, parameter = error["field"].partition("_parameters.")
+            name = _key(kind, self.cleaned_data[kind], parameter) if parameter else kind
+            errors.append(error | {"field": name})
+        return Refused(refused.code, errors=errors)
 
     def _choices(self, kind: str) -> list[Choice]:
-        return [self._choice(kind, each) for each in REGISTRIES[kind].values()]
-
-    def _choice(self, kind: str, each: Choosable) -> Choice:
-        return Choice(
-            name=each.name,
-            title=each.title,
-            description=each.description,
-            advice=each.advice if isinstance(each, Mechanism) else None,
-            limits=_limits_of(each),
-            misfit=self._misfit(each) if isinstance(each, Metric) else "",
-            checked=self[kind].value() == each.name,
-            fields=tuple(self[_key(kind, each.name, p)] for p in each.parameters),
-        )
+        return [
+            Choice(
+                name=each.name,
+                title=each.title,
+                description=each.description,
+                advice=each.advice if isinstance(each, Mechanism) else None,
+                limits=_limits_of(each),
+                misfit=self._misfit(each) if isinstance(each, Metric) else "",
+                checked=self[kind].value() == each.name,
+                fields=tuple(self[_key(kind, each.name, p.name)] for p in each.parameters),
+            )
+            for each in REGISTRIES[kind].values()
+        ]
 
     def _misfit(self, metric: Metric) -> str:
         if self._schema is None:
@@ -174,50 +165,6 @@ class ScoringForm(forms.Form):
         except ParameterError as error:
             return error.message
         return ""
-
-    def _parameters(self, kind: str, name: str) -> dict[str, str]:
-        """Return the chosen one's parameters as texts; put every error beside its own field."""
-        texts = dict[str, str]()
-        chosen: Choosable = REGISTRIES[kind][name]
-        for parameter in chosen.parameters:
-            key = _key(kind, name, parameter)
-            try:
-                texts[parameter.name] = written(parameter.parse(self.cleaned_data.get(key)))
-            except ParameterError as error:
-                self.add_error(key, error.message)
-        return texts
-
-    def _check_together(self, data: dict[str, Any]) -> None:
-        metric = metrics.get(data["metric"])
-        mechanism = mechanisms.get(data["mechanism"])
-        try:
-            params = metric.parse(data["metric_parameters"])
-            if self._schema is not None:
-                metric.check(self._schema, None, params)
-        except ParameterError as error:
-            self._add(error, "metric", metric)
-        try:
-            self._check_mechanism(mechanism, metric, data["mechanism_parameters"])
-        except ParameterError as error:
-            self._add(error, "mechanism", mechanism)
-
-    def _check_mechanism(
-        self, mechanism: Mechanism[Any], metric: Metric, raw: dict[str, str]
-    ) -> None:
-        params = mechanism.parse(raw)
-        if reason := metric.allows(mechanism):
-            raise ParameterError("mechanism", reason)
-        holdout = self.board.round.active_holdout
-        if holdout is not None:
-            mechanism.check(params, metric, organize.effective_rows(holdout))
-
-    def _add(self, error: ParameterError, kind: str, chosen: Choosable) -> None:
-        """Put an error beside the parameter that is to blame, else beside the choice."""
-        for parameter in chosen.parameters:
-            if parameter.name == error.field:
-                self.add_error(_key(kind, chosen.name, parameter), error.message)
-                return
-        self.add_error(kind, error.message)
 
 
 def _grouped(
@@ -239,11 +186,11 @@ def _limits_of(each: Choosable) -> str:
     return " ".join(filter(None, (each.guarantee, each.allows(*mechanisms.MECHANISMS.values()))))
 
 
-def _key(kind: str, name: str, parameter: Parameter) -> str:
-    return f"{kind}-{name}-{parameter.name}"
+def _key(kind: str, name: str, parameter: str) -> str:
+    return f"{kind}-{name}-{parameter}"
 
 
-def _field(parameter: Parameter, given: Mapping[str, str]) -> forms.Field:
+def _field(parameter: Parameter, initial: str) -> forms.Field:
     """Make the field, not required: what is empty is judged only if its owner is chosen."""
     field: forms.Field
     if parameter.kind == "choice":
@@ -251,22 +198,14 @@ def _field(parameter: Parameter, given: Mapping[str, str]) -> forms.Field:
         choices = list(zip(parameter.choices, titles, strict=True))
         field = forms.ChoiceField(choices=choices, help_text=parameter.help)
     else:
+        low, high = parameter.minimum, parameter.maximum
+        if low is not None and high is not None:
+            limits = f" From {show(low)} to {show(high)}."
+        elif low is not None:
+            limits = f" At least {show(low)}."
+        else:
+            limits = f" At most {show(high)}." if high is not None else ""
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
-        field = forms.CharField(help_text=f"{parameter.help} {_limits(parameter)}", widget=widget)
-    field.label, field.required = parameter.title, False
-    field.initial = given.get(parameter.name, written(parameter.default))
+        field = forms.CharField(help_text=f"{parameter.help}{limits}", widget=widget)
+    field.label, field.required, field.initial = parameter.title, False, initial
     return field
-
-
-def _limits(parameter: Parameter) -> str:
-    low, high = parameter.minimum, parameter.maximum
-    if low is not None and high is not None:
-        return f"From {show(low)} to {show(high)}."
-    if low is not None:
-        return f"At least {show(low)}."
-    return f"At most {show(high)}." if high is not None else ""
-
-
-def written(value: Value) -> str:
-    """Return a value as people write it; `parse` turns it back exactly."""
-    return value if isinstance(value, str) else show(value)

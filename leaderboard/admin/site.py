@@ -53,18 +53,16 @@ class HoldfastAdminSite(AdminSite):
         """
         home = RedirectView.as_view(pattern_name="admin:leaderboard_competition_changelist")
         password = RedirectView.as_view(pattern_name="account_change_password")
+        labels = dict.fromkeys(model._meta.app_label for model in self._registry)
         ours = [
             path("", home, name="index"),
             path("password_change/", password, name="password_change"),
             path("password_change/done/", password, name="password_change_done"),
-            *(path(f"{label}/", home) for label in self._app_labels()),
+            *(path(f"{label}/", home) for label in labels),
         ]
         replaced = {"view_on_site", *(url.name for url in ours if url.name)}
         kept = [url for url in super().get_urls() if getattr(url, "name", None) not in replaced]
         return [*ours, *kept]
-
-    def _app_labels(self) -> list[str]:
-        return list(dict.fromkeys(model._meta.app_label for model in self._registry))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return apps and models in the order of registration: competitions first."""

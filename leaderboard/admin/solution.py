@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from functools import wraps
+from typing import Any
 
 from django import forms
 from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods
 
 from leaderboard import organize
-from leaderboard.admin.scope import signed_in
-from leaderboard.admin.steps import is_draft, say, sent_from, show, url_of, warn, why_fixed
-from leaderboard.errors import Refused
-from leaderboard.models import Competition, FileRole, Holdout, Round
+from leaderboard.access import signed_in
+from leaderboard.admin.steps import View, button, done, refusals, show, url_of, why_fixed
+from leaderboard.models import Competition, FileRole, Holdout
 from leaderboard.queries import expected_file, public_files
-from scoring.errors import HoldfastError, ParameterError, SolutionError
-from scoring.predictions import Preview
-
-if TYPE_CHECKING:
-    from leaderboard.admin.competition import CompetitionAdmin
+from scoring.errors import HoldfastError
 
 
 class InMemoryOnly(MemoryFileUploadHandler):
@@ -41,70 +38,60 @@ class InMemoryOnly(MemoryFileUploadHandler):
         self.activated = True
 
 
+def in_memory(view: View) -> View:
+    """Let a view take uploads into memory only, and check the form's token after that is so.
+
+    The token is in the body, so checking it reads the body: the upload handler has to be set
+    before. Hence exempt outside and protected inside, as Django's documentation shows.
+    """
+
+    @csrf_exempt
+    @wraps(view)
+    def wrapper(request: HttpRequest, competition: Competition) -> HttpResponseBase:
+        request.upload_handlers = [InMemoryOnly(request)]
+        return csrf_protect(view)(request, competition)
+
+    return wrapper
+
+
 class SolutionForm(forms.Form):
     """The file with the hidden labels."""
 
     solution = forms.FileField(label="Solution")
 
 
-# The form's token is in the body, so checking it reads the body: the upload handler has to be set
-# before that. Hence exempt outside and protected inside, as Django's documentation shows.
-@csrf_exempt
-@require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest, competition: Competition, owner: CompetitionAdmin) -> HttpResponse:
+@in_memory
+def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show what is sealed, as counts; take a solution."""
-    request.upload_handlers = [InMemoryOnly(request)]
-    return _protected(request, competition, owner)
-
-
-@csrf_protect
-def _protected(
-    request: HttpRequest, competition: Competition, owner: CompetitionAdmin
-) -> HttpResponse:
     round = competition.current_round
-    form, error = SolutionForm(), None
-    if request.method == "POST" and is_draft(competition):
-        form = SolutionForm(request.POST, request.FILES)
-        if form.is_valid():
-            try:
-                file = form.cleaned_data["solution"]
-                holdout = organize.install_solution(round, file, by=signed_in(request))
-            except SolutionError as wrong:
-                form.add_error("solution", "This file can't be the solution. Nothing was stored.")
-                error = wrong
-            except ParameterError as wrong_metric:
-                form.add_error("solution", wrong_metric.message)
-            except (Refused, HoldfastError) as refused:
-                form.add_error("solution", str(refused))
-            else:
-                owner.log_change(request, competition, _describe(holdout))
-                say(request, _describe(holdout))
-                return redirect(url_of(competition, "opening"))
-    context = {
-        "form": form,
-        "problems": error.problems if error else (),
-        "problem_count": error.total if error else 0,
+    form = SolutionForm(request.POST or None, request.FILES or None)
+    fixed = why_fixed(round)
+    context: dict[str, Any] = {"form": form, "fixed": fixed, "expected": None}
+    if not fixed and form.is_valid():
+        wrong = "This file can't be the solution. Nothing was stored."
+        with refusals(form, context, "solution", wrong):
+            file = form.cleaned_data["solution"]
+            holdout = organize.install_solution(round, file, by=signed_in(request))
+            described = _describe(holdout)
+            done(request, competition, described, described)
+            return redirect(url_of(competition, "opening"))
+    with suppress(HoldfastError):  # what a solution looks like: the sample's header and ids
+        context["expected"] = expected_file(round, rows=3)
+    context |= {
         "holdout": round.active_holdout,
         "has_sample": public_files(round).filter(role=FileRole.SAMPLE).exists(),
-        "expected": _preview(round),
-        "fixed": why_fixed(round),
     }
-    return show(request, owner, competition, "solution", context)
+    return show(request, competition, "solution", context)
 
 
-@sent_from("solution")
-def withdraw(
-    request: HttpRequest, competition: Competition, owner: CompetitionAdmin
-) -> HttpResponse:
-    """Retire the sealed solution, in a draft."""
-    try:
-        organize.withdraw_solution(competition.current_round)
-    except Refused as refused:
-        warn(request, str(refused))
-    else:
-        owner.log_change(request, competition, "Solution withdrawn.")
-        say(request, "The solution is withdrawn. You can change the sample and upload it again.")
-    return redirect(url_of(competition, "solution"))
+withdraw = button(
+    "solution",
+    lambda request, competition: organize.withdraw_solution(
+        competition.current_round, by=signed_in(request)
+    ),
+    logged="Solution withdrawn.",
+    told="The solution is withdrawn. You can change the sample, and upload a solution again.",
+)
 
 
 def _describe(holdout: Holdout) -> str:
@@ -120,11 +107,3 @@ def _describe(holdout: Holdout) -> str:
         f"{holdout.private_rows} Private, {holdout.final_rows} Final, "
         f"{holdout.ignored_rows} Ignored rows.{weighted}"
     )
-
-
-def _preview(round: Round) -> Preview | None:
-    """Return the sample's header and ids, to show what a solution looks like."""
-    try:
-        return expected_file(round, rows=3)
-    except HoldfastError:
-        return None

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.contrib import messages
+from django import forms
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
+from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Round
+from leaderboard.platform.forms import blame
+from scoring.errors import HoldfastError, ParameterError, SolutionError
 
-if TYPE_CHECKING:
-    from leaderboard.admin.competition import CompetitionAdmin
-
-    View = Callable[[HttpRequest, Competition, CompetitionAdmin], HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 _STEPS = (
     ("change", "Settings"),
@@ -54,30 +55,82 @@ def next_url(competition: Competition, name: str) -> str:
     return url_of(competition, names[min(names.index(name) + 1, len(names) - 1)])
 
 
-def sent_from(step: str) -> Callable[[View], View]:
-    """Let a view take only what a form on the page of a step sends.
+def button(
+    step: str,
+    act: Callable[[HttpRequest, Competition], object],
+    *,
+    logged: str,
+    told: str,
+    asks: str = "",
+) -> View:
+    """Make the view behind a button of a step's page: it acts and leads back there.
 
-    Other requests, as after signing in, are redirected to that page.
+    `logged` may name the competition's `round`. Who only looks, as after signing in, is shown the
+    page `asks`, which asks once more, or else the step's. A refusal is shown on the step's page.
     """
 
-    def decorate(view: View) -> View:
-        @wraps(view)
-        def wrapper(
-            request: HttpRequest, competition: Competition, owner: CompetitionAdmin
-        ) -> HttpResponse:
-            if request.method != "POST":
-                return redirect(url_of(competition, step))
-            return view(request, competition, owner)
+    def view(request: HttpRequest, competition: Competition, **context: object) -> HttpResponse:
+        if request.method != "POST" and asks:
+            return show(request, competition, asks, context)
+        if request.method == "POST":
+            try:
+                act(request, competition)
+            except Refused as refused:
+                messages.warning(request, str(refused))
+            else:
+                done(request, competition, logged.format(round=competition.current_round), told)
+        return redirect(url_of(competition, step))
 
-        return require_http_methods(["GET", "HEAD", "POST"])(wrapper)
+    return view
 
-    return decorate
+
+@contextmanager
+def refusals(
+    form: forms.Form,
+    context: dict[str, Any] | None = None,
+    field: str | None = None,
+    wrong: str = "",
+) -> Iterator[None]:
+    """Show why this is refused at the form's fields, and a file's problems by the context.
+
+    field: who is to blame where nothing is named; wrong: what stands there if a file has problems.
+    """
+    try:
+        yield
+    except SolutionError as error:
+        form.add_error(field, wrong)
+        if context is not None:
+            context.update(problems=error.problems, problem_count=error.total)
+    except ParameterError as error:
+        form.add_error(field, error.message)
+    except Refused as refused:
+        blame(form, refused)
+    except HoldfastError as error:
+        form.add_error(field, str(error))
+
+
+def reason_against(check: Callable[[Round], None], round: Round) -> str:
+    """Return why a check refuses; empty where it doesn't."""
+    try:
+        check(round)
+    except Refused as refused:
+        return str(refused)
+    return ""
 
 
 def frame(competition: Competition, current: str) -> dict[str, Any]:
     """Return what all pages of a competition show: its name, phase and steps."""
     tab = current.partition("_")[0]
     round = competition.current_round
+    done = (
+        bool(competition.description.strip() and competition.rules.strip()),
+        bool(round.schema),
+        bool(round.board.metric and round.board.mechanism),
+        round.origin.files.filter(role=FileRole.SAMPLE).exists(),
+        round.active_holdout is not None,
+        not is_draft(competition),
+        round.revealed_at is not None,
+    )
     return {
         "title": competition.title,
         "step_title": dict(_STEPS).get(tab, tab.capitalize()),
@@ -86,8 +139,8 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
         "round": round,
         "phase": round.phase(timezone.now()),
         "steps": [
-            Step(name, label, url_of(competition, name), done, name == tab)
-            for (name, label), done in zip(_STEPS, _done(competition, round), strict=True)
+            Step(name, label, url_of(competition, name), is_done, name == tab)
+            for (name, label), is_done in zip(_STEPS, done, strict=True)
         ],
         "current": current,
         "paused": round.ledger.paused_because if round.ledger else "",
@@ -116,37 +169,14 @@ def why_fixed(round: Round) -> str:
 
 
 def show(
-    request: HttpRequest,
-    owner: CompetitionAdmin,
-    competition: Competition,
-    step: str,
-    context: dict[str, Any],
-    *,
-    status: int = 200,
+    request: HttpRequest, competition: Competition, step: str, context: dict[str, Any]
 ) -> HttpResponse:
     """Render the page of a step."""
-    shared = owner.admin_site.each_context(request) | frame(competition, step)
-    template = f"admin/competition/{step}.html"
-    return render(request, template, shared | context, status=status)
+    shared = admin.site.each_context(request) | frame(competition, step)
+    return render(request, f"admin/competition/{step}.html", shared | context)
 
 
-def say(request: HttpRequest, text: str) -> None:
-    """Put a line on the next page: something was done."""
-    messages.success(request, text)
-
-
-def warn(request: HttpRequest, text: str) -> None:
-    """Put a line on the next page: something needs attention."""
-    messages.warning(request, text)
-
-
-def _done(competition: Competition, round: Round) -> tuple[bool, ...]:
-    return (
-        bool(competition.description.strip() and competition.rules.strip()),
-        bool(round.schema),
-        bool(round.board.metric and round.board.mechanism),
-        round.origin.files.filter(role=FileRole.SAMPLE).exists(),
-        round.active_holdout is not None,
-        not is_draft(competition),
-        round.revealed_at is not None,
-    )
+def done(request: HttpRequest, competition: Competition, logged: Any, told: str) -> None:
+    """Log what was done, and show it on the next page."""
+    admin.site.get_model_admin(Competition).log_change(request, competition, logged)
+    messages.success(request, told)

@@ -10,9 +10,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from leaderboard.access import signed_in
 from leaderboard.admin.scope import CompetitionFilter, ReadOnlyAdmin
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Status, Submission
+from leaderboard.models import Status, Submission
 from leaderboard.pipeline.queue import requeue_failed
 from leaderboard.queries import submission_row
 from leaderboard.templatetags.marks import state
@@ -45,32 +46,29 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
     readonly_fields = ("name", "competition", "person", "shown_status", "said", "listed_problems")
     actions = ("requeue",)
 
-    @admin.display(description="Submission", ordering="team__name")
-    def name(self, obj: Submission) -> str:
-        return str(obj)
-
-    @admin.display(description="Competition")
-    def competition(self, obj: Submission) -> Competition:
-        return obj.team.competition
-
-    @admin.display(description="Uploaded by", ordering="user__username")
-    def person(self, obj: Submission) -> str:
-        return obj.user.get_username()
-
-    @admin.display(description="Uploaded", ordering="created_at")
-    def uploaded(self, obj: Submission) -> SafeString:
-        return ago(obj.created_at)
+    name = admin.display(
+        lambda self, obj: str(obj), description="Submission", ordering="team__name"
+    )
+    competition = admin.display(lambda self, obj: obj.team.competition, description="Competition")
+    person = admin.display(
+        lambda self, obj: obj.user.get_username(),
+        description="Uploaded by",
+        ordering="user__username",
+    )
+    uploaded = admin.display(
+        lambda self, obj: ago(obj.created_at), description="Uploaded", ordering="created_at"
+    )
 
     @admin.display(description="Status", ordering="status")
     def shown_status(self, obj: Submission) -> SafeString:
         status = Status(obj.status)
         return state("success" if status is Status.RELEASED else status.value, status.label)
 
-    @admin.display(description="What the team was told")
+    @admin.display(description="What the team sees")
     def said(self, obj: Submission) -> str:
         return summary(submission_row(obj))
 
-    @admin.display(description="Problems of the file")
+    @admin.display(description="Problems in the file")
     def listed_problems(self, obj: Submission) -> str:
         lines = [(ticks(problem["message"]),) for problem in submission_row(obj).problems]
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines)) or ""
@@ -80,7 +78,8 @@ class SubmissionAdmin(ReadOnlyAdmin[Submission]):
         """Queue the failed ones among the chosen again: what is released stays released."""
         failed: list[Any] = list(queryset.filter(status=Status.FAILED))
         try:
-            count = requeue_failed(Submission.objects.filter(pk__in=[each.pk for each in failed]))
+            chosen = Submission.objects.filter(pk__in=[each.pk for each in failed])
+            count = requeue_failed(chosen, by=signed_in(request))
         except Refused as refused:
             self.message_user(request, str(refused), messages.WARNING)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -9,7 +10,8 @@ from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
-from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin, signed_in
+from leaderboard.access import signed_in
+from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin
 from leaderboard.errors import Refused
 from leaderboard.models import Membership, Team
 from leaderboard.organize.teams import change_team, check_name
@@ -36,7 +38,7 @@ class TeamForm(_Form):
         fields = ("name", "is_verified", "is_baseline")
         labels: ClassVar = {"is_verified": "Verified", "is_baseline": "Baseline"}
         help_texts: ClassVar = {
-            "name": "Rename a team whose name is abusive or somebody else's.",
+            "name": "Rename a team whose name is abusive or belongs to somebody else.",
             "is_verified": "Shown on the board: you know who they are, or have seen their code.",
             "is_baseline": "Shown on the board: a reference to compare with, not a competitor.",
         }
@@ -70,6 +72,25 @@ class Members(_Inline):
         return False
 
 
+def _marking(name: str, description: str, **marks: Any) -> Callable[..., None]:
+    """Make the action of the list that marks the chosen teams."""
+
+    @admin.action(description=description)
+    def mark(owner: TeamAdmin, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+        chosen = list(queryset.select_related("competition"))
+        for team in chosen:
+            try:
+                change_team(team, signed_in(request), **marks)
+            except Refused as refused:
+                owner.message_user(request, str(refused), messages.WARNING)
+                return
+            owner.log_change(request, team, f"Marks: {marks}.")
+        owner.message_user(request, f"{len(chosen)} teams changed.", messages.SUCCESS)
+
+    mark.__name__ = name
+    return mark
+
+
 @admin.register(Team)
 class TeamAdmin(OwnedAdmin[Team]):
     """Teams: their names and marks."""
@@ -86,7 +107,12 @@ class TeamAdmin(OwnedAdmin[Team]):
         *("name", "is_verified", "is_baseline"),
         *("competition", "leader", "created_at"),
     )
-    actions = ("mark_verified", "unmark_verified", "mark_baseline", "unmark_baseline")
+    actions = (
+        _marking("mark_verified", "Mark as verified", is_verified=True),
+        _marking("unmark_verified", "Remove the verified mark", is_verified=False),
+        _marking("mark_baseline", "Mark as baseline", is_baseline=True),
+        _marking("unmark_baseline", "Remove the baseline mark", is_baseline=False),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
         counted = super().get_queryset(request)
@@ -95,47 +121,16 @@ class TeamAdmin(OwnedAdmin[Team]):
             entry_count=Count("submissions", distinct=True),
         )
 
-    @admin.display(description="Captain")
-    def leader(self, obj: Team) -> str:
-        return obj.captain.get_username()
-
-    @admin.display(description="members", ordering="people_count")
-    def people(self, obj: Any) -> int:
-        return int(obj.people_count)
-
-    @admin.display(description="submissions", ordering="entry_count")
-    def entries(self, obj: Any) -> int:
-        return int(obj.entry_count)
-
-    @admin.action(description="Mark as verified")
-    def mark_verified(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
-        self._mark(request, queryset, is_verified=True)
-
-    @admin.action(description="Take the verified mark away")
-    def unmark_verified(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
-        self._mark(request, queryset, is_verified=False)
-
-    @admin.action(description="Mark as baseline")
-    def mark_baseline(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
-        self._mark(request, queryset, is_baseline=True)
-
-    @admin.action(description="Take the baseline mark away")
-    def unmark_baseline(self, request: HttpRequest, queryset: QuerySet[Team]) -> None:
-        self._mark(request, queryset, is_baseline=False)
+    leader = admin.display(lambda self, obj: obj.captain.get_username(), description="Captain")
+    people = admin.display(
+        lambda self, obj: obj.people_count, description="members", ordering="people_count"
+    )
+    entries = admin.display(
+        lambda self, obj: obj.entry_count, description="submissions", ordering="entry_count"
+    )
 
     def save_model(
         self, request: HttpRequest, obj: Team, form: forms.ModelForm[Team], change: bool
     ) -> None:
         wished = {name: form.cleaned_data[name] for name in form.changed_data}
         change_team(Team.objects.get(pk=obj.pk), signed_in(request), **wished)
-
-    def _mark(self, request: HttpRequest, queryset: QuerySet[Team], **marks: Any) -> None:
-        chosen = list(queryset.select_related("competition"))
-        for team in chosen:
-            try:
-                change_team(team, signed_in(request), **marks)
-            except Refused as refused:
-                self.message_user(request, str(refused), messages.WARNING)
-                return
-            self.log_change(request, team, f"Marks: {marks}.")
-        self.message_user(request, f"{len(chosen)} teams changed.", messages.SUCCESS)

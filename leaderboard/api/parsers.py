@@ -9,7 +9,7 @@ from rest_framework.parsers import JSONParser
 
 from leaderboard.errors import Refused
 
-MAX_JSON_BYTES = 64 * 1024
+MAX_JSON_BYTES = 64_000
 
 
 class BoundedJSONParser(JSONParser):

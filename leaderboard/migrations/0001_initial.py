@@ -715,7 +715,7 @@ class Migration(migrations.Migration):
                 (
                     "max_file_bytes",
                     models.PositiveBigIntegerField(
-                        default=52428800,
+                        default=50000000,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="largest file in bytes",
                     ),

@@ -67,7 +67,7 @@ class Round(models.Model):
         help_text="Per team. Empty: no limit.",
     )
     max_file_bytes = models.PositiveBigIntegerField(
-        "largest file in bytes", default=50 * 2**20, validators=[MinValueValidator(1)]
+        "largest file in bytes", default=50_000_000, validators=[MinValueValidator(1)]
     )
 
     finals_limit = models.PositiveIntegerField(

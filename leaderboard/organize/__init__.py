@@ -7,22 +7,20 @@ the first release.
 
 from leaderboard.organize.creation import add_board, add_round, create_competition
 from leaderboard.organize.drafts import (
-    Scoring,
     change_schema,
-    change_scoring,
     delete_competition,
+    has_answers,
     is_frozen,
     return_to_draft,
     withdraw_solution,
 )
 from leaderboard.organize.files import add_file, remove_file
-from leaderboard.organize.opening import Check, check_settings, checklist, open_competition
+from leaderboard.organize.opening import Check, checklist, open_competition
+from leaderboard.organize.scoring import RowCounts, Scoring, change_scoring, effective_rows
 from leaderboard.organize.solutions import (
     CheckedSolution,
-    RowCounts,
     check_solution,
     create_revision,
-    effective_rows,
     install_solution,
 )
 
@@ -36,13 +34,13 @@ __all__ = [
     "add_round",
     "change_schema",
     "change_scoring",
-    "check_settings",
     "check_solution",
     "checklist",
     "create_competition",
     "create_revision",
     "delete_competition",
     "effective_rows",
+    "has_answers",
     "install_solution",
     "is_frozen",
     "open_competition",

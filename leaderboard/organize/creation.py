@@ -7,11 +7,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Board, Competition, EventKind, Organizer, Role, Round, User
 from leaderboard.notify import events
+from leaderboard.organize.drafts import locked_draft
 
 _BOARD_FIELDS = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
 _ROUND_FIELDS = (
@@ -51,6 +53,7 @@ def add_round(
     of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
     with transaction.atomic():
         locked = lock.lock(competition)
+        check_right(by, locked, Right.EDIT)
         last = locked.rounds.order_by("number").last()
         if last is None or last.closes_at is None or fields["opens_at"] < last.closes_at:
             raise Refused("invalid", field="opens_at", variant="opens_too_early")
@@ -79,9 +82,7 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
     Raises Refused unless the competition is a draft.
     """
     with transaction.atomic():
-        locked = lock.lock(round.competition)
-        if locked.opened_by_organizer_at is not None:
-            raise Refused("not_a_draft")
+        locked = locked_draft(round, by).competition
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
         board = Board.objects.create(round=round, position=position, **fields)

@@ -1,16 +1,14 @@
-"""What may change, and until when: a draft, its schema and scoring, and the way back to it."""
+"""What may change, and until when: a draft, its schema, and the way back to it."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.models import (
-    Board,
     BoardState,
     Competition,
     CompetitionFile,
@@ -44,57 +42,32 @@ def is_frozen(round: Round) -> bool:
     return Ledger.objects.filter(pk=ledger.pk, paused_for=Pause.REWOUND).exists()
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """How a board scores: names in the registries, parameters as their JSON texts."""
-
-    metric: str
-    metric_parameters: dict[str, str]
-    mechanism: str
-    mechanism_parameters: dict[str, str]
-
-
-def change_schema(round: Round, schema: Schema) -> bool:
+def change_schema(round: Round, schema: Schema, *, by: User | None = None) -> bool:
     """Write another schema; return whether that withdrew a solution.
 
     A solution is encoded by the schema that it was read with. Raises Refused unless the
     competition is a draft.
     """
     with transaction.atomic():
-        locked = locked_draft(round)
+        locked = locked_draft(round, by)
         if locked.schema == schema.to_json():
             return False
         locked.schema = round.schema = schema.to_json()
         locked.save(update_fields=["schema"])
-        return _withdraw(locked)
+        return withdraw(locked)
 
 
-def change_scoring(board: Board, scoring: Scoring) -> bool:
-    """Write metric and mechanism; return whether that withdrew a solution.
-
-    A solution is checked by the metric that it was sealed under. Raises Refused unless the
-    competition is a draft.
-    """
-    with transaction.atomic():
-        round = locked_draft(board.round)
-        before = (board.metric, board.metric_parameters)
-        for name, value in vars(scoring).items():
-            setattr(board, name, value)
-        board.save(update_fields=list(vars(scoring)))
-        changed = before != (scoring.metric, scoring.metric_parameters)
-        return changed and _withdraw(round)
-
-
-def withdraw_solution(round: Round) -> None:
+def withdraw_solution(round: Round, *, by: User | None = None) -> None:
     """Retire the sealed solution, so that sample and solution can be repaired in a draft."""
     with transaction.atomic():
-        _withdraw(locked_draft(round))
+        withdraw(locked_draft(round, by))
 
 
 def return_to_draft(competition: Competition, *, by: User | None = None) -> None:
     """Take an opening back, as long as nobody has submitted. Raises Refused after that."""
     with transaction.atomic():
         locked = lock.lock(competition)
+        check_right(by, locked, Right.EDIT)
         rounds = list(locked.rounds.select_related("ledger"))
         if has_answers(locked):
             raise Refused("frozen", variant="submitted")
@@ -106,13 +79,14 @@ def return_to_draft(competition: Competition, *, by: User | None = None) -> None
     competition.refresh_from_db()
 
 
-def delete_competition(competition: Competition) -> None:
+def delete_competition(competition: Competition, *, by: User | None = None) -> None:
     """Delete a competition that nobody has submitted to, with all that belongs to it.
 
     Raises Refused after the first submission: quotas and the ledger would be forgotten.
     """
     with transaction.atomic():
         locked = lock.lock(competition)
+        check_right(by, locked, Right.OWN)
         if has_answers(locked):
             raise Refused("has_submissions")
         for holdout in Holdout.objects.filter(ledger__competition=locked):
@@ -139,9 +113,10 @@ def frozen(what: str) -> Refused:
     return Refused("frozen", what=what)
 
 
-def locked_draft(round: Round) -> Round:
-    """Return the round of a locked competition. Raises Refused if it is not a draft."""
+def locked_draft(round: Round, by: User | None) -> Round:
+    """Return the round of a locked competition. Raises Refused if it is not a draft of `by`."""
     competition = lock.lock(round.competition)
+    check_right(by, competition, Right.EDIT)
     locked = competition.rounds.select_related("competition", "ledger").get(pk=round.pk)
     if competition.opened_by_organizer_at is not None:
         raise Refused("not_a_draft")
@@ -151,6 +126,7 @@ def locked_draft(round: Round) -> Round:
     return locked
 
 
-def _withdraw(draft: Round) -> bool:
+def withdraw(draft: Round) -> bool:
+    """Retire the solution of a locked draft; return whether there was one."""
     active = Holdout.objects.active().filter(ledger__isnull=False, ledger=draft.ledger)
     return active.update(retired_at=timezone.now()) > 0

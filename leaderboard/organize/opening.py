@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
-from leaderboard.models import Board, Competition, EventKind, Round, User
+from leaderboard.models import Competition, EventKind, Round, User
 from leaderboard.notify import events
 from leaderboard.organize.parts import sample_ids, schema_of
-from leaderboard.organize.solutions import check_mechanism_fits, effective_rows
-from scoring import mechanisms, metrics
+from leaderboard.organize.scoring import (
+    check_mechanism_fits,
+    check_metric_fits,
+    effective_rows,
+)
 from scoring.errors import HoldfastError, ParameterError
-from scoring.predictions import Schema
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ def checklist(competition: Competition) -> list[Check]:
 
 def open_competition(competition: Competition, *, by: User | None = None) -> None:
     """Open a draft whose checklist is green. Raises Refused with what is missing."""
+    check_right(by, competition, Right.EDIT)
     missing = [check for check in checklist(competition) if not check.passed]
     if missing:
         raise Refused(
@@ -62,15 +66,6 @@ def open_competition(competition: Competition, *, by: User | None = None) -> Non
                 start_ledger(round)
             events.record(locked, EventKind.OPENED, actor=by)
     competition.refresh_from_db()
-
-
-def check_settings(board: Board) -> None:
-    """Parse schema, metric and mechanism parameters. Raises ParameterError naming the field."""
-    schema = Schema.from_json(board.round.schema)
-    metric = metrics.get(board.metric)
-    metric.check(schema, None, metric.parse(board.metric_parameters))
-    mechanism = mechanisms.get(board.mechanism)
-    mechanism.parse(board.mechanism_parameters)
 
 
 _WHOLE_FIELDS = ("schema", "metric", "mechanism", "solution")
@@ -131,9 +126,7 @@ def _check_metric(round: Round) -> str:
     for board in round.boards.all():
         if not board.metric:
             raise Refused("invalid", field="metric", variant="no_metric")
-        metric = metrics.get(board.metric)
-        metric.check(schema_of(round), None, metric.parse(board.metric_parameters))
-        titles.append(f"{metric.title}.")
+        titles.append(check_metric_fits(board, schema_of(round)))
     return " ".join(titles)
 
 

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
 from django.db import transaction
 
-from leaderboard.access import role_of
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import Audience, Competition, EventKind, Organizer, Role, User
 from leaderboard.notify.events import record
-
-EDITORS: Final = (Role.OWNER, Role.EDITOR)
 
 
 def may_organize_at_all(user: object) -> bool:
     """Return whether an operator has let the person create competitions and run them."""
     return isinstance(user, User) and user.is_active and (user.is_superuser or user.is_organizer)
-
-
-def check_role(competition: Competition, by: User, *roles: Role) -> None:
-    """Raise Refused unless the person has one of these roles; operators are owners."""
-    if role_of(by, competition) in roles:
-        return
-    named = " or ".join(role.value for role in roles)
-    raise Refused("not_allowed", variant="role", roles=named)
 
 
 def add_organizer(competition: Competition, user: User, role: str, by: User) -> None:
@@ -79,8 +68,9 @@ def change_organizers(competition: Competition, users: Collection[User], by: Use
 
 def change_invited(competition: Competition, users: Collection[User], by: User) -> None:
     """Invite these people and nobody else. Raises Refused unless `by` sees to people here."""
-    check_role(competition, by, *EDITORS, Role.JUDGE)
-    competition.invited.set(users)
+    if set(users) != set(competition.invited.all()):
+        check_right(by, competition, Right.JUDGE)
+        competition.invited.set(users)
 
 
 def _check_may_be_organizers(users: Collection[User]) -> None:
@@ -94,7 +84,7 @@ def _check_may_be_organizers(users: Collection[User]) -> None:
 def _lock_as_owner(competition: Competition, by: User) -> Competition:
     """Return the competition, locked: two owners can't remove each other at the same time."""
     locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-    check_role(locked, by, Role.OWNER)
+    check_right(by, locked, Right.OWN)
     return locked
 
 

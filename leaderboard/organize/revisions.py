@@ -7,10 +7,13 @@ levels begin anew. docs/decisions/0012-revisions.md has the argument.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.core.files.base import File
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.ledger.notes import carry_on
@@ -56,6 +59,7 @@ def revise_solution(
         raise Refused("invalid", field="reason", variant="reason_long", limit=REASON_LENGTH)
     if rescore not in Rescore.values:
         raise Refused("invalid", field="rescore", variant="rescore_unknown")
+    check_right(by, round.competition, Right.EDIT)
     check_may_revise(round)
     checked = check_solution(round, file)
     with transaction.atomic(durable=True):
@@ -86,6 +90,26 @@ def revise_solution(
         )
         transaction.on_commit(wake_sweeper, robust=True)
     return holdout
+
+
+@dataclass(frozen=True)
+class Change:
+    """How many rows of a usage there were and will be."""
+
+    usage: str
+    before: int
+    after: int
+
+
+def preview_revision(round: Round, file: File[bytes]) -> list[Change]:
+    """Check the file as `revise_solution` would, and keep nothing of it. Raises as that does."""
+    check_may_revise(round)
+    counts = check_solution(round, file).solution.counts()
+    holdout = Holdout.objects.active().get(ledger=round.ledger_id)
+    return [
+        Change(usage.capitalize(), getattr(holdout, f"{usage}_rows"), getattr(counts, usage))
+        for usage in ("public", "private", "final", "ignored")
+    ]
 
 
 def to_score_again(round: Round, rescore: str) -> QuerySet[Submission]:

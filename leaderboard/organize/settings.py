@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
@@ -12,10 +13,15 @@ from django.db.models import Model
 from django.utils import timezone
 
 from leaderboard import organize
-from leaderboard.errors import Refused
+from leaderboard.access import Right, check_right
+from leaderboard.errors import Refused, refuse_fields
 from leaderboard.models import Audience, Competition, EventKind, Phase, Round, User
 from leaderboard.notify.events import record
-from leaderboard.organize.people import EDITORS, check_role, may_organize_at_all
+from leaderboard.organize.people import (
+    change_invited,
+    change_organizers,
+    may_organize_at_all,
+)
 
 OF_COMPETITION: Final = (
     *("title", "slug", "tagline", "description", "rules", "data_description"),
@@ -38,12 +44,22 @@ _EVENTS: Final = (
 _Wrong = dict[str, Any]  # the facts of one wrong field: `leaderboard.refusals`
 
 
-def create_draft(by: User, **fields: Any) -> Competition:
-    """Create a draft with these settings, which `by` owns. Raises Refused, naming the fields."""
+def create_draft(
+    by: User, *, organizers: Collection[User] = (), invited: Collection[User] = (), **fields: Any
+) -> Competition:
+    """Create a draft with these settings and people. Raises Refused, naming the fields.
+
+    `by` owns it, with the other organizers; an operator may create one for others alone.
+    """
     if not may_organize_at_all(by):
         raise Refused("not_allowed", variant="organizer")
-    _raise(_find_wrong(Round(competition=Competition()), fields))
-    return organize.create_competition(organizer=by, **fields)
+    refuse_fields(_find_wrong(Round(competition=Competition()), fields))
+    owners = {by, *organizers} if not by.is_superuser else set(organizers) or {by}
+    with transaction.atomic():
+        competition = organize.create_competition(organizer=by, **fields)
+        change_organizers(competition, owners, by)
+        change_invited(competition, invited, by)
+    return competition
 
 
 def fixed_settings(competition: Competition) -> frozenset[str]:
@@ -63,9 +79,15 @@ def fixed_settings(competition: Competition) -> frozenset[str]:
 
 
 def change_settings(
-    competition: Competition, by: User, *, ask_again: bool = False, **changes: Any
+    competition: Competition,
+    by: User,
+    *,
+    ask_again: bool = False,
+    organizers: Collection[User] | None = None,
+    invited: Collection[User] | None = None,
+    **changes: Any,
 ) -> None:
-    """Change settings of a competition and its current round, all of them or none.
+    """Change settings of a competition and its current round, and its people, all or nothing.
 
     `ask_again`: the rules changed in substance, so members are asked to accept the new version. An
     open round doesn't close before the time that was announced: `pipeline.finalize.close_early`
@@ -75,7 +97,8 @@ def change_settings(
         # Not `lock.lock`: texts can be fixed while the watermark is away. Whoever closes a round
         # or starts its finals takes this row first as well.
         locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-        check_role(locked, by, *EDITORS)
+        if changes or ask_again:
+            check_right(by, locked, Right.EDIT)
         round = locked.current_round
         changed = {
             name: value
@@ -86,7 +109,7 @@ def change_settings(
         wrong = {name: {"variant": "fixed"} for name in fixed}
         if ask_again and "rules" not in changed:
             wrong["ask_again"] = {"variant": "rules_unchanged"}
-        _raise(_find_wrong(round, changed) | wrong)
+        refuse_fields(_find_wrong(round, changed) | wrong)
         if ask_again:
             locked.rules_version += 1
             changed["rules_version"] = locked.rules_version
@@ -94,6 +117,10 @@ def change_settings(
         round.save(update_fields=[name for name in changed if name in OF_ROUND])
         if locked.opened_by_organizer_at is not None:
             _record(round, by, changed)
+        if organizers is not None:
+            change_organizers(locked, organizers, by)
+        if invited is not None:
+            change_invited(locked, invited, by)
     competition.refresh_from_db()
 
 
@@ -137,12 +164,6 @@ def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong
     if announced is not None and closes_at < announced:
         return {"closes_at": {"variant": "closes_earlier"}}
     return {"closes_at": {"variant": "closes_in_the_past"}} if closes_at <= now else {}
-
-
-def _raise(wrong: dict[str, _Wrong]) -> None:
-    """Raise Refused with all that is wrong, if anything is."""
-    if wrong:
-        raise Refused("invalid", errors=[{"field": name} | facts for name, facts in wrong.items()])
 
 
 def _record(round: Round, by: User, changed: dict[str, Any]) -> None:

@@ -12,12 +12,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from leaderboard import vault
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import (
     Audience,
-    Board,
     EventKind,
     FileRole,
     Holdout,
@@ -28,22 +28,9 @@ from leaderboard.models import (
 from leaderboard.notify import events
 from leaderboard.organize.drafts import frozen, is_frozen
 from leaderboard.organize.parts import content_of, sample_ids, schema_of
-from scoring import mechanisms, metrics
-from scoring.errors import ParameterError
+from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
+from scoring import metrics
 from scoring.predictions import RowIds, Solution, Usage, read_solution
-
-
-@dataclass(frozen=True)
-class RowCounts:
-    """How many plain rows each set of the solution counts as; public knowledge."""
-
-    public: int
-    private: int
-
-
-def effective_rows(holdout: Holdout) -> RowCounts:
-    """Return what a mechanism asks of the holdout's size."""
-    return RowCounts(holdout.effective_public_rows, holdout.effective_private_rows)
 
 
 def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Holdout:
@@ -52,6 +39,7 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
     The plain labels are in memory for the time of this call only. Raises SolutionError (the file is
     wrong), ParameterError (it doesn't fit the metric), Refused (no sample yet, or frozen).
     """
+    check_right(by, round.competition, Right.EDIT)
     if is_frozen(round):
         raise frozen("holdout")
     checked = check_solution(round, file)
@@ -99,7 +87,9 @@ def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
     if not all(board.metric for board in boards):
         raise Refused("invalid", field="solution", variant="metric_first")
     content = content_of(file)
-    _check_not_the_sample(round, content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    if round.origin.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
+        raise Refused("invalid", field="solution", variant="is_the_sample")
     solution = read_solution(content, schema, ids)
     for board in boards:
         metric = metrics.get(board.metric)
@@ -143,20 +133,3 @@ def create_revision(
         uploaded_by=by,
         **facts,
     )
-
-
-def check_mechanism_fits(board: Board, counts: RowCounts) -> str:
-    """Return the mechanism's title. Raises ParameterError where it fits neither metric nor rows."""
-    mechanism = mechanisms.get(board.mechanism)
-    parameters: Any = mechanism.parse(board.mechanism_parameters)
-    metric = metrics.get(board.metric)
-    if reason := metric.allows(mechanism):
-        raise ParameterError("mechanism", reason)
-    mechanism.check(parameters, metric, counts)
-    return f"{mechanism.title}."
-
-
-def _check_not_the_sample(round: Round, content: bytes) -> None:
-    sha256 = hashlib.sha256(content).hexdigest()
-    if round.origin.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
-        raise Refused("invalid", field="solution", variant="is_the_sample")

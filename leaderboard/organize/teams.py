@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.models import EventKind, Role, Team, User
+from leaderboard.models import EventKind, Team, User
 from leaderboard.notify.events import record
-from leaderboard.organize.people import EDITORS, check_role
 from leaderboard.participate.membership import clean_team_name
 
 _MARKS: Final = {
@@ -28,7 +28,7 @@ def change_team(
 ) -> None:
     """Rename and mark a team; None leaves a thing as it is. Raises Refused, naming the field."""
     competition = team.competition
-    check_role(competition, by, *EDITORS, Role.JUDGE)
+    check_right(by, competition, Right.JUDGE)
     wished: dict[str, Any] = {
         "name": None if name is None else check_name(team, name),
         "is_verified": is_verified,

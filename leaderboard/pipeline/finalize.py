@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard import vault
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
 from leaderboard.models import (
@@ -67,6 +68,7 @@ def close_early(round: Round, *, by: User | None = None) -> None:
     """
     with transaction.atomic(durable=True):
         locked = _lock(round)
+        check_right(by, locked.competition, Right.JUDGE)
         now = timezone.now()
         if locked.phase(now) is not Phase.OPEN or locked.finals_started_at is not None:
             raise Refused("not_open")
@@ -85,6 +87,7 @@ def start_finals(round: Round, *, accept_failed: bool = False, by: User | None =
     """
     with transaction.atomic(durable=True):
         locked = _lock(round)
+        check_right(by, locked.competition, Right.JUDGE)
         if locked.finals_started_at is None:
             _check_may_start(locked, accept_failed=accept_failed)
             _mark(locked, EventKind.FINALS_STARTED, by, finals_started_at=timezone.now())
@@ -158,7 +161,10 @@ def reveal(round: Round, *, by: User | None = None) -> None:
     Raises Refused as long as a final score is missing.
     """
     with transaction.atomic():
-        Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+        competition = Competition.objects.select_for_update(no_key=True).get(
+            pk=round.competition_id
+        )
+        check_right(by, competition, Right.JUDGE)
         locked = Round.objects.get(pk=round.pk)
         if locked.finals_scored_at is None:
             raise Refused("finals_not_scored")

@@ -24,6 +24,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import vault
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Board,
@@ -60,7 +61,10 @@ def publish(round: Round, *, by: User | None = None) -> None:
     what the measurements tell is public already.
     """
     with transaction.atomic():
-        Competition.objects.select_for_update(no_key=True).get(pk=round.competition_id)
+        competition = Competition.objects.select_for_update(no_key=True).get(
+            pk=round.competition_id
+        )
+        check_right(by, competition, Right.EDIT)
         locked = Round.objects.get(pk=round.pk)
         check_may_publish(locked)
         if locked.publication_at is None:

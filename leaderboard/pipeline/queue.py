@@ -12,8 +12,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Holdout, Round, Status, Submission
+from leaderboard.models import Competition, Holdout, Round, Status, Submission, User
 
 logger = logging.getLogger(__name__)
 
@@ -89,16 +90,19 @@ def take_back() -> int:
     return held.update(status=Status.QUEUED, enqueued_at=None)
 
 
-def requeue_failed(submissions: QuerySet[Submission]) -> int:
+def requeue_failed(submissions: QuerySet[Submission], *, by: User | None = None) -> int:
     """Put failed submissions back on the queue, leave others alone; return how many there were.
 
-    Raises Refused, having changed nothing, where the finals of one's competition have started.
+    Raises Refused, having changed nothing, where the finals of one's competition have started, or
+    `by` may not do this in one of them.
     """
     with transaction.atomic():
         failed = submissions.filter(status=Status.FAILED)
         # The lock that starting the finals takes, so that neither overtakes the other.
         ids = failed.order_by().values("team__competition")
-        list(Competition.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk"))
+        asked = Competition.objects.select_for_update(no_key=True).filter(pk__in=ids)
+        for competition in asked.order_by("pk"):
+            check_right(by, competition, Right.JUDGE)
         rounds = Round.objects.filter(submissions__in=failed, finals_started_at__isnull=False)
         if rounds.exists():
             raise Refused("finals_started")

@@ -13,8 +13,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from scoring.errors import Problem
+from scoring.wording import in_bytes
 
 register = template.Library()
+register.filter("in_bytes", in_bytes)
 
 _TAGS = {
     *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "a", "img"),

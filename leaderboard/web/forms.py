@@ -4,7 +4,6 @@ from allauth.account import forms as account_forms
 from django import forms
 from django.conf import settings
 
-from leaderboard.errors import Refused
 from leaderboard.models import User
 from leaderboard.participate.membership import TEAM_NAME_LENGTH
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
@@ -96,12 +95,3 @@ class TokenForm(forms.Form):
         """The chosen lifetime, None for no end."""
         chosen = self.cleaned_data["lifetime"]
         return None if chosen == "never" else int(chosen)
-
-
-def blame(form: forms.Form, refused: Refused) -> None:
-    """Show a refusal beside the fields that it names, or above the form if it names none."""
-    named = {name: text for name, text in refused.fields.items() if name in form.fields}
-    for name, text in named.items():
-        form.add_error(name, text)
-    if not named:
-        form.add_error(None, refused.detail)

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.urls import reverse
 
 from leaderboard import queries
 from leaderboard.access import competition_or_404, may_view_console, membership_of
-from leaderboard.models import Board, Competition, Membership, Phase, Round, Team, User
+from leaderboard.models import Board, Competition, Membership, Phase, Round, Team
 
 _TABS = (
     ("competition", "Overview"),
@@ -118,10 +117,3 @@ def page_number(request: HttpRequest) -> int:
     """Return the page asked for in the address; 1 for anything that is not a number."""
     text = request.GET.get("page", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-
-
-def signed_in(request: HttpRequest) -> User:
-    """Return the person; raises PermissionDenied for an anonymous one."""
-    if not isinstance(request.user, User):
-        raise PermissionDenied
-    return request.user

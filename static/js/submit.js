@@ -13,9 +13,9 @@
   const limit = Number(form.dataset.maxBytes);
 
   const size = (bytes) => {
-    if (bytes < 1024) return `${bytes} bytes`;
-    if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KB`;
-    return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+    if (bytes < 1e3) return `${bytes} bytes`;
+    if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;
+    return `${(bytes / 1e6).toFixed(1)} MB`;
   };
 
   const say = (text) => {

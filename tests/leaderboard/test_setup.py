@@ -7,9 +7,11 @@ import pytest
 from leaderboard import organize, queries
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Holdout, Ledger
-from scoring.errors import ParameterError, SolutionError
+from scoring.errors import SolutionError
 from tests.cast import (
+    LADDER,
     ROWS,
+    THRESHOLDOUT,
     World,
     active_holdout,
     make_competition,
@@ -115,10 +117,31 @@ def test_a_broken_sample_is_refused(world: World) -> None:
 
 
 def test_wrong_settings_name_their_field(world: World) -> None:
-    world.board.mechanism_parameters = {"steps": "many"}
-    with pytest.raises(ParameterError) as error:
-        organize.check_settings(world.board)
-    assert error.value.field == "steps"
+    organize.return_to_draft(world.digits)
+    wrong = organize.Scoring("accuracy", {"k": "3"}, "ladder", {"steps": "many"})
+    with pytest.raises(Refused) as refused:
+        organize.change_scoring(world.board, wrong)
+    assert set(refused.value.fields) == {"metric_parameters.k", "mechanism_parameters.steps"}
+
+
+@pytest.mark.parametrize(
+    ("scoring", "field"),
+    [
+        (("rmse", {"clip": "1"}, "ladder", LADDER), "metric"),
+        (("f1_macro", {}, "thresholdout", THRESHOLDOUT), "mechanism"),
+        (("accuracy", {}, "ladder", LADDER | {"steps": "1000"}), "mechanism_parameters.steps"),
+        (("magic", {}, "ladder", LADDER), "metric"),
+    ],
+)
+def test_metric_and_mechanism_have_to_fit_columns_rows_and_each_other(
+    world: World, scoring: tuple[Any, ...], field: str
+) -> None:
+    organize.return_to_draft(world.digits)
+    with pytest.raises(Refused) as refused:
+        organize.change_scoring(world.board, organize.Scoring(*scoring))
+    assert set(refused.value.fields) == {field}
+    world.digits.refresh_from_db()
+    assert world.board.metric == "accuracy"
 
 
 def test_the_sample_is_not_taken_for_the_solution(world: World) -> None:

@@ -300,7 +300,7 @@ def test_the_rules_page_states_that_rows_have_weights(world: World) -> None:
 
 def test_the_rules_page_states_what_a_file_may_be_and_how_many(world: World) -> None:
     Competition.objects.filter(pk=world.digits.pk).update(team_size=2)
-    set_round(world.digits, daily_limit=3, total_limit=40, finals_limit=1, max_file_bytes=5 * 2**20)
+    set_round(world.digits, daily_limit=3, total_limit=40, finals_limit=1, max_file_bytes=5_000_000)
     page = text(browser().get("/c/digits/rules/"))
     assert "id each id of the sample submission, once label one of 0-3" in page
     assert "also in gzip, zstd or zip, or Parquet; at most 5.0 MB." in page

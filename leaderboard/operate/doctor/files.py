@@ -9,9 +9,9 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.template.defaultfilters import filesizeformat
 
 from leaderboard.operate.doctor.report import Finding, ok, told, wrong
+from scoring.wording import in_bytes
 
 CONTENT = b"written by manage.py doctor\n"
 
@@ -42,13 +42,13 @@ def disk() -> Iterator[Finding]:
         free = shutil.disk_usage(place).free
         if free < needed:
             yield wrong(
-                f"{filesizeformat(free)} are free below {place}; two large uploads need "
-                f"{filesizeformat(needed)}.",
+                f"{in_bytes(free)} are free below {place}; two large uploads need "
+                f"{in_bytes(needed)}.",
                 "Make room or enlarge that disk. Until then uploads may fail; nothing accepted is "
                 "lost.",
             )
         else:
-            yield ok(f"{filesizeformat(free)} are free below {place}.")
+            yield ok(f"{in_bytes(free)} are free below {place}.")
 
 
 def static_files() -> Iterator[Finding]:

@@ -12,9 +12,9 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
+from leaderboard.access import signed_in
 from leaderboard.participate import tokens
 from leaderboard.web.forms import TokenForm
-from leaderboard.web.page import signed_in
 from leaderboard.web.posting import sent_from
 
 

@@ -14,12 +14,14 @@ from leaderboard.access import (
     file_or_404,
     invitation_or_404,
     may_download,
+    signed_in,
 )
 from leaderboard.errors import Refused
 from leaderboard.models import Invitation
 from leaderboard.participate import membership
-from leaderboard.web.forms import AcceptRulesForm, JoinForm, blame
-from leaderboard.web.page import Page, load, signed_in
+from leaderboard.platform.forms import blame
+from leaderboard.web.forms import AcceptRulesForm, JoinForm
+from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 from scoring.mechanisms import MECHANISMS

@@ -5,10 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from leaderboard import queries
-from leaderboard.access import submission_or_404
+from leaderboard.access import signed_in, submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.participate import selection
-from leaderboard.web.page import load, signed_in
+from leaderboard.web.page import load
 from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 from leaderboard.web.views.submissions import submissions_page

@@ -10,13 +10,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard import queries
-from leaderboard.access import submission_or_404
+from leaderboard.access import signed_in, submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
 from leaderboard.pipeline import claims, intake
+from leaderboard.platform.forms import blame
 from leaderboard.web import board
-from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm, blame
-from leaderboard.web.page import Page, load, signed_in
+from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm
+from leaderboard.web.page import Page, load
 from leaderboard.web.progress import stages
 from leaderboard.web.refusals import shows_refusals
 from leaderboard.words import entered, summary

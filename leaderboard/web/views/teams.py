@@ -7,11 +7,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
+from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Team
 from leaderboard.participate import membership
-from leaderboard.web.forms import TeamNameForm, blame
-from leaderboard.web.page import Page, load, signed_in
+from leaderboard.platform.forms import blame
+from leaderboard.web.forms import TeamNameForm
+from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from
 from leaderboard.web.refusals import shows_refusals
 

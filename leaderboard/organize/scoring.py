@@ -1,0 +1,138 @@
+"""How a board scores: metric and mechanism, checked together wherever they are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from django.db import transaction
+
+from leaderboard.errors import refuse_fields
+from leaderboard.models import Board, Holdout, Round, User
+from leaderboard.organize.drafts import locked_draft, withdraw
+from scoring import mechanisms, metrics
+from scoring.errors import ParameterError
+from scoring.mechanisms.base import Mechanism
+from scoring.metrics import Metric
+from scoring.parameters import Value, show
+from scoring.predictions import Schema
+
+Choosable = Metric | Mechanism[Any]
+REGISTRIES: Final[Mapping[str, Mapping[str, Choosable]]] = {
+    "metric": metrics.METRICS,
+    "mechanism": mechanisms.MECHANISMS,
+}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a board scores: names in the registries, parameters as their JSON texts."""
+
+    metric: str
+    metric_parameters: dict[str, str]
+    mechanism: str
+    mechanism_parameters: dict[str, str]
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """How many plain rows each set of the solution counts as; public knowledge."""
+
+    public: int
+    private: int
+
+
+def effective_rows(holdout: Holdout) -> RowCounts:
+    """Return what a mechanism asks of the holdout's size."""
+    return RowCounts(holdout.effective_public_rows, holdout.effective_private_rows)
+
+
+def change_scoring(board: Board, scoring: Scoring, *, by: User | None = None) -> bool:
+    """Write metric and mechanism; return whether that withdrew a solution.
+
+    A solution is checked by the metric that it was sealed under. Raises Refused unless the
+    competition is a draft, and where `check_scoring` does.
+    """
+    with transaction.atomic():
+        round = locked_draft(board.round, by)
+        before = (board.metric, board.metric_parameters)
+        checked = check_scoring(round, scoring)
+        for name, value in vars(checked).items():
+            setattr(board, name, value)
+        board.save(update_fields=list(vars(checked)))
+        return before != (checked.metric, checked.metric_parameters) and withdraw(round)
+
+
+def check_scoring(round: Round, scoring: Scoring) -> Scoring:
+    """Return the scoring with all parameters as they are stored.
+
+    Raises Refused naming all that is wrong: `metric`, `mechanism`, or a parameter of theirs, such
+    as `mechanism_parameters.steps`. What there is of columns and solution has to fit.
+    """
+    wrong = dict[str, dict[str, str]]()
+    metric = _read_parameters(scoring, "metric", wrong)
+    mechanism = _read_parameters(scoring, "mechanism", wrong)
+    refuse_fields(wrong)
+    checked = replace(scoring, metric_parameters=metric, mechanism_parameters=mechanism)
+    holdout = round.active_holdout
+    schema = Schema.from_json(round.schema) if round.schema else None
+    rows = effective_rows(holdout) if holdout else None
+    tests: dict[str, Callable[[], str]] = {
+        "metric": lambda: check_metric_fits(checked, schema),
+        "mechanism": lambda: check_mechanism_fits(checked, rows),
+    }
+    for kind, test in tests.items():
+        try:
+            test()
+        except ParameterError as error:
+            is_parameter = error.field in getattr(checked, f"{kind}_parameters")
+            blamed = f"{kind}_parameters.{error.field}" if is_parameter else kind
+            wrong[blamed] = {"message": error.message}
+    refuse_fields(wrong)
+    return checked
+
+
+def _read_parameters(
+    scoring: Scoring, kind: str, wrong: dict[str, dict[str, str]]
+) -> dict[str, str]:
+    """Return all parameters as texts, each as it is stored; note in `wrong` what is not one."""
+    chosen = REGISTRIES[kind].get(getattr(scoring, kind))
+    if chosen is None:
+        wrong[kind] = {"variant": "not_chosen", "kind": kind}
+        return {}
+    name, texts = f"{kind}_parameters", dict[str, str]()
+    given = dict(getattr(scoring, name))
+    for each in chosen.parameters:
+        try:
+            texts[each.name] = written(each.parse(given.pop(each.name, written(each.default))))
+        except ParameterError as error:
+            wrong[f"{name}.{each.name}"] = {"message": error.message}
+    wrong |= {f"{name}.{left}": {"variant": "no_such_parameter"} for left in given}
+    return texts
+
+
+def check_metric_fits(chosen: Board | Scoring, schema: Schema | None) -> str:
+    """Return the metric's title. Raises ParameterError where it doesn't fit the columns."""
+    metric = metrics.get(chosen.metric)
+    parameters = metric.parse(chosen.metric_parameters)
+    if schema is not None:
+        metric.check(schema, None, parameters)
+    return f"{metric.title}."
+
+
+def check_mechanism_fits(chosen: Board | Scoring, counts: RowCounts | None) -> str:
+    """Return the mechanism's title. Raises ParameterError where it fits neither metric nor rows."""
+    mechanism = mechanisms.get(chosen.mechanism)
+    parameters: Any = mechanism.parse(chosen.mechanism_parameters)
+    metric = metrics.get(chosen.metric)
+    if reason := metric.allows(mechanism):
+        raise ParameterError("mechanism", reason)
+    if counts is not None:
+        mechanism.check(parameters, metric, counts)
+    return f"{mechanism.title}."
+
+
+def written(value: Value) -> str:
+    """Return a value as people write it; `parse` turns it back exactly."""
+    return value if isinstance(value, str) else show(value)

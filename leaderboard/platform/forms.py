@@ -1,0 +1,16 @@
+"""What forms of every edge share."""
+
+from __future__ import annotations
+
+from django import forms
+
+from leaderboard.errors import Refused
+
+
+def blame(form: forms.BaseForm, refused: Refused) -> None:
+    """Show a refusal beside the fields that it names, or above the form if it names none."""
+    named = {name: text for name, text in refused.fields.items() if name in form.fields}
+    for name, text in named.items():
+        form.add_error(name, forms.ValidationError(text, refused.code))
+    if not named:
+        form.add_error(None, refused.detail)

@@ -1,0 +1,147 @@
+"""Which role may do what: every action of organizers, whatever edge it is called from."""
+
+import ast
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard import organize
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, FileRole, Role, Submission, User
+from leaderboard.organize import people, revisions, teams
+from leaderboard.organize import settings as texts
+from leaderboard.pipeline import finalize, publish, queue
+from scoring.predictions import Column, Schema
+from tests.cast import LADDER, World, make_user, solution, upload
+
+JUDGES = {Role.OWNER, Role.EDITOR, Role.JUDGE}
+EDITORS = {Role.OWNER, Role.EDITOR}
+OWNERS = {Role.OWNER}
+SCHEMA = Schema("id", (Column("label", "number"),))
+SCORING = organize.Scoring("error_rate", {}, "ladder", LADDER)
+
+Act = Callable[[World, User], object]
+ACTIONS: dict[str, tuple[set[Role], Act]] = {
+    "settings": (EDITORS, lambda w, by: texts.change_settings(w.digits, by, title="New")),
+    "schema": (EDITORS, lambda w, by: organize.change_schema(w.round, SCHEMA, by=by)),
+    "scoring": (EDITORS, lambda w, by: organize.change_scoring(w.round.board, SCORING, by=by)),
+    "board": (EDITORS, lambda w, by: organize.add_board(w.round, by=by, metric="mae")),
+    "round": (
+        EDITORS,
+        lambda w, by: organize.add_round(
+            w.digits, by=by, opens_at=timezone.now() + timedelta(days=99)
+        ),
+    ),
+    "file": (
+        EDITORS,
+        lambda w, by: organize.add_file(
+            w.round, upload(b"x\n", "x.csv"), role=FileRole.OTHER, by=by
+        ),
+    ),
+    "file removed": (
+        EDITORS,
+        lambda w, by: organize.remove_file(w.round.files.get(name="train.csv"), by=by),
+    ),
+    "solution": (
+        EDITORS,
+        lambda w, by: organize.install_solution(w.round, upload(solution()), by=by),
+    ),
+    "withdrawal": (EDITORS, lambda w, by: organize.withdraw_solution(w.round, by=by)),
+    "revision": (
+        EDITORS,
+        lambda w, by: revisions.revise_solution(w.round, upload(solution()), by=by, reason="Typo."),
+    ),
+    "opening": (EDITORS, lambda w, by: organize.open_competition(w.digits, by=by)),
+    "draft": (EDITORS, lambda w, by: organize.return_to_draft(w.digits, by=by)),
+    "publication": (EDITORS, lambda w, by: publish.publish(w.round, by=by)),
+    "closing": (JUDGES, lambda w, by: finalize.close_early(w.round, by=by)),
+    "finals": (JUDGES, lambda w, by: finalize.start_finals(w.round, by=by)),
+    "reveal": (JUDGES, lambda w, by: finalize.reveal(w.round, by=by)),
+    "requeue": (JUDGES, lambda w, by: queue.requeue_failed(Submission.objects.all(), by=by)),
+    "invited": (JUDGES, lambda w, by: people.change_invited(w.digits, [w.bob], by)),
+    "team": (
+        JUDGES,
+        lambda w, by: teams.change_team(w.digits.teams.get(), by, is_verified=True),
+    ),
+    "organizer": (OWNERS, lambda w, by: people.add_organizer(w.digits, by, Role.OWNER, by)),
+    "organizers": (
+        OWNERS,
+        lambda w, by: people.change_organizers(w.digits, {w.organizer, by, operator()}, by),
+    ),
+    "deletion": (OWNERS, lambda w, by: organize.delete_competition(w.digits, by=by)),
+}
+
+
+def operator() -> User:
+    return make_user("operator", is_superuser=True)
+
+
+@pytest.fixture
+def stage(world: World) -> World:
+    """Let a team have a failed submission."""
+    submission = world.submit(world.join(world.alice))
+    Submission.objects.filter(pk=submission.pk).update(status="failed", finished_at=timezone.now())
+    return world
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_each_action_asks_for_its_role(stage: World, action: str) -> None:
+    """Who has the role gets further, be it to another refusal; nobody else is let in."""
+    allowed, act = ACTIONS[action]
+    assert {role for role in (*Role, None) if _is_let_in(stage, act, role)} == allowed
+
+
+def _is_let_in(stage: World, act: Act, role: Role | None) -> bool:
+    """Try an action as a person with this role, and undo it."""
+    person = make_user(f"person-{role}", is_organizer=True)
+    if role is not None:
+        people.add_organizer(stage.digits, person, role, by=stage.organizer)
+    stage.digits.refresh_from_db()
+    before = transaction.savepoint()  # not a block: some actions must not be nested in one
+    try:
+        act(stage, person)
+    except Refused as refused:
+        return refused.code != "not_allowed"
+    finally:
+        transaction.savepoint_rollback(before)
+    return True
+
+
+def test_every_action_that_an_edge_asks_for_is_told_who_asks() -> None:
+    """Without `by` an action is this installation's own, and asks for no role."""
+    actions = {act.__name__ for act in functions_with_by()}
+    assert {"add_file", "change_scoring", "start_finals", "publish", "requeue_failed"} <= actions
+    root = settings.BASE_DIR / "leaderboard"
+    missing = [
+        f"{path.name}: {call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id}"
+        for edge in ("admin", "api", "web")
+        for path in (root / edge).rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute | ast.Name)
+        and (call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id) in actions
+        and "by" not in {keyword.arg for keyword in call.keywords}
+    ]
+    assert not missing
+
+
+def functions_with_by() -> list[Any]:
+    """Return the actions that take who asks by keyword, and may do without."""
+    found = [
+        value
+        for module in (organize, revisions, finalize, publish, queue)
+        for value in vars(module).values()
+        if "by" in (getattr(value, "__kwdefaults__", None) or {})
+    ]
+    assert found
+    return found
+
+
+def test_an_operator_owns_every_competition(world: World) -> None:
+    organize.return_to_draft(world.digits, by=operator())
+    assert not Competition.objects.filter(opened_by_organizer_at__isnull=False).exists()
