@@ -88,8 +88,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             "no_sample": "There is no sample submission.",
             "no_solution": "No solution is sealed.",
             "sample_changed": "The sample submission has changed since: upload the solution again.",
-            "no_metric": "No metric is chosen yet.",
-            "no_mechanism": "No mechanism is chosen yet.",
+            "none_chosen": "No {kind} is chosen yet.",
             "not_chosen": "Choose a {kind}.",
             "no_such_parameter": "There is no parameter with this name.",
         },
@@ -415,8 +414,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "frozen": Refusal(
         409,
         "This is frozen",
-        "The {what} is frozen: scores have been released from it, and their meaning must not "
-        "change afterwards.",
+        "Scores have been released from it, and their meaning must not change afterwards.",
         variants={
             "submitted": "Somebody has submitted: what the competition asks must not change any "
             "more.",

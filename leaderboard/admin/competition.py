@@ -130,7 +130,7 @@ class CompetitionAdmin(OwnedAdmin[Competition]):
         title = "All competitions" if signed_in(request).is_superuser else "Your competitions"
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return may_organize_at_all(request.user)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

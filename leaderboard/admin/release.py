@@ -17,12 +17,6 @@ from leaderboard.templatetags.text import ago
 from scoring.mechanisms import answer_kind, answer_kinds
 
 
-class OfCompetition(CompetitionFilter):
-    """Narrow by competition."""
-
-    path = "holdout__ledger__competition"
-
-
 class OfKind(admin.SimpleListFilter):
     """Narrow the releases to one kind of answers, of any mechanism."""
 
@@ -48,7 +42,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         *("number", "team", "competition", "answer", "score", "reference", "guarantee_width"),
         *("share_left", "released"),
     )
-    list_filter = (OfCompetition, OfKind)
+    list_filter = (CompetitionFilter, OfKind)
     list_select_related = ("holdout__ledger__competition", "board", "team")
     list_per_page = 50
     show_full_result_count = False

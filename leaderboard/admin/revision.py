@@ -15,7 +15,7 @@ from leaderboard.admin.solution import in_memory
 from leaderboard.admin.steps import done, reason_against, refusals, show, url_of
 from leaderboard.models import Competition, Rescore, Round
 from leaderboard.organize import revisions
-from leaderboard.organize.parts import content_of
+from leaderboard.organize.files import content_of
 from leaderboard.queries.previews import board_head, forecast, forecast_after
 
 

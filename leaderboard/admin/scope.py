@@ -25,6 +25,11 @@ else:  # ModelAdmin takes type parameters in its stubs only
             return cls
 
 
+def never(self: Any, request: HttpRequest, obj: Any = None) -> bool:
+    """Allow nobody: a permission of an admin class."""
+    return False
+
+
 class OwnedAdmin(TypedAdmin[M]):
     """An organizer sees what belongs to its competitions, and may change what subclasses allow.
 
@@ -67,11 +72,7 @@ class OwnedAdmin(TypedAdmin[M]):
     def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return self.is_mine(request, obj)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return False
+    has_add_permission = has_delete_permission = never
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Let lists be narrowed by their filters and by nothing else."""
@@ -85,8 +86,7 @@ class OwnedAdmin(TypedAdmin[M]):
 class ReadOnlyAdmin(OwnedAdmin[M]):
     """What nobody changes by hand."""
 
-    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return False
+    has_change_permission = never
 
 
 class OperatorOnly:
@@ -97,22 +97,13 @@ class OperatorOnly:
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # of ModelAdmin
-        return rows if _is_operator(request) else rows.none()
+        return rows if self.has_view_permission(request) else rows.none()
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return _is_operator(request)
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
 
-    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return _is_operator(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return _is_operator(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return _is_operator(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return _is_operator(request)
+    has_module_permission = has_add_permission = has_view_permission
+    has_change_permission = has_delete_permission = has_view_permission
 
 
 class CompetitionFilter(SimpleListFilter):
@@ -120,15 +111,10 @@ class CompetitionFilter(SimpleListFilter):
 
     title = "competition"
     parameter_name = "competition"
-    path: ClassVar[str]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        self.path = f"{model_admin.competition_path}__slug"
         return list(organized_competitions(request.user).values_list("slug", "title"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        slug = self.value()
-        return queryset.filter(**{f"{self.path}__slug": slug}) if slug else queryset
-
-
-def _is_operator(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and request.user.is_superuser)
+        return queryset.filter(**{self.path: self.value()}) if self.value() else queryset

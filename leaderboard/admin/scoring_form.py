@@ -12,7 +12,7 @@ from django import forms
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Board
-from leaderboard.organize.scoring import REGISTRIES, Choosable, written
+from leaderboard.organize.scoring import REGISTRIES, written
 from leaderboard.queries import schema_of
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
@@ -143,19 +143,27 @@ class ScoringForm(forms.Form):
         return Refused(refused.code, errors=errors)
 
     def _choices(self, kind: str) -> list[Choice]:
-        return [
-            Choice(
-                name=each.name,
-                title=each.title,
-                description=each.description,
-                advice=each.advice if isinstance(each, Mechanism) else None,
-                limits=_limits_of(each),
-                misfit=self._misfit(each) if isinstance(each, Metric) else "",
-                checked=self[kind].value() == each.name,
-                fields=tuple(self[_key(kind, each.name, p.name)] for p in each.parameters),
+        choices = []
+        for each in REGISTRIES[kind].values():
+            limits = misfit = ""
+            if isinstance(each, Metric):
+                misfit = self._misfit(each)
+                if not each.is_mean:
+                    refused = each.allows(*mechanisms.MECHANISMS.values())
+                    limits = " ".join(filter(None, (each.guarantee, refused)))
+            choices.append(
+                Choice(
+                    name=each.name,
+                    title=each.title,
+                    description=each.description,
+                    advice=each.advice if isinstance(each, Mechanism) else None,
+                    limits=limits,
+                    misfit=misfit,
+                    checked=self[kind].value() == each.name,
+                    fields=tuple(self[_key(kind, each.name, p.name)] for p in each.parameters),
+                )
             )
-            for each in REGISTRIES[kind].values()
-        ]
+        return choices
 
     def _misfit(self, metric: Metric) -> str:
         if self._schema is None:
@@ -177,13 +185,6 @@ def _grouped(
     for choice in choices:
         by_heading.setdefault(heading(choice), []).append(choice)
     return [Group(*each, tuple(found)) for each, found in by_heading.items() if found]
-
-
-def _limits_of(each: Choosable) -> str:
-    """Return what a metric's scores can't carry, and which mechanisms can't show it."""
-    if not isinstance(each, Metric) or each.is_mean:
-        return ""
-    return " ".join(filter(None, (each.guarantee, each.allows(*mechanisms.MECHANISMS.values()))))
 
 
 def _key(kind: str, name: str, parameter: str) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import construct_change_message
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from leaderboard.access import Right, may, signed_in
 from leaderboard.admin.steps import done, next_url, refusals, show, url_of
-from leaderboard.admin.usernames import UsernamesField
 from leaderboard.models import Competition, Round, User
 from leaderboard.organize.drafts import has_answers
 from leaderboard.organize.settings import (
@@ -82,6 +83,30 @@ class MegabytesField(forms.DecimalField):
             return value
         megabytes = super().clean(value)
         return None if megabytes is None else max(1, int(megabytes * MEGABYTE))
+
+
+class UsernamesField(forms.Field):
+    """Usernames separated by spaces, commas or lines, in any case; cleaned to accounts.
+
+    They are typed, as organizers don't get to browse the list of accounts.
+    """
+
+    widget = forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"})
+
+    def prepare_value(self, value: object) -> object:
+        if isinstance(value, list):
+            return " ".join(user.get_username() for user in value)
+        return value
+
+    def to_python(self, value: str | None) -> list[User]:
+        names = dict.fromkeys(re.split(r"[\s,;\0]+", (value or "").strip().lower()))
+        names.pop("", None)
+        lowered = User.objects.annotate(lowered=Lower("username"))
+        found = {user.username.lower(): user for user in lowered.filter(lowered__in=names)}
+        unknown = [name for name in names if name not in found]
+        if unknown:
+            raise forms.ValidationError(f"There is no account called {', '.join(unknown)}.")
+        return [found[name] for name in names]
 
 
 class SettingsForm(forms.Form):

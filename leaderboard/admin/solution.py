@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.admin.steps import View, button, done, refusals, show, url_of, why_fixed
-from leaderboard.models import Competition, FileRole, Holdout
+from leaderboard.models import Competition, FileRole
 from leaderboard.queries import expected_file, public_files
 from scoring.errors import HoldfastError
 
@@ -72,7 +72,15 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         with refusals(form, context, "solution", wrong):
             file = form.cleaned_data["solution"]
             holdout = organize.install_solution(round, file, by=signed_in(request))
-            described = _describe(holdout)
+            # By its counts, which are public.
+            described = (
+                f"Solution sealed as version {holdout.version}: {holdout.public_rows} Public, "
+                f"{holdout.private_rows} Private, {holdout.final_rows} Final, "
+                f"{holdout.ignored_rows} Ignored rows."
+            )
+            effective = holdout.effective_private_rows
+            if effective != holdout.private_rows:
+                described += f" By their weights the Private rows count as {effective}."
             done(request, competition, described, described)
             return redirect(url_of(competition, "opening"))
     with suppress(HoldfastError):  # what a solution looks like: the sample's header and ids
@@ -92,18 +100,3 @@ withdraw = button(
     logged="Solution withdrawn.",
     told="The solution is withdrawn. You can change the sample, and upload a solution again.",
 )
-
-
-def _describe(holdout: Holdout) -> str:
-    """Describe what was sealed by its counts, which are public."""
-    effective = holdout.effective_private_rows
-    weighted = (
-        f" By their weights the Private rows count as {effective}."
-        if effective != holdout.private_rows
-        else ""
-    )
-    return (
-        f"Solution sealed as version {holdout.version}: {holdout.public_rows} Public, "
-        f"{holdout.private_rows} Private, {holdout.final_rows} Final, "
-        f"{holdout.ignored_rows} Ignored rows.{weighted}"
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -29,19 +28,8 @@ _STEPS = (
     ("files", "Files"),
     ("solution", "Solution"),
     ("opening", "Opening"),
-    ("end", "The end"),
+    ("end", "Finals"),
 )
-
-
-@dataclass(frozen=True)
-class Step:
-    """A tab. `done` is a quick look, not the checklist."""
-
-    name: str
-    label: str
-    url: str
-    done: bool
-    current: bool
 
 
 def url_of(competition: Competition, name: str) -> str:
@@ -139,7 +127,12 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
         "round": round,
         "phase": round.phase(timezone.now()),
         "steps": [
-            Step(name, label, url_of(competition, name), is_done, name == tab)
+            {
+                "label": label,
+                "url": url_of(competition, name),
+                "done": is_done,  # at a quick look, which is not the checklist
+                "current": name == tab,
+            }
             for (name, label), is_done in zip(_STEPS, done, strict=True)
         ],
         "current": current,

@@ -21,19 +21,13 @@ from leaderboard.templatetags.text import ago, ticks
 from leaderboard.words import summary
 
 
-class OfCompetition(CompetitionFilter):
-    """Narrow by competition."""
-
-    path = "team__competition"
-
-
 @admin.register(Submission)
 class SubmissionAdmin(ReadOnlyAdmin[Submission]):
     """Submissions: to be read, and failed ones to be queued again."""
 
     competition_path = "team__competition"
     list_display = (*("name", "competition", "person", "shown_status", "failure", "uploaded"),)
-    list_filter = ("status", OfCompetition)
+    list_filter = ("status", CompetitionFilter)
     list_select_related = ("team__competition", "user")
     list_per_page = 50
     search_fields = ("team__name", "user__username", "file_name")

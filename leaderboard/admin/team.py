@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
 from leaderboard.access import signed_in
-from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin
+from leaderboard.admin.scope import CompetitionFilter, OwnedAdmin, never
 from leaderboard.errors import Refused
 from leaderboard.models import Membership, Team
 from leaderboard.organize.teams import change_team, check_name
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 else:  # these take type parameters in their stubs only
     _Form = forms.ModelForm
     _Inline = admin.TabularInline
-
-
-class OfCompetition(CompetitionFilter):
-    """Narrow by competition."""
-
-    path = "competition"
 
 
 class TeamForm(_Form):
@@ -62,14 +56,7 @@ class Members(_Inline):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return True
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = never
 
 
 def _marking(name: str, description: str, **marks: Any) -> Callable[..., None]:
@@ -99,7 +86,7 @@ class TeamAdmin(OwnedAdmin[Team]):
     competition_path = "competition"
     inlines = (Members,)
     list_display = ("name", "competition", "people", "entries", "is_verified", "is_baseline")
-    list_filter = (OfCompetition, "is_verified", "is_baseline")
+    list_filter = (CompetitionFilter, "is_verified", "is_baseline")
     list_select_related = ("competition",)
     search_fields = ("name",)
     readonly_fields = ("competition", "leader", "created_at")

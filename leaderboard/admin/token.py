@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 from knox.models import AuthToken
 
-from leaderboard.admin.scope import OperatorOnly, TypedAdmin
+from leaderboard.admin.scope import OperatorOnly, TypedAdmin, never
 
 
 @admin.register(AuthToken)
@@ -21,8 +19,4 @@ class TokenAdmin(OperatorOnly, TypedAdmin[Any]):
     list_select_related = ("user",)
     fields = readonly_fields = ("token_key", "user", "created", "expiry")
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = never

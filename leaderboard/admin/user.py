@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.db.models import Model
-from django.http import HttpRequest
 
-from leaderboard.admin.scope import OperatorOnly
+from leaderboard.admin.scope import OperatorOnly, never
 from leaderboard.models import User
 
 if TYPE_CHECKING:
@@ -34,5 +32,4 @@ class UserAdmin(OperatorOnly, _Base):
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2")}),)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+    has_delete_permission = never

@@ -108,11 +108,6 @@ def has_answers(competition: Competition) -> bool:
     return any(is_frozen(round) for round in competition.rounds.select_related("ledger"))
 
 
-def frozen(what: str) -> Refused:
-    """Return the refusal of a change to what scores were released from."""
-    return Refused("frozen", what=what)
-
-
 def locked_draft(round: Round, by: User | None) -> Round:
     """Return the round of a locked competition. Raises Refused if it is not a draft of `by`."""
     competition = lock.lock(round.competition)
@@ -122,7 +117,7 @@ def locked_draft(round: Round, by: User | None) -> Round:
         raise Refused("not_a_draft")
     # A file that came in while the opening was taken back may have been scored since.
     if is_frozen(locked):
-        raise frozen("competition")
+        raise Refused("frozen")
     return locked
 
 

@@ -1,9 +1,11 @@
-"""Public files: adding and removing them."""
+"""Public files: adding and removing them, and what the rest of a set-up reads of them."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from pathlib import PurePath
+from typing import Final
 
 from django.core.files.base import ContentFile, File
 from django.db import transaction
@@ -12,9 +14,11 @@ from django.db.models.fields.files import FieldFile
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import CompetitionFile, FileRole, Round, User
-from leaderboard.organize.disclosure import find_labels
-from leaderboard.organize.parts import content_of, schema_of
-from scoring.predictions import read_row_ids
+from leaderboard.platform.files import open_stored
+from scoring.predictions import RowIds, Schema, read_row_ids
+from scoring.predictions.schema import USAGE_NAMES
+
+_HEADER_BYTES: Final = 64 * 1024
 
 
 def add_file(
@@ -68,3 +72,54 @@ def delete_stored(file: FieldFile) -> None:
     storage, name = file.storage, file.name
     if name:
         transaction.on_commit(lambda: storage.delete(name))
+
+
+def find_labels(round: Round, file: File[bytes], role: str) -> str:
+    """Return why a file for participants looks as if it held the hidden labels; empty if not.
+
+    The names in its first line are read; of a file that isn't CSV they are nothing useful.
+    """
+    if not round.schema:
+        return ""
+    file.seek(0)
+    first = (file.read(_HEADER_BYTES).splitlines() or [b""])[0]
+    file.seek(0)
+    cells = next(csv.reader([first.decode("utf-8-sig", "replace")]), [])
+    header = {cell.strip().casefold() for cell in cells}
+    columns = {column.name.casefold() for column in schema_of(round).columns}
+    if header & set(USAGE_NAMES) and columns <= header:
+        return (
+            "This looks like the solution: it has the columns to predict and a column that splits "
+            "the rows. Files on this page are published. The solution has its own page."
+        )
+    shown = sorted(columns & header)
+    if role == FileRole.TEST and shown:
+        return (
+            f"Test data are published without labels, and this file has a column “{shown[0]}”, "
+            "which is to be predicted."
+        )
+    return ""
+
+
+def schema_of(round: Round) -> Schema:
+    """Return the columns of a prediction file. Raises Refused as long as they are not written."""
+    if not round.schema:
+        raise Refused("invalid", field="schema", variant="no_schema")
+    return Schema.from_json(round.schema)
+
+
+def sample_ids(round: Round, schema: Schema) -> RowIds | None:
+    """Return the row ids of the sample submission; None without one."""
+    sample = round.origin.files.filter(role=FileRole.SAMPLE).first()
+    if sample is None:
+        return None
+    with open_stored(sample.file.name) as file:
+        return read_row_ids(file, schema)
+
+
+def content_of(file: File[bytes]) -> bytes:
+    """Return the whole of an upload, which stays at its beginning."""
+    file.seek(0)
+    content: bytes = file.read()
+    file.seek(0)
+    return content

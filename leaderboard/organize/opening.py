@@ -12,15 +12,16 @@ from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
-from leaderboard.models import Competition, EventKind, Round, User
+from leaderboard.models import Board, Competition, EventKind, Holdout, Round, User
 from leaderboard.notify import events
-from leaderboard.organize.parts import sample_ids, schema_of
+from leaderboard.organize.files import sample_ids, schema_of
 from leaderboard.organize.scoring import (
     check_mechanism_fits,
     check_metric_fits,
     effective_rows,
 )
 from scoring.errors import HoldfastError, ParameterError
+from scoring.predictions import RowIds
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,25 @@ def checklist(competition: Competition) -> list[Check]:
     tests: tuple[tuple[str, str, Callable[[Round], str]], ...] = (
         ("texts", "Texts", _check_texts),
         ("times", "Times", _check_times),
-        ("schema", "Prediction schema", _check_schema),
-        ("sample", "Sample submission", _check_sample_file),
-        ("metric", "Metric fits the schema", _check_metric),
+        ("schema", "Prediction file", lambda round: f"Header: {','.join(schema_of(round).header)}"),
+        ("sample", "Sample submission", lambda round: f"{len(_sample(round))} rows."),
+        (
+            "metric",
+            "Metric fits the columns",
+            lambda round: _check_boards(
+                round, "metric", lambda board: check_metric_fits(board, schema_of(round))
+            ),
+        ),
         ("solution", "Solution: ids match the sample, usage of each row", _check_holdout),
-        ("mechanism", "Mechanism fits the metric and the rows", _check_mechanism),
+        (
+            "mechanism",
+            "Mechanism fits the metric and the rows",
+            lambda round: _check_boards(
+                round,
+                "mechanism",
+                lambda board: check_mechanism_fits(board, effective_rows(_sealed(round))),
+            ),
+        ),
     )
     return [_run(name, title, test, round) for name, title, test in tests]
 
@@ -97,23 +112,16 @@ def _check_times(round: Round) -> str:
     return "It closes in the future."
 
 
-def _check_schema(round: Round) -> str:
-    return f"Header: {','.join(schema_of(round).header)}"
-
-
-def _check_sample_file(round: Round) -> str:
+def _sample(round: Round) -> RowIds:
     ids = sample_ids(round, schema_of(round))
     if ids is None:
         raise Refused("invalid", field="file", variant="no_sample")
-    return f"{len(ids)} rows."
+    return ids
 
 
 def _check_holdout(round: Round) -> str:
-    holdout = round.active_holdout
-    if holdout is None:
-        raise Refused("invalid", field="solution", variant="no_solution")
-    ids = sample_ids(round, schema_of(round))
-    if ids is None or ids.digest != holdout.row_ids_digest:
+    holdout = _sealed(round)
+    if _sample(round).digest != holdout.row_ids_digest:
         raise Refused("invalid", field="solution", variant="sample_changed")
     return (
         f"Sealed: {holdout.public_rows} Public, {holdout.private_rows} Private, "
@@ -121,21 +129,15 @@ def _check_holdout(round: Round) -> str:
     )
 
 
-def _check_metric(round: Round) -> str:
-    titles = []
-    for board in round.boards.all():
-        if not board.metric:
-            raise Refused("invalid", field="metric", variant="no_metric")
-        titles.append(check_metric_fits(board, schema_of(round)))
-    return " ".join(titles)
+def _sealed(round: Round) -> Holdout:
+    holdout = round.active_holdout
+    if holdout is None:
+        raise Refused("invalid", field="solution", variant="no_solution")
+    return holdout
 
 
-def _check_mechanism(round: Round) -> str:
-    holdout, titles = round.active_holdout, []
-    for board in round.boards.all():
-        if not board.mechanism:
-            raise Refused("invalid", field="mechanism", variant="no_mechanism")
-        if holdout is None:
-            raise Refused("invalid", field="solution", variant="no_solution")
-        titles.append(check_mechanism_fits(board, effective_rows(holdout)))
-    return " ".join(titles)
+def _check_boards(round: Round, kind: str, check: Callable[[Board], str]) -> str:
+    boards = list(round.boards.all())
+    if not all(getattr(board, kind) for board in boards):
+        raise Refused("invalid", field=kind, variant="none_chosen", kind=kind)
+    return " ".join(map(check, boards))

@@ -133,14 +133,6 @@ def to_score_again(round: Round, rescore: str) -> QuerySet[Submission]:
     return answered.none()
 
 
-def waiting_again(round: Round) -> int:
-    """Return how many submissions are still to be scored again."""
-    unfinished = Submission.objects.filter(
-        round__ledger=round.ledger, status__in=(Status.QUEUED, Status.SCORING)
-    )
-    return unfinished.filter(release__isnull=False).count()
-
-
 def check_may_revise(round: Round) -> None:
     """Raise Refused, with the reason, where the solution can't be revised now."""
     if not is_frozen(round):

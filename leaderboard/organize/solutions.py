@@ -26,8 +26,8 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
-from leaderboard.organize.drafts import frozen, is_frozen
-from leaderboard.organize.parts import content_of, sample_ids, schema_of
+from leaderboard.organize.drafts import is_frozen
+from leaderboard.organize.files import content_of, sample_ids, schema_of
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
 from scoring import metrics
 from scoring.predictions import RowIds, Solution, Usage, read_solution
@@ -41,13 +41,13 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
     """
     check_right(by, round.competition, Right.EDIT)
     if is_frozen(round):
-        raise frozen("holdout")
+        raise Refused("frozen")
     checked = check_solution(round, file)
     with transaction.atomic():
         competition = lock.lock(round.competition)
         round.refresh_from_db()
         if is_frozen(round):
-            raise frozen("holdout")
+            raise Refused("frozen")
         if round.ledger is None:
             round.ledger = Ledger.objects.create(competition=competition)
             round.save(update_fields=["ledger"])

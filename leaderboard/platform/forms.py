@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django import forms
 
 from leaderboard.errors import Refused
@@ -14,3 +16,15 @@ def blame(form: forms.BaseForm, refused: Refused) -> None:
         form.add_error(name, forms.ValidationError(text, refused.code))
     if not named:
         form.add_error(None, refused.detail)
+
+
+def attempt(form: forms.BaseForm, act: Callable[[], object]) -> int:
+    """Do what a valid form asks for; return 0, or the status of the page that shows why not."""
+    if not form.is_valid():
+        return 422
+    try:
+        act()
+    except Refused as refused:
+        blame(form, refused)
+        return refused.status
+    return 0

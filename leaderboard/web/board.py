@@ -1,13 +1,14 @@
 """The board as it is drawn: rows with their marks on the shared axis, and the chart above."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from django.utils import timezone
 
 from leaderboard import models, queries
-from leaderboard.queries import BoardPage, BoardRow, Interval, Scale, Step
+from leaderboard.queries import BoardPage, BoardRow, FinalRow, Interval, Scale, Step
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
 from leaderboard.web.charts.steps import Series, StepChart, step_chart
@@ -15,23 +16,28 @@ from leaderboard.web.charts.steps import Series, StepChart, step_chart
 CHART_TEAMS = 5
 NEIGHBOURS = 2
 
+Row = TypeVar("Row", BoardRow, FinalRow)
+
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the board with its drawing; `alternative` says in words what the drawing shows.
+    """A row of a board with its drawing; the texts say in words what is drawn.
 
-    `certificate` is how far the guarantee reaches, "none" where there is none.
+    `certificate` is how far the guarantee reaches, "none" where there is none. A row of the final
+    board has its `move` instead, and as `direction` "up", "down" or "same".
     """
 
-    row: BoardRow
+    row: BoardRow | FinalRow
     mark: Mark | None
-    certificate: str
     alternative: str
+    certificate: str = ""
+    move: str = ""
+    direction: str = ""
 
 
 @dataclass(frozen=True)
 class Board:
-    """Rows on one axis. `certified` and `banded` say which signs the key has to explain."""
+    """Rows on one axis. What is `certified`, `sampled` or `banded` the key has to explain."""
 
     axis: Axis
     lines: tuple[Line, ...]
@@ -48,19 +54,33 @@ def draw(board: models.Board, rows: Sequence[BoardRow]) -> Board:
         for each in queries.score_counts(board)
         if each.sampling
     ]
-    shared = {
-        score: Interval(interval.low, interval.high) for score, interval in bands(tied).items()
-    }
-    estimates = [_estimate(row, shared) for row in rows]
-    plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
-    lines = (
-        Line(row, mark, _reach(row), _alternative(row, reads))
-        for row, mark in zip(rows, plot.marks, strict=True)
+    shared = bands(tied)
+    estimates = [
+        None
+        if row.value is None
+        else Estimate(row.value, row.sampling, row.certificate, shared.get(row.value))
+        for row in rows
+    ]
+    return plot(
+        reads,
+        rows,
+        estimates,
+        lambda row, mark: Line(row, mark, _alternative(row, reads), certificate=_reach(row)),
     )
+
+
+def plot(
+    reads: Scale,
+    rows: Sequence[Row],
+    estimates: Sequence[Estimate | None],
+    line: Callable[[Row, Mark | None], Line],
+) -> Board:
+    """Draw rows on the axis that their estimates share, each by what `line` makes of it."""
+    drawn = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
     known = [each for each in estimates if each]
     return Board(
-        axis=plot.axis,
-        lines=tuple(lines),
+        axis=drawn.axis,
+        lines=tuple(map(line, rows, drawn.marks)),
         certified=any(each.certificate for each in known),
         sampled=any(each.sampling for each in known),
         banded=any(each.band for each in known),
@@ -84,13 +104,13 @@ def history(board: models.Board) -> StepChart | None:
     end = max(min(now, board.round.closes_at or now), steps[-1].at)
     start = steps[0].at
     margin = max((end - start) * 0.02, timedelta(seconds=30))
-    return step_chart(_series(steps, queries.scale(board)), start - margin, end + margin / 4)
-
-
-def _estimate(row: BoardRow, shared: dict[float, Interval]) -> Estimate | None:
-    if row.value is None:
-        return None
-    return Estimate(row.value, row.sampling, row.certificate, shared.get(row.value))
+    by_team: dict[int, list[Step]] = {}
+    for step in steps:
+        by_team.setdefault(step.team_id, []).append(step)
+    sign = -1 if queries.scale(board).maximize else 1
+    leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
+    series = [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]
+    return step_chart(series, start - margin, end + margin / 4)
 
 
 def _reach(row: BoardRow) -> str:
@@ -111,12 +131,3 @@ def _alternative(row: BoardRow, reads: Scale) -> str:
             f"{name} {each.low:.{places}f} to {each.high:.{places}f}" if each else f"no {name}"
         )
     return "; ".join(parts)
-
-
-def _series(steps: Sequence[Step], reads: Scale) -> list[Series]:
-    by_team: dict[int, list[Step]] = {}
-    for step in steps:
-        by_team.setdefault(step.team_id, []).append(step)
-    sign = -1 if reads.maximize else 1
-    leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
-    return [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]

@@ -1,54 +1,29 @@
 """The final board as it is drawn: exact scores with their intervals on one axis, and the moves."""
 
-from dataclasses import dataclass
-
 from leaderboard import models, queries
-from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
+from leaderboard.queries import FinalBoard, FinalRow, Scale
 from leaderboard.templatetags.text import ordinal
-from leaderboard.web.charts.axis import Axis
-from leaderboard.web.charts.forest import Estimate, Mark, forest
+from leaderboard.web.board import Board, Line, plot
+from leaderboard.web.charts.forest import Estimate
 from leaderboard.web.charts.moves import Move, MovesChart, direction, moves_chart
 
 CHART_TEAMS = 12
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of the final board with its drawing; the texts say in words what is drawn.
-
-    `direction` is "up", "down" or "same".
-    """
-
-    row: FinalRow
-    mark: Mark | None
-    direction: str
-    move: str
-    alternative: str
-
-
-@dataclass(frozen=True)
-class Board:
-    """Rows on one axis. `ranged` says whether they have intervals."""
-
-    axis: Axis
-    lines: tuple[Line, ...]
-    ranged: bool
-
-
 def draw(board: models.Board, page: FinalBoard) -> Board:
     """Draw the forest plot of a page; the winner's interval is the band of all that overlap it."""
-    reads, rows = queries.scale(board), page.rows
-    band = page.winners_interval if page.together else None
-    estimates = [_estimate(row, band) for row in rows]
-    plot = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
-    lines = (
-        Line(row, mark, direction(row.move), _move(row), _alternative(row, reads))
-        for row, mark in zip(rows, plot.marks, strict=True)
-    )
-    return Board(
-        axis=plot.axis,
-        lines=tuple(lines),
-        ranged=any(each.sampling for each in estimates),
+    reads, band = queries.scale(board), page.winners_interval if page.together else None
+    estimates = [
+        Estimate(row.best.value, row.best.interval, band=band if row.with_winner else None)
+        for row in page.rows
+    ]
+    return plot(
+        reads,
+        page.rows,
+        estimates,
+        lambda row, mark: Line(
+            row, mark, _alternative(row, reads), move=_move(row), direction=direction(row.move)
+        ),
     )
 
 
@@ -58,10 +33,6 @@ def moves(page: FinalBoard) -> MovesChart | None:
         return None
     shown = page.rows[:CHART_TEAMS]
     return moves_chart([Move(r.team, r.released_rank, r.rank, r.mine) for r in shown])
-
-
-def _estimate(row: FinalRow, band: Interval | None) -> Estimate:
-    return Estimate(row.best.value, row.best.interval, band=band if row.with_winner else None)
 
 
 def _move(row: FinalRow) -> str:

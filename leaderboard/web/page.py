@@ -60,7 +60,9 @@ class Page:
     def next_step(self) -> Link | None:
         """The one thing to do next, unless this page is the place to do it."""
         if self.head.phase is Phase.CLOSED:
-            return self._choose_finals
+            choosing = self.membership is not None and self.stage == queries.Stage.CHOOSING.value
+            link = Link("Select your finals", self.url("submissions") + "#finals")
+            return link if choosing and self.tab != "submissions" else None
         if self.head.phase is Phase.DRAFT:
             return None
         if self.membership is None:
@@ -69,13 +71,6 @@ class Page:
         if self.head.phase is Phase.OPEN and self.tab != "submit":
             return Link("Upload a file", self.url("submit"))
         return None
-
-    @property
-    def _choose_finals(self) -> Link | None:
-        choosing = self.membership is not None and self.stage == queries.Stage.CHOOSING.value
-        if not choosing or self.tab == "submissions":
-            return None
-        return Link("Choose your finals", self.url("submissions") + "#finals")
 
     @property
     def stage(self) -> str:

@@ -14,7 +14,7 @@ class Stage:
     state: str
 
 
-_NAMES = ("Received", "Read", "Measured", "Released")
+_NAMES = ("Received", "Checked", "Scored", "Published")
 _NEXT = {
     Status.QUEUED: "ahead",
     Status.SCORING: "now",
@@ -25,12 +25,10 @@ _NEXT = {
 
 
 def stages(row: SubmissionRow) -> list[Stage]:
-    """Received, read, measured, released. A rejected file stops at reading."""
-    states = ["done"] * _done(row) + [_NEXT[row.status]] + ["ahead"] * len(_NAMES)
-    return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]
-
-
-def _done(row: SubmissionRow) -> int:
+    """Return the four stages as they stand. A rejected file stops at the check."""
     if row.status is Status.RELEASED:
-        return 4
-    return 2 if row.read_at is not None and row.status is not Status.REJECTED else 1
+        done = 4
+    else:
+        done = 2 if row.read_at is not None and row.status is not Status.REJECTED else 1
+    states = ["done"] * done + [_NEXT[row.status]] + ["ahead"] * len(_NAMES)
+    return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]

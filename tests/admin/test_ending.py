@@ -52,7 +52,7 @@ def test_closing_early_is_asked_once_more_logged_and_shown_to_everybody(
     closes_at = played.round.closes_at
     assert closes_at is not None
     announced = f"{closes_at.day} {closes_at:%B %Y, %H:%M} UTC"
-    assert "Close it before its time" in text(organizer.get(at("end", digits)))
+    assert "Close it early" in text(organizer.get(at("end", digits)))
     assert "Close it now?" in text(organizer.get(at("end_close", digits)))
     digits.refresh_from_db()
     assert played.round.announced_closes_at is None
@@ -83,7 +83,7 @@ def test_the_settings_close_no_open_competition_in_silence(
     announced = played.round.closes_at
     past = f"{timezone.now() - timedelta(hours=1):%Y-%m-%dT%H:%M}"
     shown = organizer.post(at("change", played.digits), settings_of(played.digits, closes_at=past))
-    assert "use the page “The end”" in text(shown)
+    assert "use the page “Finals”" in text(shown)
     played.digits.refresh_from_db()
     assert played.round.closes_at == announced
 

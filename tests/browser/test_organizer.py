@@ -18,9 +18,9 @@ def test_metrics_are_found_by_name_and_by_initials(
     page.get_by_label("Title").blur()
     page.get_by_label("Opens (UTC)").fill("2026-01-01T00:00")
     page.get_by_label("Closes (UTC)").fill("2099-01-01T00:00")
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     page.get_by_label("Columns to predict").fill("grade: label: A, B, C")
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     finder = page.get_by_label("Find a metric")
     for words in ("quadratic", "QWK", "kappa quadratic"):
         finder.fill(words)

@@ -46,9 +46,9 @@ def test_a_complete_draft_has_a_green_checklist(world: World) -> None:
     ("fields", "title"),
     [
         ({"rules": " "}, "Texts"),
-        ({"schema": {}}, "Prediction schema"),
-        ({"metric": "magic"}, "Metric fits the schema"),
-        ({"metric": "roc_auc"}, "Metric fits the schema"),
+        ({"schema": {}}, "Prediction file"),
+        ({"metric": "magic"}, "Metric fits the columns"),
+        ({"metric": "roc_auc"}, "Metric fits the columns"),
         ({"mechanism": "magic"}, "Mechanism fits the metric and the rows"),
         ({"mechanism_parameters": {"steps": "0"}}, "Mechanism fits the metric and the rows"),
     ],

@@ -119,9 +119,9 @@ def test_the_start_closes_the_form(played: World) -> None:
 def test_after_closing_members_are_led_to_their_choice(played: World) -> None:
     ending.close(played.digits)
     page = text(browser(played.alice).get(BOARD))
-    assert "teams choose their final entries" in page
-    assert "Choose your finals" in page
-    assert "Choose your finals" not in text(browser().get(BOARD))
+    assert "teams select their final entries" in page
+    assert "Select your finals" in page
+    assert "Select your finals" not in text(browser().get(BOARD))
 
 
 def test_what_is_seen_of_the_scoring_does_not_tell_how_far_it_is(played: World) -> None:

@@ -124,14 +124,14 @@ def test_the_steps_light_up_one_after_the_other(world: World) -> None:
     submission = world.submit(world.join(world.alice))
     url = "/c/digits/submissions/1/"
     alice = browser(world.alice)
-    assert "Received done Read to come" in text(alice.get(url))
+    assert "Received done Checked to come" in text(alice.get(url))
     Submission.objects.update(status=Status.SCORING)
-    assert "Received done Read in progress" in text(alice.get(url))
+    assert "Received done Checked in progress" in text(alice.get(url))
     Submission.objects.update(read_at=timezone.now())
-    assert "Read done Measured in progress" in text(alice.get(url))
+    assert "Checked done Scored in progress" in text(alice.get(url))
     Submission.objects.update(status=Status.QUEUED, read_at=None)
     score_submission(submission_id=submission.pk)
-    assert "Measured done Released done" in text(alice.get(url))
+    assert "Scored done Published done" in text(alice.get(url))
 
 
 def test_the_answer_stands_in_words_beside_the_row_of_the_board(world: World) -> None:
@@ -147,7 +147,7 @@ def test_a_rejected_file_is_told_line_by_line(world: World) -> None:
     response = browser(world.alice).get("/c/digits/submissions/1/")
     page = text(response)
     assert "The file was rejected" in page
-    assert "Received done Read stopped here" in page
+    assert "Received done Checked stopped here" in page
     assert (
         "Line Column Value What is wrong Expected 5 label cat &#x27;cat&#x27; is not one of 0-3."
         in page

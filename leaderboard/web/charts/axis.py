@@ -5,7 +5,6 @@ without its text being scaled.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -38,14 +37,12 @@ class Axis:
 
     def at(self, value: float) -> float:
         """Return the position of a value in per cent; values beyond the ends lie on the ends."""
-        return round(min(max(self._share(value), 0.0), 1.0) * 100, 2)
+        share = (value - self.low) / (self.high - self.low)
+        return round(min(max(share, 0.0), 1.0) * 100, 2)
 
     def holds(self, value: float) -> bool:
         """Return whether the value lies on the axis."""
         return self.low <= value <= self.high
-
-    def _share(self, value: float) -> float:
-        return (value - self.low) / (self.high - self.low)
 
 
 def number_axis(low: float, high: float, ticks: int = 5) -> Axis:
@@ -109,17 +106,14 @@ def time_axis(start: datetime, end: datetime, ticks: int = 6) -> TimeAxis:
     span = (end - start).total_seconds()
     step = next((s for s in _TIME_STEPS if span / s <= ticks), _TIME_STEPS[-1])
     bare = TimeAxis(start, end, ())
+    first = math.ceil((start - _MONDAY).total_seconds() / step)
+    last = math.floor((end - _MONDAY).total_seconds() / step)
+    moments = [_MONDAY + timedelta(seconds=index * step) for index in range(first, last + 1)]
     return TimeAxis(
         start,
         end,
-        tuple(Tick(bare.at(when), _time_label(when, step)) for when in _moments(start, end, step)),
+        tuple(Tick(bare.at(when), _time_label(when, step)) for when in moments),
     )
-
-
-def _moments(start: datetime, end: datetime, step: int) -> Sequence[datetime]:
-    first = math.ceil((start - _MONDAY).total_seconds() / step)
-    last = math.floor((end - _MONDAY).total_seconds() / step)
-    return [_MONDAY + timedelta(seconds=index * step) for index in range(first, last + 1)]
 
 
 def _time_label(when: datetime, step: int) -> str:

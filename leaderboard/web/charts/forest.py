@@ -8,8 +8,8 @@ other rows. The light one is the guarantee: how far the board's own answers can 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
+from leaderboard.queries import Interval
 from leaderboard.web.charts.axis import Axis, number_axis
 
 # Certificates are often much wider than all scores; this share of the axis on each side is theirs.
@@ -17,16 +17,6 @@ _CERTIFICATE_ROOM = 0.15
 # A score this many quartile distances or whiskers away from the rest is shown at the edge.
 _FAR_AWAY = 2.5
 _PADDING = 0.03
-
-
-class Interval(Protocol):
-    """A stretch of scores, low <= high."""
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +87,8 @@ def bands(scores: Sequence[Tied]) -> dict[float, Interval]:
     """
     groups: list[list[Tied]] = []
     for each in scores:
-        if groups and _overlap(each.sampling, groups[-1][0].sampling):
+        first = groups[-1][0].sampling if groups else None
+        if first and each.sampling.low <= first.high and first.low <= each.sampling.high:
             groups[-1].append(each)
         else:
             groups.append([each])
@@ -107,10 +98,6 @@ def bands(scores: Sequence[Tied]) -> dict[float, Interval]:
         if sum(each.teams for each in group) > 1
         for each in group
     }
-
-
-def _overlap(one: Interval, other: Interval) -> bool:
-    return one.low <= other.high and other.low <= one.high
 
 
 def _mark(axis: Axis, row: Estimate) -> Mark:

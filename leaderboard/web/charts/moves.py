@@ -41,7 +41,8 @@ def moves_chart(moves: Sequence[Move]) -> MovesChart | None:
     """Return the chart of some teams in their final order; None where nobody moved."""
     if all(move.before == move.after for move in moves):
         return None
-    places = {index: place for place, index in enumerate(_by_rank_before(moves))}
+    by_rank_before = sorted(range(len(moves)), key=lambda index: moves[index].before)
+    places = {index: place for place, index in enumerate(by_rank_before)}
     slopes = tuple(
         Slope(move, direction(move.before - move.after), _height(places[index]), _height(index))
         for index, move in enumerate(moves)
@@ -52,10 +53,6 @@ def moves_chart(moves: Sequence[Move]) -> MovesChart | None:
 def direction(places_won: int) -> str:
     """Return which way a team went."""
     return "up" if places_won > 0 else "down" if places_won < 0 else "same"
-
-
-def _by_rank_before(moves: Sequence[Move]) -> list[int]:
-    return sorted(range(len(moves)), key=lambda index: moves[index].before)
 
 
 def _height(place: int) -> float:

@@ -13,7 +13,7 @@ from leaderboard.platform.downloads import csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv, final_csv
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, page_number
-from leaderboard.web.refusals import shows_refusals
+from leaderboard.web.posting import shows_refusals
 
 SEARCH_LENGTH = 60
 

@@ -17,13 +17,11 @@ from leaderboard.access import (
     signed_in,
 )
 from leaderboard.errors import Refused
-from leaderboard.models import Invitation
 from leaderboard.participate import membership
-from leaderboard.platform.forms import blame
+from leaderboard.platform.forms import attempt
 from leaderboard.web.forms import AcceptRulesForm, JoinForm
 from leaderboard.web.page import Page, load
-from leaderboard.web.posting import sent_from
-from leaderboard.web.refusals import shows_refusals
+from leaderboard.web.posting import sent_from, shows_refusals
 from scoring.mechanisms import MECHANISMS
 
 LEADERS = 5
@@ -97,24 +95,20 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept the rules and create a team of one."""
     page = load(request, slug, "rules")
     form = JoinForm(request.POST)
-    if not form.is_valid():
-        return _rules_page(request, page, form, status=422)
-    try:
-        team = membership.join(
-            competition=page.competition,
-            user=signed_in(request),
-            accept_rules=form.cleaned_data["accept_rules"],
-            team_name=form.cleaned_data["team_name"],
-        )
-    except Refused as refused:
-        blame(form, refused)
-        return _rules_page(request, page, form, status=refused.status)
-    messages.success(request, f"Welcome, {team.name}. The data and the upload are open to you.")
+    status = attempt(
+        form,
+        lambda: membership.join(
+            competition=page.competition, user=signed_in(request), **form.cleaned_data
+        ),
+    )
+    if status:
+        return _rules_page(request, page, form, status=status)
+    name = form.cleaned_data["team_name"]
+    messages.success(request, f"Welcome, {name}. You can now download the data and submit.")
     return redirect("data", slug)
 
 
 @sent_from("rules", "slug")
-@shows_refusals
 def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept rules that changed after joining."""
     page = load(request, slug, "rules")
@@ -131,17 +125,16 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     page = load(request, slug, "rules")
     invited = invitation_or_404(page.competition, token)
     form = AcceptRulesForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST":
-        return _invitation_page(request, page, invited, form)
-    if not form.is_valid():
-        return _invitation_page(request, page, invited, form, status=422)
-    try:
-        team = membership.join_team(invitation=invited, user=signed_in(request), accept_rules=True)
-    except Refused as refused:
-        blame(form, refused)
-        return _invitation_page(request, page, invited, form, status=refused.status)
-    messages.success(request, f"You are now a member of “{team.name}”.")
-    return redirect("team", slug)
+    user, status = signed_in(request), 200
+    if request.method == "POST":
+        status = attempt(
+            form, lambda: membership.join_team(invitation=invited, user=user, accept_rules=True)
+        )
+        if not status:
+            messages.success(request, f"You are now a member of “{invited.team.name}”.")
+            return redirect("team", slug)
+    context = {"page": page, "invitation": invited, "form": form}
+    return render(request, "pages/invitation.html", context, status=status)
 
 
 def _rules_page(
@@ -156,14 +149,3 @@ def _rules_page(
         "revision": queries.revision(page.round),
     }
     return render(request, "pages/rules.html", context, status=status)
-
-
-def _invitation_page(
-    request: HttpRequest,
-    page: Page,
-    invited: Invitation,
-    form: AcceptRulesForm,
-    status: int = 200,
-) -> HttpResponse:
-    context = {"page": page, "invitation": invited, "form": form}
-    return render(request, "pages/invitation.html", context, status=status)

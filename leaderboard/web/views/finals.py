@@ -10,13 +10,11 @@ from leaderboard.errors import Refused
 from leaderboard.participate import selection
 from leaderboard.web.page import load
 from leaderboard.web.posting import sent_from
-from leaderboard.web.refusals import shows_refusals
 from leaderboard.web.views.submissions import submissions_page
 from leaderboard.words import entered
 
 
 @sent_from("submissions", "slug", anchor="#finals")
-@shows_refusals
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """Enter the ticked submissions and no others."""
     page = load(request, slug, "submissions")

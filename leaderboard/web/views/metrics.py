@@ -3,11 +3,10 @@
 from ipaddress import ip_address
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 
@@ -18,11 +17,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Show the figures for Prometheus."""
     if not _may_scrape(request):
         raise Http404
-    return _exposition(request)
-
-
-@require_safe
-def _exposition(request: HttpRequest) -> HttpResponse:
+    if request.method not in ("GET", "HEAD"):
+        return HttpResponseNotAllowed(["GET", "HEAD"])
     # Only the process that is asked loads what writes the format.
     from leaderboard.operate.monitoring import exposition
 
@@ -37,11 +33,7 @@ def _may_scrape(request: HttpRequest) -> bool:
         return constant_time_compare(given, f"Bearer {settings.METRICS_TOKEN}")
     if settings.BEHIND_PROXY or any(name in request.headers for name in FORWARDED):
         return False
-    return _is_loopback(request.META.get("REMOTE_ADDR", ""))
-
-
-def _is_loopback(address: str) -> bool:
     try:
-        return ip_address(address).is_loopback
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
     except ValueError:
         return False

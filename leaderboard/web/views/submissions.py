@@ -18,8 +18,8 @@ from leaderboard.platform.forms import blame
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm
 from leaderboard.web.page import Page, load
+from leaderboard.web.posting import shows_refusals
 from leaderboard.web.progress import stages
-from leaderboard.web.refusals import shows_refusals
 from leaderboard.words import entered, summary
 
 

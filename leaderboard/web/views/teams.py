@@ -11,11 +11,10 @@ from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Team
 from leaderboard.participate import membership
-from leaderboard.platform.forms import blame
+from leaderboard.platform.forms import attempt
 from leaderboard.web.forms import TeamNameForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from
-from leaderboard.web.refusals import shows_refusals
 
 
 @login_required
@@ -29,27 +28,24 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @sent_from("team", "slug")
-@shows_refusals
 def rename_team(request: HttpRequest, slug: str) -> HttpResponse:
     """Give the team another name."""
     page = load(request, slug, "team")
     mine = _own(page)
     form = TeamNameForm(request.POST)
-    if not form.is_valid():
-        return _team_page(request, page, mine, form, status=422)
-    try:
-        membership.rename_team(
+    status = attempt(
+        form,
+        lambda: membership.rename_team(
             team=mine, user=signed_in(request), name=form.cleaned_data["team_name"]
-        )
-    except Refused as refused:
-        blame(form, refused)
-        return _team_page(request, page, mine, form, status=refused.status)
+        ),
+    )
+    if status:
+        return _team_page(request, page, mine, form, status=status)
     messages.success(request, f"The team is now called “{mine.name}”.")
     return redirect("team", slug)
 
 
 @sent_from("team", "slug")
-@shows_refusals
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Make a link that lets others join."""
     membership.invite(team=_own(load(request, slug, "team")), user=signed_in(request))
@@ -58,7 +54,6 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @sent_from("team", "slug")
-@shows_refusals
 def withdraw_invitations(request: HttpRequest, slug: str) -> HttpResponse:
     """Make all links of the team invalid."""
     membership.withdraw_invitations(team=_own(load(request, slug, "team")), user=signed_in(request))
@@ -76,17 +71,14 @@ def _team_page(
     request: HttpRequest, page: Page, mine: Team, form: TeamNameForm, status: int = 200
 ) -> HttpResponse:
     is_captain = mine.captain_id == request.user.pk
+    join = request.build_absolute_uri(page.url("join"))
     links = queries.invitation_links(mine) if is_captain else []
     context = {
         "page": page,
         "form": form,
         "members": queries.members(mine),
         "is_captain": is_captain,
-        "links": [(_address(request, page, each.token), each.expires_at) for each in links],
+        "links": [(f"{join}{each.token}/", each.expires_at) for each in links],
         "quota": queries.quota(mine),
     }
     return render(request, "pages/team.html", context, status=status)
-
-
-def _address(request: HttpRequest, page: Page, token: str) -> str:
-    return request.build_absolute_uri(f"{page.url('join')}{token}/")

@@ -1,25 +1,17 @@
 """The board's forest plot: positions, cut whiskers, rows far away, bands."""
 
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.queries import Interval
 from leaderboard.web.charts.forest import Estimate, Forest, Tied, bands, forest
 
-
-@dataclass(frozen=True)
-class Span:
-    low: float
-    high: float
+UNIT = Interval(0.0, 1.0)
 
 
-UNIT = Span(0.0, 1.0)
-
-
-def around(score: float, reach: float) -> Span:
-    return Span(max(0.0, score - reach), min(1.0, score + reach))
+def around(score: float, reach: float) -> Interval:
+    return Interval(max(0.0, score - reach), min(1.0, score + reach))
 
 
 def estimate(score: float, sampling: float = 0.02, certificate: float | None = None) -> Estimate:
