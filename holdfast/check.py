@@ -25,7 +25,6 @@ from holdfast.options import (
     SampleOption,
     competition_of,
 )
-from scoring.wording import in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,7 +203,7 @@ def download_sample(client: Client, slug: str, folder: Path) -> Path:
     size = int(entry["size"])
     if size > LONGEST_SAMPLE:
         raise Failure(
-            f"The sample submission has {in_bytes(size)}, more than is taken unasked.",
+            f"The sample submission has {output.size(size)}, more than is taken unasked.",
             hint="Get it with `holdfast download`, and name it with --sample.",
         )
     download(client, slug, entry, folder, force=False, advance=lambda _: None)

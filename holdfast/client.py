@@ -14,7 +14,6 @@ import httpx
 from holdfast import __version__, config, output
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused, TooLong, Unreachable
-from scoring.wording import in_bytes
 
 Json = dict[str, Any]
 TIMEOUT = httpx.Timeout(60, connect=10)
@@ -190,7 +189,7 @@ def write(
 ) -> None:
     """Copy a body as it arrives; raise TooLong as soon as it has more than `limit` bytes."""
     announced = response.headers.get("content-length", "")
-    too_long = TooLong(f"The server sends more than {in_bytes(limit)} where it should not.")
+    too_long = TooLong(f"The server sends more than {output.size(limit)} where it should not.")
     if announced.isdecimal() and int(announced) > limit:
         raise too_long
     left = limit

@@ -15,7 +15,6 @@ from holdfast.download import download, local_name
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
-from scoring.wording import in_bytes
 
 Search = Annotated[str, typer.Option("-s", "--search", help="Words to look for.")]
 Folder = Annotated[
@@ -35,7 +34,7 @@ LIST_COLUMNS = [
 ]
 FILE_COLUMNS = [
     Column("name", "Name"),
-    Column("size", "Size", in_bytes, numeric=True),
+    Column("size", "Size", output.size, numeric=True),
     Column("created_at", "Added", output.local_time),
     Column("description", "Description"),
     Column("sha256", "SHA-256", lambda digest: digest[:12]),

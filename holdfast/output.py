@@ -169,6 +169,17 @@ def number(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
+def size(count: int) -> str:
+    """Return a number of bytes for people: 1.2 MB, where 1 MB is 10^6 bytes."""
+    if count < 1000:
+        return "1 byte" if count == 1 else f"{count} bytes"
+    value, units = count / 1000, ["TB", "GB", "MB", "kB"]
+    while value >= 999.95 and len(units) > 1:
+        value /= 1000
+        units.pop()
+    return f"{value:,.1f}".removesuffix(".0") + f" {units[-1]}"
+
+
 def progress(quiet: bool) -> Progress:
     """Return a byte progress bar on stderr, silent if wanted or if stderr is no terminal."""
     return Progress(

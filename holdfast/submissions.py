@@ -14,7 +14,6 @@ from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
 from holdfast.waiting import wait
-from scoring.wording import in_bytes
 
 COLUMNS = [
     Column("number", "No", numeric=True),
@@ -28,7 +27,7 @@ COLUMNS = [
 ]
 ONE_COLUMNS = [
     *COLUMNS[:3],
-    Column("size", "Size", in_bytes),
+    Column("size", "Size", output.size),
     Column("sha256", "SHA-256"),
     Column("user", "Sent by"),
     *COLUMNS[3:],

@@ -32,7 +32,6 @@ from holdfast.options import (
     SampleOption,
     competition_of,
 )
-from scoring.wording import in_bytes
 
 if TYPE_CHECKING:
     from scoring.verification.differences import Report
@@ -64,7 +63,7 @@ class _Server:
             self.client.save(competition_path(self.slug, *path), target, limit, **params)
         except TooLong:
             raise Failure(
-                f"{what} has more than {in_bytes(limit)}. Nothing was kept.",
+                f"{what} has more than {output.size(limit)}. Nothing was kept.",
                 hint="If the competition is that large, use --limit to accept more.",
             ) from None
         return target

@@ -3,7 +3,6 @@
 import pytest
 
 from holdfast import output
-from scoring.wording import in_bytes
 
 
 @pytest.mark.parametrize(
@@ -22,7 +21,7 @@ from scoring.wording import in_bytes
     ],
 )
 def test_sizes_are_decimal(count: int, text: str) -> None:
-    assert in_bytes(count) == text
+    assert output.size(count) == text
 
 
 @pytest.mark.parametrize(("count", "text"), [(1, "1 entry"), (1204, "1,204 entries")])
