@@ -62,6 +62,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "closes_earlier": "It is open, and participants plan for the announced time: only a "
             "later one can be set. To close it now, use the page “Finals”, which tells everybody.",
             "closes_in_the_past": "It must close in the future.",
+            "closes_after_next": "The next round opens before that.",
+            "opens_in_the_past": "Choose a moment that is still to come.",
             "opens_too_early": "A round opens after the one before it has closed.",
             "role_unknown": "Choose one of {choices}.",
             "removes_oneself": "You would take the competition from yourself. Let another "

@@ -118,6 +118,24 @@ def make_competition(
     return competition
 
 
+def add_column(competition: Competition, organizer: User, **parameters: str) -> Competition:
+    """Add a Thresholdout as a second board, in a draft, and open again."""
+    organize.return_to_draft(competition)
+    round = competition.current_round
+    organize.add_board(
+        round,
+        by=organizer,
+        metric="accuracy",
+        metric_parameters={},
+        mechanism="thresholdout",
+        mechanism_parameters=THRESHOLDOUT | parameters,
+    )
+    labels = solution(CHECKED_ROWS, CHECKED_PUBLIC_ROWS)
+    organize.install_solution(round, upload(labels, "solution.csv"), by=organizer)
+    organize.open_competition(competition)
+    return Competition.objects.get(pk=competition.pk)
+
+
 def make_draft(slug: str, organizer: User, rows: int) -> Competition:
     """Make a draft with a sample, in which numbers from 0 to 1 are to be predicted."""
     now = timezone.now()

@@ -18,14 +18,8 @@ from leaderboard.access import Right, may, signed_in
 from leaderboard.admin.steps import done, next_url, refusals, show, url_of
 from leaderboard.models import Competition, Round, User
 from leaderboard.organize.drafts import has_answers
-from leaderboard.organize.settings import (
-    LIMITS,
-    OF_COMPETITION,
-    OF_ROUND,
-    change_settings,
-    create_draft,
-    fixed_settings,
-)
+from leaderboard.organize.fields import LIMITS, OF_COMPETITION, OF_ROUND
+from leaderboard.organize.settings import change_settings, create_draft, fixed_settings
 
 MEGABYTE: Final = 1_000_000
 

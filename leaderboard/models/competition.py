@@ -71,14 +71,15 @@ class Competition(models.Model):
 
     @property
     def current_round(self) -> Round:
-        """The latest round that has begun, or the first one.
+        """The latest round that has begun, or the first one; without a solution none begins.
 
         Rounds and boards are read once for each instance, and again after `refresh_from_db`.
         """
         models.prefetch_related_objects([self], "rounds__ledger", "rounds__boards")
         rounds = list(self.rounds.all())
         now = timezone.now()
-        return next((each for each in reversed(rounds) if each.opens_at <= now), rounds[0])
+        begun = (each for each in reversed(rounds) if each.opens_at <= now and each.ledger_id)
+        return next(begun, rounds[0])
 
     def phase(self, now: datetime) -> Phase:
         """Return where the competition is in its life at the moment `now`."""

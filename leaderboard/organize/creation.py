@@ -8,12 +8,14 @@ from django.db import transaction
 from django.db.models import Max
 
 from leaderboard.access import Right, check_right
-from leaderboard.errors import Refused
+from leaderboard.errors import Refused, refuse_fields
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
-from leaderboard.models import Board, Competition, EventKind, Organizer, Role, Round, User
+from leaderboard.models import Audience, Board, Competition, EventKind, Organizer, Role, Round, User
 from leaderboard.notify import events
-from leaderboard.organize.drafts import locked_draft
+from leaderboard.organize.drafts import locked_draft, withdraw
+from leaderboard.organize.fields import find_wrong
+from leaderboard.organize.scoring import Scoring, check_scoring
 
 _BOARD_FIELDS = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
 _ROUND_FIELDS = (
@@ -35,7 +37,8 @@ def create_competition(*, slug: str, organizer: User, **fields: Any) -> Competit
             competition,
             EventKind.ORGANIZER_ADDED,
             actor=organizer,
-            subjects={"user": organizer.uid},
+            audience=Audience.ORGANIZERS,
+            subjects={"person": organizer.uid},
             role=Role.OWNER,
         )
     return competition
@@ -47,8 +50,9 @@ def add_round(
     """Add a round behind the last one, with a board like the last one's.
 
     continues: it goes on with the rows of the last round, and then with its ledger, files and
-        schema; else it brings a solution of its own, and with it a ledger. Raises Refused where the
-        rows' end has begun: reopening afterwards needs new rows.
+        schema; else it brings a solution of its own, and with it a ledger, and begins once that is
+        sealed. Raises Refused where a field, metric or mechanism is wrong, and where the rows' end
+        has begun: reopening afterwards needs new rows.
     """
     of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
     with transaction.atomic():
@@ -59,16 +63,21 @@ def add_round(
             raise Refused("invalid", field="opens_at", variant="opens_too_early")
         if continues and last.finals_started_at is not None:
             raise Refused("finals_started", variant="rows")
+        if continues and last.ledger is None:
+            raise Refused("invalid", field="solution", variant="no_solution")
         kept = {name: getattr(last, name) for name in ("daily_limit", "total_limit", "schema")}
-        round = Round.objects.create(
+        round = Round(
             competition=locked,
             number=last.number + 1,
             continues=last if continues else None,
             ledger=last.ledger if continues else None,
-            **kept | fields,
+            **kept,
         )
+        refuse_fields(find_wrong(round, fields))
         like = {name: getattr(last.board, name) for name in _BOARD_FIELDS}
-        Board.objects.create(round=round, **like | of_board)
+        scoring = check_scoring(round, Scoring(**like | of_board))
+        round.save()
+        Board.objects.create(round=round, **vars(scoring))
         if round.ledger is not None and locked.opened_by_organizer_at is not None:
             start_ledger(round)
         events.record(locked, EventKind.ROUND_ADDED, actor=by, subjects={"round": round.number})
@@ -79,15 +88,18 @@ def add_round(
 def add_board(round: Round, *, by: User, **fields: Any) -> Board:
     """Add a board to a round of a draft: a column, with answers of its own on the same ledger.
 
-    Raises Refused unless the competition is a draft.
+    A solution that is sealed is withdrawn: its labels were not checked against this metric. Raises
+    Refused unless the competition is a draft, and where metric or mechanism is wrong.
     """
     with transaction.atomic():
-        locked = locked_draft(round, by).competition
+        draft = locked_draft(round, by)
+        scoring = check_scoring(draft, Scoring(**fields))
+        withdraw(draft)
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
-        board = Board.objects.create(round=round, position=position, **fields)
+        board = Board.objects.create(round=round, position=position, **vars(scoring))
         events.record(
-            locked,
+            draft.competition,
             EventKind.SCORING_CHANGED,
             actor=by,
             subjects={"round": round.number, "board": board.uid},

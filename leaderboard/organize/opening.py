@@ -14,6 +14,7 @@ from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Board, Competition, EventKind, Holdout, Round, User
 from leaderboard.notify import events
+from leaderboard.organize.fields import TIMES
 from leaderboard.organize.files import sample_ids, schema_of
 from leaderboard.organize.scoring import (
     check_mechanism_fits,
@@ -79,7 +80,11 @@ def open_competition(competition: Competition, *, by: User | None = None) -> Non
             locked.save(update_fields=["opened_by_organizer_at"])
             for round in locked.rounds.filter(ledger__isnull=False):
                 start_ledger(round)
-            events.record(locked, EventKind.OPENED, actor=by)
+            first = locked.current_round
+            times = {name: getattr(first, name) for name in TIMES}
+            shown = {name: at.isoformat(timespec="seconds") for name, at in times.items() if at}
+            subjects = {"round": first.number}
+            events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **shown)
     competition.refresh_from_db()
 
 

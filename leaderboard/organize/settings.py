@@ -6,33 +6,20 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
-from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Model
 from django.utils import timezone
 
-from leaderboard import organize
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused, refuse_fields
 from leaderboard.models import Audience, Competition, EventKind, Phase, Round, User
 from leaderboard.notify.events import record
+from leaderboard.organize.creation import create_competition
+from leaderboard.organize.fields import LIMITS, OF_ROUND, TIMES, find_wrong, holder
 from leaderboard.organize.people import (
     change_invited,
     change_organizers,
     may_organize_at_all,
 )
-
-OF_COMPETITION: Final = (
-    *("title", "slug", "tagline", "description", "rules", "data_description"),
-    *("visibility", "team_size"),
-)
-OF_ROUND: Final = (
-    *("opens_at", "closes_at"),
-    *("daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
-)
-TIMES: Final = ("opens_at", "closes_at")
-LIMITS: Final = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
 
 # What the history tells of a change. The texts themselves are on the pages.
 _EVENTS: Final = (
@@ -41,7 +28,6 @@ _EVENTS: Final = (
     (EventKind.RULES_CHANGED, Audience.PUBLIC, ("rules_version",)),
     (EventKind.HIDDEN, Audience.ORGANIZERS, ("visibility",)),
 )
-_Wrong = dict[str, Any]  # the facts of one wrong field: `leaderboard.refusals`
 
 
 def create_draft(
@@ -53,10 +39,10 @@ def create_draft(
     """
     if not may_organize_at_all(by):
         raise Refused("not_allowed", variant="organizer")
-    refuse_fields(_find_wrong(Round(competition=Competition()), fields))
+    refuse_fields(find_wrong(Round(competition=Competition()), fields))
     owners = {by, *organizers} if not by.is_superuser else set(organizers) or {by}
     with transaction.atomic():
-        competition = organize.create_competition(organizer=by, **fields)
+        competition = create_competition(organizer=by, **fields)
         change_organizers(competition, owners, by)
         change_invited(competition, invited, by)
     return competition
@@ -103,13 +89,13 @@ def change_settings(
         changed = {
             name: value
             for name, value in changes.items()
-            if getattr(_holder(round, name), name) != value
+            if getattr(holder(round, name), name) != value
         }
         fixed = fixed_settings(locked).intersection(changed)
         wrong = {name: {"variant": "fixed"} for name in fixed}
         if ask_again and "rules" not in changed:
             wrong["ask_again"] = {"variant": "rules_unchanged"}
-        refuse_fields(_find_wrong(round, changed) | wrong)
+        refuse_fields(find_wrong(round, changed) | wrong)
         if ask_again:
             locked.rules_version += 1
             changed["rules_version"] = locked.rules_version
@@ -122,48 +108,6 @@ def change_settings(
         if invited is not None:
             change_invited(locked, invited, by)
     competition.refresh_from_db()
-
-
-def _holder(round: Round, name: str) -> Model:
-    """Return the object that has the setting."""
-    return round if name in OF_ROUND else round.competition
-
-
-def _find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
-    """Write the changes into the round and its competition; return what is wrong, by field."""
-    if unknown := changes.keys() - {*OF_COMPETITION, *OF_ROUND}:
-        raise TypeError(f"These are no settings: {', '.join(sorted(unknown))}.")
-    wrong = _find_wrong_times(round, changes)
-    for name, value in changes.items():
-        setattr(_holder(round, name), name, value)
-    for part in (round.competition, round):
-        others = {field.name for field in part._meta.fields} - changes.keys()
-        for check in (part.clean_fields, part.validate_unique):
-            try:
-                check(exclude=others)
-            except ValidationError as error:
-                messages = error.message_dict.items()
-                wrong = {name: {"message": found[0]} for name, found in messages} | wrong
-    if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
-        limit = settings.MAX_UPLOAD_BYTES
-        wrong["max_file_bytes"] = {"variant": "too_large_for_site", "limit": limit}
-    return wrong
-
-
-def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
-    now = timezone.now()
-    opens_at: datetime | None = changes.get("opens_at", round.opens_at)
-    closes_at: datetime | None = changes.get("closes_at", round.closes_at)
-    if opens_at is None or closes_at is None:
-        return {}
-    if closes_at <= opens_at and changes.keys() & set(TIMES):
-        return {"closes_at": {"variant": "closes_before_opening"}}
-    if "closes_at" not in changes:
-        return {}
-    announced = round.closes_at if round.phase(now) is Phase.OPEN else None
-    if announced is not None and closes_at < announced:
-        return {"closes_at": {"variant": "closes_earlier"}}
-    return {"closes_at": {"variant": "closes_in_the_past"}} if closes_at <= now else {}
 
 
 def _record(round: Round, by: User, changed: dict[str, Any]) -> None:

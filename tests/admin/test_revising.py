@@ -42,7 +42,7 @@ def test_the_solution_s_page_leads_there_once_something_was_released(
 
 def test_before_a_release_there_is_nothing_to_revise(world: World, organizer: Client) -> None:
     shown = text(organizer.get(at("solution_revision", world.digits)))
-    assert "replaced freely" in shown
+    assert "simply replace it" in shown
     assert "Check the file" not in shown
 
 

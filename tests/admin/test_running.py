@@ -249,14 +249,12 @@ def test_a_rejected_file_shows_what_its_team_was_told(world: World, organizer: C
 # --- Ledger ---------------------------------------------------------------------------------------
 
 
-def test_the_budget_page_counts_questions_and_shares(world: World, organizer: Client) -> None:
+def test_the_budget_page_counts_questions(world: World, organizer: Client) -> None:
     world.score(world.join(world.alice))
     page = organizer.get(at("budget", world.digits))
     ledger = page.context["ledger"]
     assert (ledger.asked, ledger.answered, ledger.budget_left) == (1, 1, None)
-    assert [(share.team.name, share.releases, share.left) for share in ledger.shares] == [
-        ("team alice", 1, None)
-    ]
+    assert ledger.shares == ()
 
 
 def test_the_next_guarantee_is_the_one_that_the_next_answer_carries(

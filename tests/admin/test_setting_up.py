@@ -398,7 +398,7 @@ def test_a_file_is_removed_after_asking(
 def test_the_sample_can_be_changed_once_the_solution_is_withdrawn(organizer: Client) -> None:
     draft = _complete(organizer)
     page = at("files_remove", draft, draft.current_round.files.get().pk)
-    assert "once the solution is withdrawn" in text(organizer.post(page, follow=True))
+    assert "Withdraw the solution first" in text(organizer.post(page, follow=True))
     organizer.post(at("solution_withdraw", draft))
     assert organizer.post(page).status_code == 302
     assert not draft.current_round.files.exists()

@@ -294,7 +294,7 @@ def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_by
         return httpx.Response(200, headers={"content-length": str(2**40)}, stream=Unread())
 
     server.on("GET", "competitions/played/ledger/", announced)
-    assert "The ledger has more than 1.0 GB." in run("verify", "played").err
+    assert "The ledger has more than 1 GB." in run("verify", "played").err
 
 
 def test_no_more_publications_are_downloaded_than_the_ledger_has_versions(

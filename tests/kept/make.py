@@ -22,7 +22,6 @@ def play() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from leaderboard import organize
     from leaderboard.participate import membership
     from tests import cast
 
@@ -35,16 +34,7 @@ def play() -> None:
     columns = cast.make_competition(
         "columns", organizer, rows=cast.CHECKED_ROWS, public=cast.CHECKED_PUBLIC_ROWS
     )
-    organize.return_to_draft(columns)
-    organize.add_board(
-        columns.current_round,
-        by=organizer,
-        metric="accuracy",
-        mechanism="thresholdout",
-        mechanism_parameters=cast.THRESHOLDOUT,
-    )
-    organize.open_competition(columns)
-    columns.refresh_from_db()
+    columns = cast.add_column(columns, organizer)
     for user in (alice, bob):
         team = world.join(user)
         for wrong in (range(10, 20), range(10, 15), range(10, 15)):

@@ -205,7 +205,7 @@ def test_storage_that_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_disk_without_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_places", lambda: [Path("/")])
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10_000_000))
-    assert only(files.disk).says == ("10.0 MB are free below /; two large uploads need 1.0 GB.")
+    assert only(files.disk).says == "10 MB are free below /; two large uploads need 1 GB."
 
 
 def test_missing_static_files_are_told(settings: Settings, tmp_path: Path) -> None:

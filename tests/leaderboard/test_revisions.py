@@ -106,7 +106,7 @@ def test_what_nobody_was_told_of_is_replaced_and_not_revised(world: World) -> No
 
 
 def test_after_a_release_a_solution_is_revised_and_not_replaced(world: World, alice: Team) -> None:
-    with pytest.raises(Refused, match="frozen"):
+    with pytest.raises(Refused, match="must not change"):
         organize.install_solution(world.round, repaired(), by=world.organizer)
     assert revise(world).version == 2
 

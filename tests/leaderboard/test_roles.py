@@ -30,7 +30,7 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
     "settings": (EDITORS, lambda w, by: texts.change_settings(w.digits, by, title="New")),
     "schema": (EDITORS, lambda w, by: organize.change_schema(w.round, SCHEMA, by=by)),
     "scoring": (EDITORS, lambda w, by: organize.change_scoring(w.round.board, SCORING, by=by)),
-    "board": (EDITORS, lambda w, by: organize.add_board(w.round, by=by, metric="mae")),
+    "board": (EDITORS, lambda w, by: organize.add_board(w.round, by=by, **vars(SCORING))),
     "round": (
         EDITORS,
         lambda w, by: organize.add_round(

@@ -111,7 +111,7 @@ def test_an_end_is_taken_away_and_given_again(world: World) -> None:
     assert times(world.digits)[1] is None
     with refused_for("closes_at"):
         change_settings(world.digits, world.organizer, closes_at=hours(-1))
-    change_settings(world.digits, world.organizer, closes_at=hours(24))
+    change_settings(world.digits, world.organizer, closes_at=hours(24 * 60))
     assert times(world.digits)[1] is not None
 
 
@@ -231,7 +231,7 @@ def test_the_last_owner_stays(world: World, judge: User) -> None:
 
 
 def test_owners_name_others_and_do_not_remove_themselves(world: World, judge: User) -> None:
-    with pytest.raises(Refused, match="role of owner in"):
+    with pytest.raises(Refused, match="as its owner"):
         remove_organizer(world.digits, world.organizer, by=judge)
     add_organizer(world.digits, judge, Role.OWNER, by=world.organizer)
     with refused_for("organizers"):
@@ -264,3 +264,22 @@ def test_teams_are_renamed_and_marked_and_it_is_told(world: World, judge: User) 
     change_team(team, judge, name=" Team   7 ", is_verified=True, is_baseline=False)
     assert (team.name, team.is_verified) == ("Team 7", True)
     assert kinds(world.digits) == [EventKind.TEAM_RENAMED, EventKind.TEAM_VERIFIED]
+
+
+def test_an_announced_end_can_not_be_taken_away_and_set_earlier(world: World) -> None:
+    change_settings(world.digits, world.organizer, closes_at=None)
+    with refused_for("closes_at"):
+        change_settings(world.digits, world.organizer, closes_at=hours(1))
+
+
+def test_an_upcoming_round_does_not_open_in_the_past(world: World) -> None:
+    set_round(world.digits, opens_at=timezone.now() + timedelta(days=1))
+    with pytest.raises(Refused, match="still to come"):
+        change_settings(
+            world.digits, world.organizer, opens_at=timezone.now() - timedelta(days=400)
+        )
+
+
+def test_an_opening_reports_the_times_that_it_announces(world: World) -> None:
+    opened = Event.objects.get(competition=world.digits, kind=EventKind.OPENED)
+    assert set(opened.data) == {"opens_at", "closes_at"}

@@ -98,7 +98,7 @@ def test_a_new_solution_before_the_first_release_is_a_new_version(world: World) 
 
 def test_the_holdout_freezes_at_the_first_release(world: World) -> None:
     world.score(world.join(world.alice))
-    with pytest.raises(Refused, match="frozen"):
+    with pytest.raises(Refused, match="must not change"):
         organize.install_solution(world.round, upload(solution()), by=world.organizer)
 
 

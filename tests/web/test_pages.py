@@ -303,7 +303,7 @@ def test_the_rules_page_states_what_a_file_may_be_and_how_many(world: World) -> 
     set_round(world.digits, daily_limit=3, total_limit=40, finals_limit=1, max_file_bytes=5_000_000)
     page = text(browser().get("/c/digits/rules/"))
     assert "id each id of the sample submission, once label one of 0-3" in page
-    assert "also in gzip, zstd or zip, or Parquet; at most 5.0 MB." in page
+    assert "also in gzip, zstd or zip, or Parquet; at most 5 MB." in page
     assert "At most 3 files a day (UTC) for each team, 40 in all." in page
     assert "Up to 2 members in a team, which may enter 1 file for the final scores." in page
 
@@ -339,7 +339,7 @@ def test_a_metrics_title_says_how_many_places_count(
 @pytest.mark.parametrize(
     ("lost", "said"),
     [
-        (0, "The watermark that notices restored backups was begun anew"),
+        (0, "The watermark that notices restored backups was restarted"),
         (2, "2 answers that the database had lost were written off"),
     ],
 )
