@@ -131,9 +131,9 @@ def _fill(me: Any, teams: int) -> Any:
     _multiply(submission, teams, team=by_team)
     sent = models.Submission.objects.filter(round=board.round).order_by("pk")[0].pk
     release = models.Release(
-        holdout=holdout, board=board, kind="improved", level=0, steps=100, width=0.2,
-        tolerance=0.01, low=0.1, high=0.6, bound="kl", asked=1, answered=1, log_alphabets=1.0,
-        firings=0, question="", parameters_hash="", hash="", created_at=now,
+        holdout=holdout, board=board, submission_number=1, kind="improved", level=0, steps=100,
+        width=0.2, tolerance=0.01, low=0.1, high=0.6, bound="kl", asked=1, answered=1,
+        log_alphabets=1.0, firings=0, question="", parameters_hash="", hash="", created_at=now,
     )  # fmt: skip
     level = f"(i * 7919) % {LEVELS}"
     _multiply(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 
 from leaderboard.access import signed_in
@@ -104,7 +104,7 @@ class TeamAdmin(OwnedAdmin[Team]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
         counted = super().get_queryset(request)
         return counted.annotate(
-            people_count=Count("memberships", distinct=True),
+            people_count=Count("memberships", filter=Q(memberships__left_at=None), distinct=True),
             entry_count=Count("submissions", distinct=True),
         )
 

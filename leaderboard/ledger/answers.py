@@ -62,6 +62,7 @@ def answer(
         holdout=holdout,
         board=board,
         team=team,
+        submission_number=submission.number,
         number=ledger.entries + 1,
         share_left=state.team.share_left,
         predictions_tag=tag,

@@ -83,7 +83,7 @@ def ledger_document(entry: Release) -> dict[str, Any]:
         **{name: getattr(entry, name) for name in OWN_FIELDS},
         "board": entry.board.uid,
         "team": entry.team.uid,
-        "submission": entry.submission.number,
+        "submission": entry.submission_number,
         "repeat": entry.repeat_of_id is not None,
         # Finer moments would reveal how long the vault and the noise took to answer.
         "created_at": entry.created_at.isoformat(timespec="seconds"),

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
+
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from leaderboard.ledger import levels, watermark
 from leaderboard.ledger.entries import team_head
 from leaderboard.ledger.notes import add_note
-from leaderboard.models import Holdout, Ledger, NoteKind, Standing, Team, TeamState
+from leaderboard.models import (
+    Competition,
+    Holdout,
+    Ledger,
+    NoteKind,
+    Round,
+    Standing,
+    Team,
+    TeamState,
+)
 from scoring.mechanisms import books
 
 
-def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
-    """Give one team's state to another, and end its rows of the boards.
+def unended(competition: Competition) -> QuerySet[Ledger]:
+    """Return the ledgers whose finals have not started: the others keep the teams they had."""
+    ended = Round.objects.filter(finals_started_at__isnull=False, ledger=OuterRef("pk"))
+    return Ledger.objects.filter(~Exists(ended), competition=competition)
 
-    Entries are not touched; a note of each ledger that the team has asked reports the merger, so
-    that everybody's replay goes on from the same states. Call it under `lock.lock`, and append what
-    it returns to the watermark when that is committed.
+
+def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
+    """Make one team a part of another, in every ledger whose finals have not started.
+
+    Entries are not touched; a note of each ledger that the team has submitted to reports the
+    merger, so that everybody's replay goes on from the same states. Call it under `lock.lock`, and
+    append what it returns to the watermark when that is committed.
     """
-    heads = []
-    asked = Ledger.objects.filter(holdouts__team_states__team=team).distinct().order_by("pk")
-    for ledger in asked:
+    heads, offset = [], last_number(into)
+    submitted = unended(team.competition).filter(rounds__submissions__team=team)
+    ledgers = list(submitted.distinct().order_by("pk"))
+    for ledger in ledgers:
         holdout = Holdout.objects.active().get(ledger=ledger)
         for state in TeamState.objects.filter(team=team, holdout=holdout):
             key: dict[str, Any] = {"team": into, "holdout": holdout, "board": state.board}
@@ -30,15 +49,30 @@ def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
                 merged = books.merge_teams(team_head(other), merged)
             TeamState.objects.update_or_create(**key, defaults=asdict(merged))
             state.delete()
-        note = add_note(ledger, holdout, NoteKind.MERGE, team=team.uid, into=into.uid)
+        note = add_note(
+            ledger, holdout, NoteKind.MERGE, team=team.uid, into=into.uid, offset=offset
+        )
         heads.append((ledger.uid, watermark.Head(note.number, note.hash)))
-    merge_standings(team, into)
+    merge_rows(team, into, ledgers, offset)
     return heads
 
 
-def merge_standings(team: Team, into: Team) -> None:
-    """Give one team's rows of the boards to another, which keeps the better of both."""
-    for standing in Standing.objects.filter(team=team):
+def merge_rows(team: Team, into: Team, ledgers: Collection[Ledger], offset: int) -> None:
+    """Give a team's people to another one, with its submissions and places in these ledgers.
+
+    Submission k gets the number `offset` + k: what is scored again is the other team's, and no two
+    of its submissions share a number in the ledger.
+    """
+    team.memberships.update(team=into)
+    team.invitations.all().delete()
+    Team.objects.filter(Q(pk=team.pk) | Q(merged_into=team)).update(merged_into=into)
+    sent = team.submissions.filter(round__ledger__in=ledgers)
+    numbers = [offset + number for number in sent.values_list("number", flat=True)]
+    # Where a merger is replayed, what came after the restore has to give way.
+    later = max(last_number(into), *numbers, 0)
+    into.submissions.filter(number__in=numbers).update(number=F("number") + later)
+    sent.update(team=into, number=F("number") + offset)
+    for standing in Standing.objects.filter(team=team, board__round__ledger__in=ledgers):
         other = Standing.objects.filter(team=into, board=standing.board_id).first()
         if other is None:
             Standing.objects.filter(pk=standing.pk).update(team=into)
@@ -56,3 +90,9 @@ def merge_standings(team: Team, into: Team) -> None:
         levels.move(other.board_id, before, levels.spot(other))
         standing.delete()
         levels.move(other.board_id, freed, None)
+
+
+def last_number(team: Team) -> int:
+    """Return the number of the team's last submission, 0 without one."""
+    last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
+    return last or 0

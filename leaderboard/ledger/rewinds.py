@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 
 from leaderboard.errors import Refused
@@ -21,7 +20,7 @@ from leaderboard.ledger import lock, watermark
 from leaderboard.ledger.answers import add_entry, find_answer, stand
 from leaderboard.ledger.entries import OWN_FIELDS, team_head
 from leaderboard.ledger.heads import heads, save_heads
-from leaderboard.ledger.merging import merge_standings
+from leaderboard.ledger.merging import last_number, merge_rows
 from leaderboard.ledger.notes import add_note, save_note
 from leaderboard.ledger.pauses import resume
 from leaderboard.ledger.watermark import Head, Rewound
@@ -232,9 +231,7 @@ def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
         save_note(holdout, {name: value for name, value in entry.items() if name != "hash"})
         if entry["kind"] == MERGE:
             old, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
-            old.memberships.update(team=into)
-            Team.objects.filter(pk=old.pk).update(merged_into=into)
-            merge_standings(old, into)
+            merge_rows(old, into, [holdout.ledger], entry.get("offset", last_number(into)))
         return
     team = Team.objects.get(uid=entry["team"])
     board = Board.objects.select_related("round").get(uid=entry["board"])
@@ -256,8 +253,7 @@ def _submission(entry: Entry, team: Team, round: Round) -> Submission:
         return known
     if known is not None:
         # This one came after the restore: its number belongs to the one that was answered.
-        last: int = team.submissions.aggregate(last=Max("number"))["last"]
-        Submission.objects.filter(pk=known.pk).update(number=last + 1)
+        Submission.objects.filter(pk=known.pk).update(number=last_number(team) + 1)
     return Submission.objects.create(
         team=team,
         round=round,
@@ -278,6 +274,7 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
         holdout=holdout,
         board=board,
         team=team,
+        submission_number=entry["submission"],
         predictions_digest="",
         repeat_of=find_answer(holdout, board, team, tag, question) if entry["repeat"] else None,
         created_at=_moment(entry),

@@ -12,7 +12,8 @@ from leaderboard.models.team import Team
 class Release(models.Model):
     """One answer of the mechanism: an entry of the holdout's public ledger, never changed.
 
-    `kind` is the code of an answer kind of the board's mechanism. The released loss is
+    `submission_number` is the number that the submission had then; a merge of teams gives it
+    another. `kind` is the code of an answer kind of the board's mechanism. The released loss is
     `level / steps` (lower is better); `reference_level` is the score on the
     Public rows. `width` is the ledger's confidence width at this question, `tolerance` what else
     lies between the shown loss and the rows' mean, `certificate` their sum, or null for "no
@@ -28,6 +29,7 @@ class Release(models.Model):
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="releases")
     board = models.ForeignKey(Board, models.PROTECT, related_name="releases")
     team = models.ForeignKey(Team, models.PROTECT, related_name="releases")
+    submission_number = models.PositiveIntegerField()
     number = models.PositiveBigIntegerField()
     kind = models.CharField(max_length=12)
     level = models.PositiveIntegerField(null=True)

@@ -162,7 +162,7 @@ class _Itself:
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
         """Make the boards, entry by entry, as releases write them."""
         if entry["kind"] == MERGE:
-            self._merge(entry["team"], entry["into"])
+            self._merge(entry["team"], entry["into"], entry.get("offset"))
         if is_note(entry):
             return
         team = entry["board"], entry["team"]
@@ -183,7 +183,7 @@ class _Itself:
             self._version[team] = header.version
         self._board[team] = stand
 
-    def _merge(self, team: str, into: str) -> None:
+    def _merge(self, team: str, into: str, offset: int | None) -> None:
         """Give one team's rows to another, which keeps the better of both."""
         for gone in [key for key in self._board if key[1] == team]:
             stand, kept = self._board.pop(gone), (gone[0], into)
@@ -195,6 +195,11 @@ class _Itself:
                 entries = other.entries + stand.entries
                 stand = replace(other, loss=better.loss, best=better.best, entries=entries)
             self._board[kept] = stand
+        if offset is None:
+            return
+        self._entered |= {
+            ((board, into), offset + number) for (board, of), number in self._entered if of == team
+        }
 
     def _place(self, stand: Stand) -> tuple[Any, ...]:
         """Order stands as the board does: by loss, then by who reached it first."""
@@ -208,8 +213,8 @@ class _Itself:
         _same_rows("team", self._found.teams[self._holdouts[header.version]], replay.teams)
         if header.version < max(self._holdouts):
             return
-        for board, head in replay.heads.items():
-            stored = self._found.heads[board]
+        for board, stored in self._found.heads.items():
+            head = replay.head(board)
             for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
                 _same(f"head, {name}", getattr(stored, name), getattr(head, name))
         _same_rows("standing of team", self._found.board, self._board)

@@ -1,15 +1,16 @@
 """Teams: making, joining, leaving and merging them, and inviting to them."""
 
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
-from leaderboard.ledger.merging import merge_teams
+from leaderboard.ledger.merging import merge_teams, unended
 from leaderboard.models import (
     Competition,
     EventKind,
@@ -48,13 +49,14 @@ def join(*, competition: Competition, user: User, accept_rules: bool, team_name:
 
 def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team:
     """Accept the rules and become a member of the inviting team. Raises Refused."""
-    competition = invitation.team.competition
     if invitation.expires_at <= timezone.now():
         raise Refused("invitation_expired")
-    _check_may_join(competition, user, accept_rules)
     try:
         with transaction.atomic():
+            # Starting the finals takes this lock, too. The competition is read behind it.
             team = Team.objects.select_for_update(no_key=True).get(pk=invitation.team_id)
+            competition = Competition.objects.get(pk=team.competition_id)
+            _check_may_join(competition, user, accept_rules, team)
             if team.merged_into_id is not None:
                 raise Refused("team_merged")
             if team.memberships.active().count() >= competition.team_size:
@@ -62,7 +64,7 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
             _add(team, user)
             _record(team, EventKind.MEMBER_JOINED, user)
     except IntegrityError:
-        raise _why_not(competition, user) from None
+        raise _why_not(invitation.team.competition, user) from None
     return team
 
 
@@ -110,7 +112,7 @@ def leave(*, team: Team, user: User) -> None:
     """Leave a team. Raises Refused for the captain of a team with other members.
 
     Whoever leaves a team that has submitted in this round stays bound to it: its used quota and
-    corrections can't be won back in another team.
+    corrections can't be won back in another team. The way back into the same team stays open.
     """
     with transaction.atomic():
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
@@ -120,8 +122,10 @@ def leave(*, team: Team, user: User) -> None:
         others = team.memberships.active().exclude(user=user)
         if team.captain_id == user.pk and others.exists():
             raise Refused("captain_stays")
-        if team.submissions.filter(round=team.competition.current_round).exists():
-            mine.update(left_at=timezone.now())
+        sent = team.submissions.filter(round=team.competition.current_round)
+        last: datetime | None = sent.aggregate(last=Max("created_at"))["last"]
+        if last is not None:
+            mine.update(left_at=max(last, timezone.now()))  # clocks of servers differ
         else:
             mine.delete()
         _record(team, EventKind.MEMBER_LEFT, user)
@@ -132,7 +136,8 @@ def merge(*, team: Team, into: Team, by: User) -> None:
 
     Entries of the ledger stay as they were written, under the merged team's own uid. What it used
     counts for the other team from now on: quotas and corrections add up, and nothing is freed. Its
-    members become the other team's, and its place on the boards ends.
+    members and submissions become the other team's, and its place on the boards ends. Rounds whose
+    finals have started keep both teams as they were.
     """
     with transaction.atomic(durable=True):
         # Ledgers and both teams stay locked to the end: no answer, upload or selection may come
@@ -145,14 +150,10 @@ def merge(*, team: Team, into: Team, by: User) -> None:
             .order_by("pk")
         }
         _check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
-        members = team.memberships.count() + into.memberships.count()
-        if members > competition.team_size:
+        members = Membership.objects.active().filter(team__in=(team, into))
+        if members.count() > competition.team_size:
             raise Refused("team_full", limit=competition.team_size)
         heads = merge_teams(team, into)
-        team.memberships.update(team=into)
-        team.invitations.all().delete()
-        Team.objects.filter(merged_into=team).update(merged_into=into)
-        Team.objects.filter(pk=team.pk).update(merged_into=into)
         _record(into, EventKind.TEAM_MERGED, by, merged=team.uid)
     for ledger, head in heads:
         watermark.append(ledger, head)
@@ -162,15 +163,17 @@ def merge(*, team: Team, into: Team, by: User) -> None:
 def _check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
     if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
         raise Refused("not_mergeable")
-    round = competition.current_round
-    if round.finals_started_at is not None or round.paused_for:
-        raise Refused("finals_started" if round.finals_started_at else "paused")
+    ledgers = unended(competition)
+    if not competition.rounds.filter(Q(ledger=None) | Q(ledger__in=ledgers)).exists():
+        raise Refused("finals_started")
+    if ledgers.filter(paused_at__isnull=False).exists():
+        raise Refused("paused")
     waiting = Submission.objects.filter(
         team__in=(team, into), status__in=(Status.QUEUED, Status.SCORING)
     )
     if waiting.exists():
         raise Refused("submissions_waiting", variant="merge")
-    if Selection.objects.filter(team=team).exists():
+    if Selection.objects.filter(team=team, submission__round__ledger__in=ledgers).exists():
         raise Refused("selections_left")
 
 
@@ -181,9 +184,10 @@ def _record(team: Team, kind: EventKind, actor: User, **data: Any) -> None:
 
 
 def _add(team: Team, user: User) -> None:
-    # Frees a person who left a team in an earlier round.
-    left = Membership.objects.filter(competition=team.competition, user=user)
-    left.filter(left_at__isnull=False).delete()
+    # Who left a team in an earlier round is free, and so is the way back; whoever became bound
+    # since that was checked has a row, and with it no room for another.
+    left = Membership.objects.filter(competition=team.competition, user=user, left_at__isnull=False)
+    left.exclude(pk__in=_bound_elsewhere(team.competition, user, team)).delete()
     Membership.objects.create(
         competition=team.competition,
         team=team,
@@ -193,7 +197,21 @@ def _add(team: Team, user: User) -> None:
     )
 
 
-def _check_may_join(competition: Competition, user: User, accept_rules: bool) -> None:
+def _bound_elsewhere(
+    competition: Competition, user: User, team: Team | None
+) -> QuerySet[Membership]:
+    """Return what keeps a person from this team: having left another after it had submitted."""
+    return Membership.objects.filter(
+        competition=competition,
+        user=user,
+        team__submissions__round=competition.current_round,
+        team__submissions__created_at__lte=F("left_at"),
+    ).exclude(team=team)
+
+
+def _check_may_join(
+    competition: Competition, user: User, accept_rules: bool, team: Team | None = None
+) -> None:
     round = competition.current_round
     if round.phase(timezone.now()) is Phase.CLOSED:
         raise Refused("deadline_passed", closes_at=round.closes_at)
@@ -201,12 +219,7 @@ def _check_may_join(competition: Competition, user: User, accept_rules: bool) ->
         raise Refused("paused")
     if Membership.objects.active().filter(competition=competition, user=user).exists():
         raise Refused("already_joined")
-    if Membership.objects.filter(
-        competition=competition,
-        user=user,
-        left_at__isnull=False,
-        team__submissions__round=round,
-    ).exists():
+    if _bound_elsewhere(competition, user, team).exists():
         raise Refused("left_a_team")
     if not accept_rules:
         raise Refused("invalid", field="accept_rules", variant="rules_not_accepted")
@@ -215,6 +228,8 @@ def _check_may_join(competition: Competition, user: User, accept_rules: bool) ->
 def _check_captain(team: Team, user: User) -> None:
     if team.captain_id != user.pk:
         raise Refused("captain_only", captain=team.captain.username)
+    if not team.memberships.active().filter(user=user).exists():
+        raise Refused("not_a_member")
 
 
 def clean_team_name(name: str) -> str:

@@ -44,11 +44,10 @@ class Quota:
 
 
 def quota(team: Team, round: Round, now: datetime) -> Quota:
-    """Return what the team may still upload; what teams that were merged into it used counts."""
+    """Return what the team may still upload."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    family = Submission.objects.filter(Q(team=team) | Q(team__merged_into=team), round=round)
     today, counted = Q(created_at__gte=day), Q(status__in=COUNTED)
-    used = family.aggregate(
+    used = Submission.objects.filter(team=team, round=round).aggregate(
         today=Count("pk", filter=today & counted),
         all=Count("pk", filter=counted),
         rejected=Count("pk", filter=today & Q(status=Status.REJECTED)),

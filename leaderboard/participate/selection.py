@@ -57,15 +57,13 @@ def entered(round: Round) -> QuerySet[Submission]:
     it; without one, the last submission that it got an answer to. Files that were lost with a
     database can't be measured, so they don't count.
     """
-    # A merged team's submissions belong to the other team.
-    owner = Coalesce("team__merged_into", "team")
     on_these_rows = {"submission__round__ledger": round.ledger}
     released = Submission.objects.filter(
         ~Q(file=""), round__ledger=round.ledger, release__isnull=False
-    ).annotate(owner=owner, is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
-    choices = Selection.objects.filter(team=OuterRef("owner"), **on_these_rows).order_by()
+    ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
+    choices = Selection.objects.filter(team=OuterRef("team"), **on_these_rows).order_by()
     standings = Standing.objects.filter(
-        team=OuterRef("owner"), board__position=0, board__round__ledger=round.ledger
+        team=OuterRef("team"), board__position=0, board__round__ledger=round.ledger
     ).order_by(F("loss").asc(nulls_last=True), "reached_at")
     stand_in = standings.values(which=Coalesce("best__submission", "last__submission"))[:1]
     by_default = ~Exists(choices) & Q(pk=Subquery(stand_in))

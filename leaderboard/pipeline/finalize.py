@@ -133,7 +133,7 @@ def measure_final(submission: Submission, predictions: Predictions) -> None:
                 submission=submission,
                 board=board,
                 defaults={
-                    "team": submission.team.merged_into or submission.team,
+                    "team": submission.team,
                     "holdout": holdout,
                     "chosen": hasattr(submission, "selection"),
                     "units": mean.units,

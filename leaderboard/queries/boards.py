@@ -140,18 +140,16 @@ def leading_steps(board: Board, teams: int = 8) -> list[Step]:
         :teams
     ]
     names = dict(leaders.values_list("team_id", "team__name"))
-    # What a merged team had sent is the other team's now.
-    sources = Team.objects.filter(merged_into__in=names).values_list("pk", flat=True)
     reads, mechanism = scale(board), mechanisms.get(board.mechanism)
     best = dict[int, int]()
     steps = list[Step]()
     releases = board.releases.filter(
-        team__in=[*names, *sources],
+        submission__team__in=list(names),  # also what a team had sent that was merged into one
         kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
         holdout__retired_at__isnull=True,
     )
-    for entry in releases.select_related("team").order_by("number"):
-        team = entry.team.merged_into_id or entry.team_id
+    for entry in releases.select_related("submission").order_by("number"):
+        team = entry.submission.team_id
         if entry.level is not None and entry.level < best.get(team, entry.steps + 1):
             best[team] = entry.level
             loss = entry.level / entry.steps

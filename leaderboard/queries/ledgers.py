@@ -150,4 +150,4 @@ def _notes(holdout: Holdout, last: int) -> Iterator[_Line]:
 
 def _described(rows: QuerySet[Release]) -> QuerySet[Release]:
     """Return the releases with all that their documents name."""
-    return rows.select_related("board", "team", "submission")
+    return rows.select_related("board", "team")

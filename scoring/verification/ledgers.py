@@ -7,6 +7,7 @@ entries that are no answers.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import IO, Any, Final
@@ -18,6 +19,11 @@ from scoring.verification.differences import Differs, shown
 FORMAT: Final = "holdfast ledger 1"
 _LONGEST_LINE: Final = 1 << 20
 _MOST_DIGITS: Final = 20
+# To the second, with its offset.
+_MOMENT: Final = re.compile(
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[+-]([01][0-9]|2[0-3]):[0-5][0-9]"
+)
 
 Document = Mapping[str, Any]
 # The same in all versions of a holdout: one part of beta is shared among their answers.
@@ -105,10 +111,19 @@ def _number(text: str) -> float:
     return number
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object that names nothing twice: readers would differ in which one counts."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a name twice")
+    return document
+
+
 _STRICT: Final[dict[str, Any]] = {
     "parse_int": _whole,
     "parse_float": _number,
     "parse_constant": _number,
+    "object_pairs_hook": _once,
 }
 
 
@@ -200,15 +215,20 @@ ENTRY_FIELDS: Final = frozenset({*TYPES, "number", "parameters_hash", "previous_
 
 def _check_link(entry: dict[str, Any], before: int, head: str) -> int:
     """Check an entry against the number and hash of the one before it; return its own number."""
-    known = notes.FIELDS[entry["kind"]] if notes.is_note(entry) else ENTRY_FIELDS
-    if entry.keys() != known:
-        wrong = sorted(entry.keys() ^ known)
+    known, optional = ENTRY_FIELDS, frozenset[str]()
+    if notes.is_note(entry):
+        known = notes.FIELDS[entry["kind"]]
+        optional = notes.OPTIONAL.get(entry["kind"], optional)
+    if wrong := sorted((entry.keys() ^ known) - (optional - entry.keys())):
         raise Differs(before + 1, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
     number, previous = notes.place(before, head, entry)
     if entry["number"] != number or type(entry["number"]) is not int:
         raise Differs(number, "number", f"Here stands the entry {shown(entry['number'])}.")
     if entry["previous_hash"] != previous:
         raise Differs(number, "previous_hash", "It does not name the hash of the entry before it.")
+    moment = entry["created_at"]
+    if not isinstance(moment, str) or not _MOMENT.fullmatch(moment):
+        raise Differs(number, "created_at", f"{shown(moment)} is no moment.")
     body = {name: value for name, value in entry.items() if name != "hash"}
     try:
         digest = document_hash(body)

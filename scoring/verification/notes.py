@@ -23,11 +23,14 @@ _SHARED: Final = (
 )
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
     REVISION: frozenset({*_SHARED, "version", "reason", "rescore"}),
-    MERGE: frozenset({*_SHARED, "team", "into"}),
+    MERGE: frozenset({*_SHARED, "team", "into", "offset"}),
     WRITE_OFF: frozenset(
         {*_SHARED, "lost", "known_number", "known_hash", "watermark_number", "watermark_hash"}
     ),
 }
+# Mergers that were written before submissions got new numbers by them have no offset.
+OPTIONAL: Final[Mapping[str, frozenset[str]]] = {MERGE: frozenset({"offset"})}
+RESCORES: Final = ("best", "all", "none")
 _COUNTS: Final = ("lost", "known_number", "watermark_number")
 
 Entry = Mapping[str, Any]

@@ -104,7 +104,9 @@ class Replay:
     """One segment. `take` its entries in order; `heads` and `teams` are the states after them.
 
     `heads` are by board, `teams` by board and team. What heads say of the ledger as a whole (asked,
-    answered, log_alphabets) is the same in all of them.
+    answered, log_alphabets) is the same in all of them. A header names all boards of today, also
+    those of rounds that were added later: each begins where an answer or a note first names it, so
+    that nothing from before is counted as its own.
     """
 
     def __init__(
@@ -121,17 +123,13 @@ class Replay:
         self.witness = witness
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
-        self.heads = {
-            board: rules.mechanism.initial_holdout(rules.parameters)
-            for board, rules in self.rules.items()
-        }
-        self.teams: notes.Teams = {}
+        self.heads: notes.Heads = dict(before.heads) if before else {}
+        self.teams: notes.Teams = before.teams if before else {}
+        self._merged: set[str] = set(before._merged) if before else set()
         self._revises = before is not None
         if before is not None:
             self.recomputed, self.lost = before.recomputed, before.lost
             self.measured = before.measured
-            self.heads, self.teams = self.heads | before.heads, before.teams
-            self._share_counts(next(iter(before.heads.values())))
         self._answered: dict[bytes, tuple[Any, ...]] = {}
         self._entered: set[tuple[str, str, int]] = set()
         self._resolutions = {board: rules.resolutions for board, rules in self.rules.items()}
@@ -152,6 +150,14 @@ class Replay:
         board = entry["board"]
         return State(self.heads[board], self.teams[board, entry["team"]])
 
+    def head(self, board: str) -> HoldoutState:
+        """Return a board's head; of one that was not named yet, that with which it would begin."""
+        if board in self.heads:
+            return self.heads[board]
+        begun = self.rules[board].mechanism.initial_holdout(self.rules[board].parameters)
+        known = next(iter(self.heads.values()), begun)
+        return replace(begun, **{name: getattr(known, name) for name in COUNTS})
+
     def take(self, entry: Entry) -> None:
         """Compute the entry again. Raises Differs at the first field that is different."""
         if self._revises != (entry["kind"] == notes.REVISION):
@@ -171,12 +177,14 @@ class Replay:
         _check_types(entry)
         if entry["board"] not in self.rules:
             raise _differs(entry, "board", "The header names no such board.")
+        if entry["team"] in self._merged:
+            raise _differs(entry, "team", "This team was merged into another one.")
         submission = (entry["board"], entry["team"], entry["submission"])
         if submission in self._entered:
             raise _differs(entry, "submission", "This submission has an entry already.")
         self._entered.add(submission)
         rules = self.rules[entry["board"]]
-        head, team = self.heads[rules.board], self.teams.get((rules.board, entry["team"]))
+        head, team = self.head(rules.board), self.teams.get((rules.board, entry["team"]))
         state = State(head, team or TeamState())
         origin = self.witness.origin(entry) if self.witness else None
         if self.witness is None or origin is None or isinstance(origin, Lost):
@@ -197,8 +205,18 @@ class Replay:
     def _take_note(self, entry: Entry) -> None:
         if entry["kind"] == notes.REVISION:
             _same(entry, "version", self.header.version)
-        alphabet = max(rules.parameters.alphabet for rules in self.rules.values())
+            if entry["rescore"] not in notes.RESCORES or type(entry["reason"]) is not str:
+                raise _differs(entry, "rescore", "It names no reason, or nothing to score again.")
+        boards = entry["boards"]
+        if not isinstance(boards, dict) or not self.heads.keys() <= boards.keys():
+            raise _differs(entry, "boards", "It lacks a board that has answered or was named.")
+        if not boards or not boards.keys() <= self.rules.keys():
+            raise _differs(entry, "boards", "The header names no such board.")
+        self.heads = {board: self.head(board) for board in boards}
+        alphabet = max(self.rules[board].parameters.alphabet for board in boards)
         self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
+        if entry["kind"] == notes.MERGE:
+            self._merge(entry)
         head = next(iter(self.heads.values()))
         for name in COUNTS:
             _same(entry, name, getattr(head, name))
@@ -208,6 +226,22 @@ class Replay:
         }
         _same(entry, "boards", {board: of_boards[board] for board in sorted(of_boards)})
         self._share_counts(replace(head, log_alphabets=float(entry["log_alphabets"])))
+
+    def _merge(self, entry: Entry) -> None:
+        """End a team, and carry the numbers of its submissions over to the other one."""
+        team, into = entry["team"], entry["into"]
+        if {team, into} & self._merged:
+            raise _differs(entry, "team", "One of these teams was merged before.")
+        self._merged.add(team)
+        if "offset" not in entry:
+            return
+        offset = entry["offset"]
+        last = max((number for _, of, number in self._entered if of == into), default=0)
+        if type(offset) is not int or offset < last:
+            raise _differs(entry, "offset", "Two submissions would get the same number.")
+        self._entered |= {
+            (board, into, offset + number) for board, of, number in self._entered if of == team
+        }
 
     def _share_counts(self, head: HoldoutState) -> None:
         """Give every board's head the counts of the ledger as a whole."""

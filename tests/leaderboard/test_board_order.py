@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from leaderboard import queries
 from leaderboard.ledger import levels
-from leaderboard.ledger.merging import merge_standings
+from leaderboard.ledger.merging import merge_rows
 from leaderboard.models import FinalScore, LevelCount, Release, Standing, Team
 from leaderboard.pipeline.final_places import store_places
 from leaderboard.queries import boards
 from tests import ending
-from tests.cast import World, make_user, predictions
+from tests.cast import World, ledger_of, make_user, predictions
 
 NOBODY = AnonymousUser()
 PAGE = 4
@@ -99,7 +99,7 @@ def play(world: World, seed: int, changes: int = 60) -> None:
         if what == "merge" and len(rows) > 3:
             into, gone = draw.sample(rows, 2)
             if gone.team.name != "alice":
-                merge_standings(gone.team, into.team)
+                merge_rows(gone.team, into.team, [ledger_of(world.digits)], 0)
             continue
         standing = draw.choice(rows)
         if what == "new":
