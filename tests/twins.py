@@ -45,14 +45,20 @@ CHECKED = {
 
 @dataclass(frozen=True)
 class Twin:
-    """A competition of both worlds."""
+    """A competition of both worlds.
+
+    `column`: it has a second board, with Thresholdout. `later` is played in a further round on the
+    same rows.
+    """
 
     slug: str
     metric: str = "accuracy"
     mechanism: str = "ladder"
     parameters: dict[str, str] = field(default_factory=lambda: LADDER)
     weighted: bool = False
+    column: bool = False
     plays: tuple[tuple[str, range], ...] = ()
+    later: tuple[tuple[str, range], ...] = ()
 
 
 _STEPS = (
@@ -67,6 +73,12 @@ TWINS = (
     Twin("twin-ladder", plays=_STEPS),
     Twin("twin-weights", weighted=True, plays=_STEPS),
     Twin("twin-auc", metric="roc_auc", plays=_STEPS),
+    Twin(
+        "twin-columns",
+        column=True,
+        plays=(("participant", range(60, 80)), ("rival", range(20, 90))),
+        later=(("participant", range(60, 70)), ("rival", range(60, 64))),
+    ),
     Twin("twin-own", metric="example_touchy", plays=_STEPS[:2]),
     Twin(
         "twin-checked",
@@ -123,8 +135,25 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
     with fixed_randomness(f"{twin.slug} {coin}"):
         file = ContentFile(solution(twin, world), name="solution.csv")
         organize.install_solution(round, file, by=organizer)
+    if twin.column:
+        board = {"metric": twin.metric, "mechanism": "thresholdout"}
+        organize.add_board(round, by=organizer, **board, mechanism_parameters=CHECKED)
     organize.open_competition(competition)
     return competition
+
+
+def go_on(twin: Twin, organizer: User) -> None:
+    """Close the round, and open a further one on the same rows."""
+    competition = Competition.objects.get(slug=twin.slug)
+    closed = {"opens_at": NOW - timedelta(days=2), "closes_at": NOW - timedelta(hours=1)}
+    competition.rounds.update(**closed)
+    organize.add_round(
+        competition,
+        by=organizer,
+        continues=True,
+        opens_at=NOW - timedelta(minutes=30),
+        closes_at=NOW + timedelta(days=30),
+    )
 
 
 def solution(twin: Twin, world: str) -> bytes:
