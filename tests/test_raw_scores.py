@@ -26,14 +26,14 @@ from django.utils.log import AdminEmailHandler
 from django.views.debug import ExceptionReporter
 from pytest_django import Settings
 
-from leaderboard import tasks, vault
+from leaderboard import organize, tasks, vault
 from leaderboard.ledger import answers
 from leaderboard.models import Competition, Status, Submission
 from leaderboard.pipeline import intake
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.ladder import Ladder
 from tests import needles
-from tests.cast import World, make_competition, upload
+from tests.cast import THRESHOLDOUT, World, make_competition, upload
 from tests.needles import Needles
 from tests.routes import all_routes
 from tests.walking import make_stage
@@ -65,7 +65,7 @@ def own_storage(settings: Settings) -> None:
 
 @pytest.fixture
 def numbers(own_storage: None, world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The cast with a competition of numbers, scored by their distance."""
+    """The cast with a competition of numbers, scored by their distance, on two boards."""
     with monkeypatch.context() as patched:
         patched.setattr("tests.cast.solution", lambda rows, public: solution())
         world.digits = make_competition(
@@ -75,6 +75,17 @@ def numbers(own_storage: None, world: World, monkeypatch: pytest.MonkeyPatch) ->
             metric="mae",
             metric_parameters={"clip": "100"},
         )
+    organize.return_to_draft(world.digits, by=world.organizer)
+    organize.add_board(
+        world.digits.current_round,
+        by=world.organizer,
+        metric="mae",
+        metric_parameters={"clip": "100"},
+        mechanism="thresholdout",
+        mechanism_parameters=THRESHOLDOUT,
+    )
+    organize.open_competition(world.digits, by=world.organizer)
+    world.digits.refresh_from_db()
     return world
 
 
