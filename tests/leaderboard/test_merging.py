@@ -6,6 +6,7 @@ from io import BytesIO
 
 import pytest
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from leaderboard import organize, queries
@@ -374,6 +375,18 @@ def test_who_left_takes_no_place_in_a_merged_team(world: World, carol: User) -> 
         team.refresh_from_db()
     membership.merge(team=theirs, into=ours, by=world.organizer)
     assert ours.memberships.active().count() == 2
+
+
+def test_who_left_is_not_counted_among_the_people_of_a_team(
+    world: World, carol: User, client: Client
+) -> None:
+    theirs = world.join(world.bob)
+    invited(world, theirs, carol)
+    world.score(theirs)
+    membership.leave(team=theirs, user=carol)
+    client.force_login(world.organizer)
+    page = client.get("/admin/leaderboard/team/")
+    assert [team.people_count for team in page.context["cl"].result_list] == [1]
 
 
 def _between(monkeypatch: pytest.MonkeyPatch, name: str, other_request: Callable[[], None]) -> None:

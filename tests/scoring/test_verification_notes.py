@@ -12,6 +12,7 @@ from scoring.verification.differences import Difference
 from scoring.verification.ledgers import Header
 from scoring.verification.run import verify
 from tests.scoring.ledgers import BOARD, File, Played, line, rewritten
+from tests.scoring.test_verification import second_segment
 
 LATER = "c" * 32  # the board of a round that was added later
 
@@ -143,6 +144,20 @@ def test_a_merger_from_before_numbers_were_carried_over_is_verified() -> None:
     del board.entries[-1]["offset"]
     board.entries = rewritten(board.entries)
     assert found(board) is None
+
+
+@pytest.mark.parametrize("rescore", ["", "some", None, ["all"]])
+def test_a_revision_that_scores_again_what_nobody_can_name_is_found(rescore: Any) -> None:
+    board = Played()
+    board.take(File("alice", tuple(range(60))))
+    header, revision = map(json.loads, second_segment(board))
+    revision["rescore"] = rescore
+    del revision["hash"]
+    revision["hash"] = header["head_hash"] = document_hash(revision)
+    del header["format"]
+    difference = found(board, [*board.lines(), Header(**header).line(), line(revision)])
+    assert difference is not None
+    assert (difference.number, difference.field) == (2, "rescore")
 
 
 @pytest.mark.parametrize(
