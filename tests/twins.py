@@ -136,8 +136,14 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
         file = ContentFile(solution(twin, world), name="solution.csv")
         organize.install_solution(round, file, by=organizer)
     if twin.column:
-        board = {"metric": twin.metric, "mechanism": "thresholdout"}
-        organize.add_board(round, by=organizer, **board, mechanism_parameters=CHECKED)
+        organize.add_board(
+            round,
+            by=organizer,
+            metric=twin.metric,
+            metric_parameters={},
+            mechanism="thresholdout",
+            mechanism_parameters=CHECKED,
+        )
     organize.open_competition(competition)
     return competition
 

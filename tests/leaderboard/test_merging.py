@@ -67,6 +67,7 @@ def columns(world: World) -> Competition:
         competition.current_round,
         by=world.organizer,
         metric="accuracy",
+        metric_parameters={},
         mechanism="thresholdout",
         mechanism_parameters=THRESHOLDOUT,
     )
