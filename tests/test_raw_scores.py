@@ -33,7 +33,7 @@ from leaderboard.pipeline import intake
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.ladder import Ladder
 from tests import needles
-from tests.cast import THRESHOLDOUT, World, make_competition, upload
+from tests.cast import World, make_competition, upload
 from tests.needles import Needles
 from tests.routes import all_routes
 from tests.walking import make_stage
@@ -81,9 +81,11 @@ def numbers(own_storage: None, world: World, monkeypatch: pytest.MonkeyPatch) ->
         by=world.organizer,
         metric="mae",
         metric_parameters={"clip": "100"},
-        mechanism="thresholdout",
-        mechanism_parameters=THRESHOLDOUT,
+        mechanism="ladder",
+        mechanism_parameters={"steps": "10", "confidence": "0.95"},
     )
+    file = upload(solution(), "solution.csv")
+    organize.install_solution(world.digits.current_round, file, by=world.organizer)
     organize.open_competition(world.digits, by=world.organizer)
     world.digits.refresh_from_db()
     return world

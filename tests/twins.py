@@ -132,9 +132,6 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
     sample = "id,label\n" + "".join(f"r{row},0\n" for row in range(2 * PAIRS))
     organize.add_file(round, upload(sample.encode(), "sample.csv"), role=FileRole.SAMPLE)
     organize.add_file(round, upload(b"x,label\n1,0\n", "train.csv"), role=FileRole.TRAIN)
-    with fixed_randomness(f"{twin.slug} {coin}"):
-        file = ContentFile(solution(twin, world), name="solution.csv")
-        organize.install_solution(round, file, by=organizer)
     if twin.column:
         organize.add_board(
             round,
@@ -144,6 +141,9 @@ def build(twin: Twin, world: str, organizer: User, coin: str) -> Competition:
             mechanism="thresholdout",
             mechanism_parameters=CHECKED,
         )
+    with fixed_randomness(f"{twin.slug} {coin}"):
+        file = ContentFile(solution(twin, world), name="solution.csv")
+        organize.install_solution(round, file, by=organizer)
     organize.open_competition(competition)
     return competition
 

@@ -39,8 +39,8 @@ from tests import ending
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
-    THRESHOLDOUT,
     World,
+    add_column,
     ledger_of,
     make_competition,
     make_user,
@@ -62,17 +62,7 @@ def columns(world: World) -> Competition:
     competition = make_competition(
         "columns", world.organizer, rows=CHECKED_ROWS, public=CHECKED_PUBLIC_ROWS
     )
-    organize.return_to_draft(competition)
-    organize.add_board(
-        competition.current_round,
-        by=world.organizer,
-        metric="accuracy",
-        metric_parameters={},
-        mechanism="thresholdout",
-        mechanism_parameters=THRESHOLDOUT,
-    )
-    organize.open_competition(competition)
-    return Competition.objects.get(pk=competition.pk)
+    return add_column(competition, world.organizer)
 
 
 def wrong(first: int) -> bytes:
