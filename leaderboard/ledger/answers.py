@@ -22,7 +22,7 @@ from leaderboard.models import (
 from leaderboard.vault import Measured
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields
-from scoring.guarantees.certificate import certify
+from scoring.guarantees.certificate import interval_fields
 from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
 
@@ -73,6 +73,10 @@ def answer(
         created_at=now,
         **(asdict(state.holdout) | fields),
     )
+    rows = holdout.effective_private_rows
+    rounding = metrics.get(board.metric).rounding(weighted=rows < holdout.private_rows)
+    for name, value in interval_fields(entry, rows, rounding=rounding).items():
+        setattr(entry, name, value)
     add_entry(entry)
     save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)
     TeamState.objects.update_or_create(
@@ -91,14 +95,7 @@ def find_answer(
 
 
 def add_entry(entry: Release) -> None:
-    """Chain an entry and write it, with the interval that is shown of it from now on."""
-    # Other kinds bring no score of the file that they answer, or repeat an earlier one.
-    if mechanisms.answer_kind(entry.kind).shows == "own":
-        holdout, rows = entry.holdout, entry.holdout.effective_private_rows
-        rounding = metrics.get(entry.board.metric).rounding(weighted=rows < holdout.private_rows)
-        certificate = certify(entry, rows, rounding=rounding)
-        if certificate is not None:
-            entry.low, entry.high, entry.bound = certificate.low, certificate.high, "kl"
+    """Chain an entry and write it."""
     entry.hash = entry_hash(entry)
     entry.save(force_insert=True)
 

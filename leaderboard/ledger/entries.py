@@ -16,7 +16,17 @@ class LostRace(Exception):
 
 # What a published entry has from its row as it is.
 OWN_FIELDS: Final = (
-    *("number", *ANSWER_FIELDS, "answered", "log_alphabets", "firings", "budget_left"),
+    *(
+        "number",
+        *ANSWER_FIELDS,
+        "low",
+        "high",
+        "bound",
+        "answered",
+        "log_alphabets",
+        "firings",
+        "budget_left",
+    ),
     *("share_left", "predictions_tag", "question", "parameters_hash", "previous_hash"),
 )
 

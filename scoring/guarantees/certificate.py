@@ -12,7 +12,7 @@ loss, and the interval covers the truth for every mean there (theory.md 2.1, 4.5
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from scoring.guarantees.conditions import require_positive
 from scoring.guarantees.intervals import kl_cell_interval
@@ -45,6 +45,18 @@ class Certificate:
 
     low: float
     high: float
+
+
+def interval_fields(released: Released, rows: int, *, rounding: float = 0.0) -> dict[str, Any]:
+    """Return `low`, `high` and `bound` of an entry: the interval that is shown of it, for good.
+
+    Answers that bring no score of the file that they answer have none.
+    """
+    shows_own = answer_kind(released.kind).shows == "own"
+    found = certify(released, rows, rounding=rounding) if shows_own else None
+    if found is None:
+        return {"low": None, "high": None, "bound": ""}
+    return {"low": found.low, "high": found.high, "bound": "kl"}
 
 
 def certify(released: Released, rows: int, *, rounding: float = 0.0) -> Certificate | None:

@@ -205,9 +205,10 @@ def check_since(earlier: Iterable[bytes], now: Iterable[bytes]) -> int:
 TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(("submission", "steps", "asked", "answered", "firings"), (int,)),
     **dict.fromkeys(("level", "reference_level", "budget_left", "share_left"), (int, type(None))),
-    **dict.fromkeys(("board", "team", "kind", "question", "predictions_tag", "created_at"), (str,)),
+    **dict.fromkeys(("board", "team", "kind", "bound", "question"), (str,)),
+    **dict.fromkeys(("predictions_tag", "created_at"), (str,)),
     **dict.fromkeys(("width", "tolerance", "log_alphabets"), (float, int)),
-    "certificate": (float, int, type(None)),
+    **dict.fromkeys(("certificate", "low", "high"), (float, int, type(None))),
     "repeat": (bool,),
 }
 ENTRY_FIELDS: Final = frozenset({*TYPES, "number", "parameters_hash", "previous_hash", "hash"})

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import HoldfastError, ParameterError
+from scoring.guarantees.certificate import interval_fields
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
 from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
@@ -30,6 +31,7 @@ from scoring.verification.publications import Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
+_OF_ANSWER: Final = (*ANSWER_FIELDS, "low", "high", "bound")
 # Widths come out of logarithms, which differ by a last digit between machines.
 _CLOSE: Final = 1e-9
 
@@ -47,6 +49,7 @@ class Rules:
     metric_parameters: Any
     rows: int
     reference_rows: int
+    rounding: float
 
     @classmethod
     def of(cls, board: str, facts: Mapping[str, Any]) -> "Rules":
@@ -58,13 +61,22 @@ class Rules:
             metric_parameters = metric.parse(facts["metric_parameters"]) if metric else {}
             rows = facts["effective_private_rows"]
             public = facts["effective_public_rows"]
+            is_weighted = rows < facts["private_rows"]
         except (ParameterError, KeyError, TypeError, AttributeError) as error:
             raise Differs(None, "scoring", f"These facts are no competition's: {error}.") from None
         for count, least in ((rows, 1), (public, 0)):
             if type(count) is not int or count < least:
                 raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
-        reference_rows = rows if mechanism.reference(parameters) == "claim" else public
-        return cls(board, mechanism, parameters, metric, metric_parameters, rows, reference_rows)
+        return cls(
+            board=board,
+            mechanism=mechanism,
+            parameters=parameters,
+            metric=metric,
+            metric_parameters=metric_parameters,
+            rows=rows,
+            reference_rows=rows if mechanism.reference(parameters) == "claim" else public,
+            rounding=metric.rounding(weighted=is_weighted) if metric else 0.0,
+        )
 
     @property
     def additive(self) -> bool:
@@ -274,12 +286,11 @@ class Replay:
         _same(entry, "repeat", stored is not None)
         if stored is None:
             state, answer = rules.mechanism.step(rules.parameters, state, measurement, noise)
-            fields = answer_fields(answer)
-            fields["certificate"] = replace(
-                answer, width=entry["width"], tolerance=entry["tolerance"]
-            ).certificate
+            said = replace(answer, width=entry["width"], tolerance=entry["tolerance"])
+            fields = answer_fields(answer) | {"certificate": said.certificate}
+            fields |= interval_fields(said, rules.rows, rounding=rules.rounding)
         else:
-            fields = dict(zip(ANSWER_FIELDS, stored, strict=True))
+            fields = dict(zip(_OF_ANSWER, stored, strict=True))
         fields |= {name: getattr(state.holdout, name) for name in HEAD_FIELDS}
         fields["share_left"] = state.team.share_left
         for name, value in fields.items():
@@ -289,7 +300,7 @@ class Replay:
         self.heads[rules.board] = head
         self._share_counts(head)
         self.teams[rules.board, entry["team"]] = state.team
-        self._answered.setdefault(key, tuple(entry[name] for name in ANSWER_FIELDS))
+        self._answered.setdefault(key, tuple(entry[name] for name in _OF_ANSWER))
 
     def _check_rows(self, entry: Entry, rules: Rules, measurement: Measurement) -> None:
         """Check that means are of the published number of rows, in a unit that the metric has."""

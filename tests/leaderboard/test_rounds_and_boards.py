@@ -358,3 +358,15 @@ def test_a_claim_is_asked_for_by_any_board(world: World, client: Client) -> None
     world.join(world.alice, competition=competition)
     client.force_login(world.alice)
     assert b"claimed_score" in client.get("/c/claimed/submit/").content
+
+
+def test_the_interval_as_it_was_shown_is_a_part_of_the_entry(
+    world: World, columns: Competition
+) -> None:
+    world.score(world.join(world.alice, competition=columns), wrong(10))
+    entry = Release.objects.filter(bound="kl").first()
+    assert entry is not None
+    Release.objects.filter(pk=entry.pk).update(low=entry.high)
+    found = verify_ledger(ledger_of(columns)).report.difference
+    assert found is not None
+    assert found.number == entry.number

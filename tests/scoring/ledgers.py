@@ -10,6 +10,7 @@ import numpy as np
 
 from scoring import mechanisms, metrics
 from scoring.chain import answer_fields, document_hash
+from scoring.guarantees.certificate import interval_fields
 from scoring.measuring import measure
 from scoring.mechanisms.base import State, TeamState
 from scoring.noise import KeyedNoise
@@ -136,7 +137,11 @@ class Played:
                 predictions.digest, question, team=file.team, board=BOARD
             )
             state, answer = self.rules.step(self.params, state, measurement, noise)
-            self._stored[key] = answer_fields(answer)
+            facts = self.scoring
+            metric, rows = metrics.get(self.metric), facts["effective_private_rows"]
+            rounding = metric.rounding(weighted=rows < facts["private_rows"])
+            interval = interval_fields(answer, rows, rounding=rounding)
+            self._stored[key] = answer_fields(answer) | interval
         self.head, self.teams[file.team] = state.holdout, state.team
         number = len(self.entries) + 1
         entry = {
