@@ -16,18 +16,9 @@ class LostRace(Exception):
 
 # What a published entry has from its row as it is.
 OWN_FIELDS: Final = (
-    *(
-        "number",
-        *ANSWER_FIELDS,
-        "low",
-        "high",
-        "bound",
-        "answered",
-        "log_alphabets",
-        "firings",
-        "budget_left",
-    ),
-    *("share_left", "predictions_tag", "question", "parameters_hash", "previous_hash"),
+    *("number", *ANSWER_FIELDS, "low", "high", "bound"),
+    *("answered", "log_alphabets", "firings", "budget_left", "share_left"),
+    *("predictions_tag", "question", "parameters_hash", "previous_hash"),
 )
 
 

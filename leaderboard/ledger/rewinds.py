@@ -231,7 +231,7 @@ def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
         save_note(holdout, {name: value for name, value in entry.items() if name != "hash"})
         if entry["kind"] == MERGE:
             old, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
-            merge_rows(old, into, [holdout.ledger], entry.get("offset", last_number(into)))
+            merge_rows(old, into, [holdout.ledger], entry["offset"])
         return
     team = Team.objects.get(uid=entry["team"])
     board = Board.objects.select_related("round").get(uid=entry["board"])

@@ -621,6 +621,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
+                ("submission_number", models.PositiveIntegerField()),
                 ("number", models.PositiveBigIntegerField()),
                 ("kind", models.CharField(max_length=12)),
                 ("level", models.PositiveIntegerField(null=True)),

@@ -162,7 +162,7 @@ class _Itself:
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
         """Make the boards, entry by entry, as releases write them."""
         if entry["kind"] == MERGE:
-            self._merge(entry["team"], entry["into"], entry.get("offset"))
+            self._merge(entry["team"], entry["into"], entry["offset"])
         if is_note(entry):
             return
         team = entry["board"], entry["team"]
@@ -183,7 +183,7 @@ class _Itself:
             self._version[team] = header.version
         self._board[team] = stand
 
-    def _merge(self, team: str, into: str, offset: int | None) -> None:
+    def _merge(self, team: str, into: str, offset: int) -> None:
         """Give one team's rows to another, which keeps the better of both."""
         for gone in [key for key in self._board if key[1] == team]:
             stand, kept = self._board.pop(gone), (gone[0], into)
@@ -195,8 +195,6 @@ class _Itself:
                 entries = other.entries + stand.entries
                 stand = replace(other, loss=better.loss, best=better.best, entries=entries)
             self._board[kept] = stand
-        if offset is None:
-            return
         self._entered |= {
             ((board, into), offset + number) for (board, of), number in self._entered if of == team
         }

@@ -216,11 +216,8 @@ ENTRY_FIELDS: Final = frozenset({*TYPES, "number", "parameters_hash", "previous_
 
 def _check_link(entry: dict[str, Any], before: int, head: str) -> int:
     """Check an entry against the number and hash of the one before it; return its own number."""
-    known, optional = ENTRY_FIELDS, frozenset[str]()
-    if notes.is_note(entry):
-        known = notes.FIELDS[entry["kind"]]
-        optional = notes.OPTIONAL.get(entry["kind"], optional)
-    if wrong := sorted((entry.keys() ^ known) - (optional - entry.keys())):
+    known = notes.FIELDS[entry["kind"]] if notes.is_note(entry) else ENTRY_FIELDS
+    if wrong := sorted(entry.keys() ^ known):
         raise Differs(before + 1, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
     number, previous = notes.place(before, head, entry)
     if entry["number"] != number or type(entry["number"]) is not int:

@@ -28,8 +28,6 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
         {*_SHARED, "lost", "known_number", "known_hash", "watermark_number", "watermark_hash"}
     ),
 }
-# Mergers that were written before submissions got new numbers by them have no offset.
-OPTIONAL: Final[Mapping[str, frozenset[str]]] = {MERGE: frozenset({"offset"})}
 RESCORES: Final = ("best", "all", "none")
 _COUNTS: Final = ("lost", "known_number", "watermark_number")
 

@@ -245,8 +245,6 @@ class Replay:
         if {team, into} & self._merged:
             raise _differs(entry, "team", "One of these teams was merged before.")
         self._merged.add(team)
-        if "offset" not in entry:
-            return
         offset = entry["offset"]
         last = max((number for _, of, number in self._entered if of == into), default=0)
         if type(offset) is not int or offset < last:

@@ -139,13 +139,6 @@ def test_a_merged_team_s_submission_has_no_second_entry() -> None:
     assert (difference.number, difference.field) == (4, "submission")
 
 
-def test_a_merger_from_before_numbers_were_carried_over_is_verified() -> None:
-    board = played()
-    del board.entries[-1]["offset"]
-    board.entries = rewritten(board.entries)
-    assert found(board) is None
-
-
 @pytest.mark.parametrize("rescore", ["", "some", None, ["all"]])
 def test_a_revision_that_scores_again_what_nobody_can_name_is_found(rescore: Any) -> None:
     board = Played()

@@ -46,6 +46,11 @@ class LedgerEntry(Out):
     tolerance = serializers.FloatField()
     certificate = serializers.FloatField(allow_null=True)
     asked = serializers.IntegerField()
+    low = serializers.FloatField(
+        allow_null=True, help_text="With `high` and `bound`: the interval of the loss as shown."
+    )
+    high = serializers.FloatField(allow_null=True)
+    bound = serializers.CharField(allow_blank=True)
     answered = serializers.IntegerField(help_text="This and the next three: the ledger after it.")
     log_alphabets = serializers.FloatField()
     firings = serializers.IntegerField()
