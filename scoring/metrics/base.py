@@ -87,11 +87,11 @@ class Sensitivity:
     """
 
     formula: str
-    source: str
     bound: Callable[[Values, Values], float]
     condition: str = ""
     holds: Callable[[Values, Values, Values], bool] = lambda predicted, actual, changed: True
     always: int | None = None
+    source: str = "docs/metrics.md"
 
 
 @dataclass(frozen=True)

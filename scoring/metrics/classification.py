@@ -5,11 +5,13 @@ one label per row, micro averages are functions of the accuracy.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from scoring.metrics.base import (
+    AS_LOSS,
     COMPLEMENT,
     Parameters,
     Scale,
@@ -22,75 +24,51 @@ from scoring.metrics.confusion import Floats, Tally, average, ratio
 from scoring.metrics.labels import two_classes
 from scoring.metrics.registry import mean_metric, set_function
 
-OURS: Final = "docs/metrics.md"
 _EVERY_CLASS: Final = "every class keeps a row with its label"
+_share_of_rows = partial(mean_metric, takes=("label",), scale=COMPLEMENT, units=1)
 
 
-@mean_metric(
+@_share_of_rows(
     "jaccard_micro",
-    title="Micro Jaccard index",
-    description=(
+    "Micro Jaccard index",
+    (
         "Right labels over labels and predictions together, of all classes: with one label per "
         "row a / (2 - a) of the accuracy a."
     ),
     transformed=True,
-    takes=("label",),
     scale=Scale(
         lambda loss, _: (1.0 - loss) / (1.0 + loss), lambda score, _: (1.0 - score) / (1.0 + score)
     ),
-    units=1,
 )
-@mean_metric(
+@_share_of_rows(
     "f1_micro",
-    title="Micro F1",
-    description="F1 of all classes counted together: with one label per row it is the accuracy.",
-    takes=("label",),
-    scale=COMPLEMENT,
-    units=1,
+    "Micro F1",
+    "F1 of all classes counted together: with one label per row it is the accuracy.",
 )
-@mean_metric(
+@_share_of_rows(
     "recall_weighted",
-    title="Weighted recall",
-    description="Recall of each class, weighted by its rows: it is the accuracy.",
-    takes=("label",),
-    scale=COMPLEMENT,
-    units=1,
+    "Weighted recall",
+    "Recall of each class, weighted by its rows: it is the accuracy.",
 )
 @mean_metric(
     "hamming",
-    title="Hamming loss",
-    description="The share of wrong labels; with several columns, the mean over them.",
+    "Hamming loss",
+    "The share of wrong labels; with several columns, the mean over them.",
     takes=("label",),
     columns="averaged",
 )
-@mean_metric(
-    "error_rate",
-    title="Error rate",
-    description="The share of rows with a wrong label.",
-    takes=("label",),
-    units=1,
-)
-@mean_metric(
-    "accuracy",
-    title="Accuracy",
-    description="The share of rows with the right label.",
-    takes=("label",),
-    scale=COMPLEMENT,
-    units=1,
-)
+@_share_of_rows("error_rate", "Error rate", "The share of rows with a wrong label.", scale=AS_LOSS)
+@_share_of_rows("accuracy", "Accuracy", "The share of rows with the right label.")
 def is_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
     """Return the 0/1 loss."""
     return np.not_equal(predicted, actual)
 
 
-@mean_metric(
+@_share_of_rows(
     "exact_match",
-    title="Exact match",
-    description="The share of rows with the right label in every column.",
-    takes=("label",),
-    scale=COMPLEMENT,
+    "Exact match",
+    "The share of rows with the right label in every column.",
     columns="together",
-    units=1,
 )
 def any_wrong(predicted: Values, actual: Values, params: Parameters) -> Values:
     """Return 1 where a column is wrong."""
@@ -115,14 +93,13 @@ def _every_class(predicted: Values, actual: Values, changed: Values) -> bool:
 def _binary(formula: str, bound: Callable[[int, int], float]) -> Sensitivity:
     """Return a sensitivity by the rows that are labelled and those that are predicted positive."""
     return Sensitivity(
-        formula, OURS, lambda p, a: bound(int(np.count_nonzero(a)), int(np.count_nonzero(p)))
+        formula, lambda p, a: bound(int(np.count_nonzero(a)), int(np.count_nonzero(p)))
     )
 
 
 def _macro(factor: int) -> Sensitivity:
     return Sensitivity(
         f"{factor} / (classes × rows of the smallest class)",
-        OURS,
         lambda p, a: factor / (_classes(p, a) * _smallest(a)),
         _EVERY_CLASS,
         _every_class,
@@ -131,12 +108,11 @@ def _macro(factor: int) -> Sensitivity:
 
 _MACRO_PRECISION = Sensitivity(
     "1 / (classes × rows of the class predicted least, of those that are predicted)",
-    OURS,
     lambda p, a: 1 / (_classes(p, a) * _smallest(p)),
     _EVERY_CLASS,
     _every_class,
 )
-_TWO_ROWS = Sensitivity("2 / rows", OURS, lambda p, a: 2 / len(a), always=2)
+_TWO_ROWS = Sensitivity("2 / rows", lambda p, a: 2 / len(a), always=2)
 
 PerClass = Callable[[Tally], Floats]
 
@@ -237,8 +213,8 @@ _declare(
 
 set_function(
     "balanced_accuracy",
-    title="Balanced accuracy",
-    description="The share of right rows of each class, averaged over the classes that have rows.",
+    "Balanced accuracy",
+    "The share of right rows of each class, averaged over the classes that have rows.",
     takes=("label",),
     sensitivity=_macro(2),
 )(_averaged(_recalls, lambda tally, each: average(each[tally.actual > 0])))

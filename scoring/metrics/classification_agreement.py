@@ -2,6 +2,7 @@
 bound: where nearly all labels or predictions are of one class, a single row decides."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -9,17 +10,16 @@ from scoring.metrics.base import SIGNED, Parameters, Values, Weights
 from scoring.metrics.confusion import Floats, Tally
 from scoring.metrics.registry import set_function
 
+_agreement = partial(set_function, takes=("label",), scale=SIGNED)
 
-@set_function(
+
+@_agreement(
     "mcc",
-    title="Matthews correlation coefficient",
-    description=(
+    "Matthews correlation coefficient",
+    (
         "The correlation of labels and predictions, for two classes and more; 0 where all labels "
         "or all predictions are the same."
     ),
-    takes=("label",),
-    scale=SIGNED,
-    sensitivity=None,
 )
 def mcc_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - MCC) / 2 with Gorodkin's R_K."""
@@ -35,16 +35,13 @@ def _spread(counts: Floats) -> float:
     return float(sum(count * (counts.sum() - count) for count in counts[counts > 0]))
 
 
-@set_function(
+@_agreement(
     "kappa",
-    title="Cohen's kappa",
-    description=(
+    "Cohen's kappa",
+    (
         "Agreement of labels and predictions beyond chance; 0 where chance alone would agree on "
         "every row."
     ),
-    takes=("label",),
-    scale=SIGNED,
-    sensitivity=None,
 )
 def kappa_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return (1 - kappa) / 2."""
@@ -54,17 +51,14 @@ def kappa_loss(predicted: Values, actual: Values, params: Parameters, weights: W
     return _beyond_chance(float(total - tally.right.sum()), float(total - agreed))
 
 
-@set_function(
+@_agreement(
     "quadratic_kappa",
-    title="Quadratic weighted kappa",
-    description=(
+    "Quadratic weighted kappa",
+    (
         "Agreement of ordered classes beyond chance, disagreements weighted by the square of "
         "their distance in the order of the schema's classes; 0 where chance alone would agree on "
         "every row."
     ),
-    takes=("label",),
-    scale=SIGNED,
-    sensitivity=None,
 )
 def quadratic_kappa_loss(
     predicted: Values, actual: Values, params: Parameters, weights: Weights

@@ -31,8 +31,8 @@ _EQUAL = 1e-13
 
 @set_function(
     "r2",
-    title="R²",
-    description=(
+    "R²",
+    (
         "1 - (squared errors) / (squared differences of the labels from their mean). Where all "
         "labels are equal: 1 without any error, else 0."
     ),
@@ -43,7 +43,6 @@ _EQUAL = 1e-13
         lambda score, params: (1.0 - score) / (1.0 - number(params, "floor")),
     ),
     clipping="Scores below {floor} count as {floor}.",
-    sensitivity=None,
     label_rule=not_all_equal,
 )
 def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
@@ -62,13 +61,10 @@ def r2_loss(predicted: Values, actual: Values, params: Parameters, weights: Weig
 
 @set_function(
     "pearson",
-    title="Pearson correlation",
-    description=(
-        "The correlation of predictions and labels; 0 where either are all equal, to 13 digits."
-    ),
+    "Pearson correlation",
+    ("The correlation of predictions and labels; 0 where either are all equal, to 13 digits."),
     takes=("number", "probability"),
     scale=SIGNED,
-    sensitivity=None,
     label_rule=not_all_equal,
 )
 def pearson_loss(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
@@ -78,8 +74,8 @@ def pearson_loss(predicted: Values, actual: Values, params: Parameters, weights:
 
 @set_function(
     "spearman",
-    title="Spearman correlation",
-    description=(
+    "Spearman correlation",
+    (
         "The correlation of the ranks of predictions and labels, equal ones sharing the mean of "
         "their ranks; 0 where either are all equal."
     ),
@@ -88,7 +84,6 @@ def pearson_loss(predicted: Values, actual: Values, params: Parameters, weights:
     weighted=False,
     sensitivity=Sensitivity(
         "9 / rows",
-        "docs/metrics.md",
         lambda predicted, actual: 9 / (2 * len(actual)),
         "neither predictions nor labels have equal values",
         lambda *arrays: all(len(np.unique(each)) == len(each) for each in arrays),

@@ -18,18 +18,14 @@ def only_zero_and_one(labels: Values) -> Wrong | None:
 
 def both_zero_and_one(labels: Values) -> Wrong | None:
     """Require rows of both kinds, to compare the one with the other."""
-    wrong = only_zero_and_one(labels)
-    if wrong is None and np.all(labels == labels[0]):
-        return f"all labels are {labels[0]:g}, so every file would get the same score.", None
-    return wrong
+    says = f"all labels are {labels[0]:g}, so every file would get the same score."
+    return only_zero_and_one(labels) or ((says, None) if np.all(labels == labels[0]) else None)
 
 
 def some_one(labels: Values) -> Wrong | None:
     """Require a row with label 1 to be found."""
-    wrong = only_zero_and_one(labels)
-    if wrong is None and not np.any(labels == 1):
-        return "no label is 1, so every file would get the same score.", None
-    return wrong
+    says = "no label is 1, so every file would get the same score."
+    return only_zero_and_one(labels) or ((says, None) if not np.any(labels == 1) else None)
 
 
 def one_class_each(labels: Values) -> Wrong | None:
@@ -40,11 +36,9 @@ def one_class_each(labels: Values) -> Wrong | None:
 
 def both_in_each_column(labels: Values) -> Wrong | None:
     """Require rows of both kinds in each column, for means over columns."""
-    wrong = only_zero_and_one(labels)
-    if wrong is None and np.any(np.all(labels == labels[0], axis=0)):
-        says = "a column has the same label in all rows, so it would score the same in every file."
-        return says, None
-    return wrong
+    says = "a column has the same label in all rows, so it would score the same in every file."
+    same = np.any(np.all(labels == labels[0], axis=0))
+    return only_zero_and_one(labels) or ((says, None) if same else None)
 
 
 def not_negative(labels: Values) -> Wrong | None:

@@ -1,6 +1,7 @@
 """Metrics of several labels for a row, and of ranked lists. Both arrive as `Lists` of codes."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -22,17 +23,17 @@ K: Final = Parameter(
     minimum=1,
     maximum=1000,
 )
+_of_labels = partial(mean_metric, takes=("labels",), scale=COMPLEMENT)
+_of_rankings = partial(mean_metric, takes=("ranking",), scale=COMPLEMENT, parameters=(K,))
 
 
-@mean_metric(
+@_of_labels(
     "labels_jaccard",
-    title="Mean Jaccard index",
-    description=(
+    "Mean Jaccard index",
+    (
         "For each row the labels that were predicted rightly as a share of all that were labelled "
         "or predicted, 1 where there are none; the mean over rows."
     ),
-    takes=("labels",),
-    scale=COMPLEMENT,
 )
 def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - |both| / |either|."""
@@ -40,15 +41,13 @@ def jaccard_losses(predicted: Lists, actual: Lists, params: Parameters) -> Value
     return _missed(both, predicted.lengths + actual.lengths - both)
 
 
-@mean_metric(
+@_of_labels(
     "labels_f1",
-    title="Mean F1 of rows",
-    description=(
+    "Mean F1 of rows",
+    (
         "For each row 2 TP / (2 TP + FP + FN) of its labels, 1 where nothing is labelled or "
         "predicted; the mean over rows."
     ),
-    takes=("labels",),
-    scale=COMPLEMENT,
 )
 def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - 2 |both| / (|predicted| + |actual|)."""
@@ -56,12 +55,10 @@ def f1_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     return _missed(2 * both, predicted.lengths + actual.lengths)
 
 
-@mean_metric(
+@_of_labels(
     "labels_exact",
-    title="Exact match of labels",
-    description="The share of rows with all labels right and none too many.",
-    takes=("labels",),
-    scale=COMPLEMENT,
+    "Exact match of labels",
+    "The share of rows with all labels right and none too many.",
     units=1,
 )
 def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
@@ -73,10 +70,9 @@ def not_the_same(predicted: Lists, actual: Lists, params: Parameters) -> Values:
 
 @set_function(
     "labels_f1_micro",
-    title="Micro F1 of labels",
-    description="2 TP / (2 TP + FP + FN) over the labels of all rows; 0 where TP is 0.",
+    "Micro F1 of labels",
+    "2 TP / (2 TP + FP + FN) over the labels of all rows; 0 where TP is 0.",
     takes=("labels",),
-    sensitivity=None,
 )
 def micro_f1_loss(
     predicted: Lists, actual: Lists, params: Parameters, weights: Weights
@@ -91,17 +87,14 @@ def micro_f1_loss(
     return 1 - 2 * float(both @ weights) / weighed if weighed else 1.0
 
 
-@mean_metric(
+@_of_rankings(
     "map_at_k",
-    title="MAP@k",
-    description=(
+    "MAP@k",
+    (
         "For each row the mean, over the relevant classes, of the precision at the place where "
         "each is found among the first k; a class counts at its first place only. The mean over "
         "rows, 0 for a row without relevant classes."
     ),
-    takes=("ranking",),
-    parameters=(K,),
-    scale=COMPLEMENT,
 )
 def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - AP@k: sum of precisions at hits / min(k, relevant)."""
@@ -113,17 +106,14 @@ def average_precision_losses(predicted: Lists, actual: Lists, params: Parameters
     return _missed(gains, np.minimum(actual.lengths, k), empty=1.0)
 
 
-@mean_metric(
+@_of_rankings(
     "ndcg_at_k",
-    title="NDCG@k",
-    description=(
+    "NDCG@k",
+    (
         "For each row the sum of 1 / log₂(place + 1) over the relevant classes found among the "
         "first k, as a share of the largest possible; a class counts at its first place only. The "
         "mean over rows, 0 for a row without relevant classes."
     ),
-    takes=("ranking",),
-    parameters=(K,),
-    scale=COMPLEMENT,
 )
 def discounted_losses(predicted: Lists, actual: Lists, params: Parameters) -> Values:
     """Return 1 - DCG@k / ideal DCG@k with gains of 0 and 1."""

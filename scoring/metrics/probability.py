@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -32,13 +33,12 @@ K = Parameter(
     minimum=1,
     maximum=1000,
 )
-_CUT = "Probabilities are cut to {clip} from below and to 1 - {clip} from above."
 
 
 @mean_metric(
     "brier",
-    title="Brier score",
-    description="The mean squared difference between the probability and what happened, 0 or 1.",
+    "Brier score",
+    "The mean squared difference between the probability and what happened, 0 or 1.",
     takes=("probability",),
     columns="averaged",
     label_rule=only_zero_and_one,
@@ -51,8 +51,8 @@ def brier_losses(predicted: Values, actual: Values, params: Parameters) -> Value
 
 @mean_metric(
     "brier_multiclass",
-    title="Brier score of several classes",
-    description=(
+    "Brier score of several classes",
+    (
         "Half the sum over classes of the squared difference between probability and what "
         "happened. Each row's probabilities are divided by their sum first."
     ),
@@ -80,17 +80,20 @@ LOG_SCALE = Scale(
     lambda loss, params: _least(params) + loss * _span(params),
     lambda score, params: (score - _least(params)) / _span(params),
 )
-
-
-@mean_metric(
-    "log_loss",
-    title="Log loss",
-    description="The mean of -ln of the probability given to what happened.",
+_log_loss = partial(
+    mean_metric,
     takes=("probability",),
-    columns="averaged",
     parameters=(CLIP,),
     scale=LOG_SCALE,
-    clipping=_CUT,
+    clipping="Probabilities are cut to {clip} from below and to 1 - {clip} from above.",
+)
+
+
+@_log_loss(
+    "log_loss",
+    "Log loss",
+    "The mean of -ln of the probability given to what happened.",
+    columns="averaged",
     label_rule=only_zero_and_one,
 )
 def log_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
@@ -98,18 +101,14 @@ def log_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
     return _log_shares(np.where(actual == 1, predicted, 1 - predicted), params)
 
 
-@mean_metric(
+@_log_loss(
     "log_loss_multiclass",
-    title="Log loss of several classes",
-    description=(
+    "Log loss of several classes",
+    (
         "The mean of -ln of the probability given to the right class. Each row's probabilities "
         "are divided by their sum first."
     ),
-    takes=("probability",),
     columns="together",
-    parameters=(CLIP,),
-    scale=LOG_SCALE,
-    clipping=_CUT,
     label_rule=one_class_each,
 )
 def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
@@ -119,8 +118,8 @@ def log_multiclass_losses(predicted: Values, actual: Values, params: Parameters)
 
 @mean_metric(
     "top_k_accuracy",
-    title="Top-k accuracy",
-    description=(
+    "Top-k accuracy",
+    (
         "The share of rows whose class is among the k with the highest predictions; of equal ones "
         "the later columns come first."
     ),

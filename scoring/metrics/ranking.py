@@ -12,7 +12,6 @@ from scoring.metrics.ordering import Steps, twice_pairs_in_order
 from scoring.metrics.registry import set_function
 
 _THEORY = "scoring/guarantees/sensitivity.py"
-_OURS = "docs/metrics.md"
 
 
 def _counts(actual: Values) -> tuple[int, int]:
@@ -27,17 +26,17 @@ def _auc_bound(predicted: Values, actual: Values) -> float:
 def _auc_sensitivity(formula: str) -> Sensitivity:
     return Sensitivity(
         formula,
-        _THEORY,
         _auc_bound,
         "both labels occur",
         lambda predicted, actual, changed: all(_counts(actual)),
+        source=_THEORY,
     )
 
 
 @set_function(
     "gini",
-    title="Gini coefficient",
-    description=(
+    "Gini coefficient",
+    (
         "2 AUC - 1: pairs of rows with different labels in the right order less those in the "
         "wrong one, as a share of all. 0 where there are no such pairs."
     ),
@@ -48,8 +47,8 @@ def _auc_sensitivity(formula: str) -> Sensitivity:
 )
 @set_function(
     "roc_auc",
-    title="ROC AUC",
-    description=(
+    "ROC AUC",
+    (
         "The probability that a row with label 1 is ranked above a row with label 0; ties count "
         "half. 0.5 where there are no such pairs."
     ),
@@ -74,8 +73,8 @@ def auc_loss(
 
 @set_function(
     "roc_auc_ovr",
-    title="Mean ROC AUC of columns",
-    description=(
+    "Mean ROC AUC of columns",
+    (
         "ROC AUC of each column, a class against the rest, averaged over the columns; 0.5 for a "
         "column without both labels."
     ),
@@ -84,10 +83,10 @@ def auc_loss(
     label_rule=both_in_each_column,
     sensitivity=Sensitivity(
         "the mean over columns of ROC AUC's bound",
-        _THEORY,
         lambda predicted, actual: float(np.mean([_auc_bound(predicted, a) for a in actual.T])),
         "both labels occur in each column",
         lambda predicted, actual, changed: all(all(_counts(each)) for each in actual.T),
+        source=_THEORY,
     ),
 )
 def mean_auc_loss(
@@ -103,8 +102,8 @@ def mean_auc_loss(
 
 @set_function(
     "average_precision",
-    title="Average precision",
-    description=(
+    "Average precision",
+    (
         "The precision at each row with label 1, rows ranked by prediction, averaged over these "
         "rows; equal predictions share one precision. 0 where no label is 1."
     ),
@@ -113,7 +112,6 @@ def mean_auc_loss(
     # A new row among n₁ adds 1 / rank to the precision at each one after it.
     sensitivity=Sensitivity(
         "(1 + 1/2 + … + 1/n₁) / n₁, n₁ rows with label 1",
-        _OURS,
         lambda predicted, actual: float((1 / np.arange(1, max(1, _counts(actual)[0]) + 1)).mean()),
     ),
 )
@@ -134,8 +132,8 @@ def average_precision_loss(
 
 @set_function(
     "concordance",
-    title="Concordance index",
-    description=(
+    "Concordance index",
+    (
         "The share of pairs of rows with different truths that predictions put in the same order; "
         "equal predictions count half. 0.5 where there are no such pairs. For survival times, "
         "predict the time and give censored ones as negative numbers in the solution."
@@ -145,7 +143,6 @@ def average_precision_loss(
     weighted=False,
     sensitivity=Sensitivity(
         "2 / rows",
-        _OURS,
         lambda predicted, actual: 2 / len(actual),
         "no censored rows, and no equal truths",
         distinct,

@@ -23,10 +23,8 @@ METRICS: dict[str, Metric] = {}
 
 
 class Declared(TypedDict, total=False):
-    """What a metric may say besides its name. See `Metric`."""
+    """What a metric may say besides its name, title and description. See `Metric`."""
 
-    title: Required[str]
-    description: Required[str]
     takes: Required[tuple[Kind, ...]]
     scale: Scale
     parameters: tuple[Parameter, ...]
@@ -36,6 +34,7 @@ class Declared(TypedDict, total=False):
     weighted: bool
     label_rule: LabelRule
     column_rule: ColumnRule
+    sensitivity: Sensitivity | None
 
 
 def get(name: str) -> Metric:
@@ -54,7 +53,12 @@ def add(metric: Metric) -> None:
 
 
 def mean_metric(
-    name: str, *, transformed: bool = False, **declared: Unpack[Declared]
+    name: str,
+    title: str,
+    description: str,
+    *,
+    transformed: bool = False,
+    **declared: Unpack[Declared],
 ) -> Callable[[RowLosses], RowLosses]:
     """Register a function that gives the loss of each row, in [0, 1].
 
@@ -63,24 +67,24 @@ def mean_metric(
     kind: MetricKind = "transformed_mean" if transformed else "mean"
 
     def register(row_losses: RowLosses) -> RowLosses:
-        add(Metric(name, kind=kind, row_losses=row_losses, **declared))
+        add(Metric(name, title, description, kind=kind, row_losses=row_losses, **declared))
         return row_losses
 
     return register
 
 
 def set_function(
-    name: str, *, sensitivity: Sensitivity | None, **declared: Unpack[Declared]
+    name: str, title: str, description: str, **declared: Unpack[Declared]
 ) -> Callable[[SetLoss], SetLoss]:
     """Register a function that gives one loss, in [0, 1], for all rows together.
 
     Its kind is "set_function" with a sensitivity, else "any".
     """
     declared.setdefault("scale", COMPLEMENT)
-    kind: MetricKind = "any" if sensitivity is None else "set_function"
+    kind: MetricKind = "set_function" if declared.get("sensitivity") else "any"
 
     def register(set_loss: SetLoss) -> SetLoss:
-        add(Metric(name, kind=kind, set_loss=set_loss, sensitivity=sensitivity, **declared))
+        add(Metric(name, title, description, kind=kind, set_loss=set_loss, **declared))
         return set_loss
 
     return register

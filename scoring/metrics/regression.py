@@ -1,12 +1,14 @@
 """Metrics of numbers. An error counts up to a bound that the organizer chooses and pages state."""
 
 from fractions import Fraction
+from functools import partial
+from typing import Final
 
 import numpy as np
 
 from scoring.metrics.base import Parameters, Scale, Sensitivity, Values, Weights, number
 from scoring.metrics.labels import not_negative, not_zero
-from scoring.metrics.registry import mean_metric, set_function
+from scoring.metrics.registry import Declared, mean_metric, set_function
 from scoring.parameters import Parameter
 
 CLIP = Parameter(
@@ -53,7 +55,6 @@ QUANTILE = Parameter(
     maximum=Fraction(999, 1000),
 )
 
-_CUT = "Differences count up to {clip}."
 _LINEAR = Scale(
     lambda loss, params: number(params, "clip") * loss,
     lambda score, params: score / number(params, "clip"),
@@ -62,6 +63,14 @@ _ROOT = Scale(
     lambda loss, params: number(params, "clip") * loss**0.5,
     lambda score, params: (score / number(params, "clip")) ** 2,
 )
+_CUT: Final[Declared] = {
+    "takes": ("number",),
+    "parameters": (CLIP,),
+    "scale": _LINEAR,
+    "clipping": "Differences count up to {clip}.",
+}
+_cut_errors = partial(mean_metric, **_CUT)
+_cut_errors_together = partial(set_function, **_CUT)
 
 
 def _steeper(params: Parameters) -> float:
@@ -69,43 +78,33 @@ def _steeper(params: Parameters) -> float:
     return max(quantile, 1 - quantile)
 
 
-@mean_metric(
+@_cut_errors(
     "mae",
-    title="Mean absolute error",
-    description="The mean difference between prediction and truth.",
-    takes=("number",),
+    "Mean absolute error",
+    "The mean difference between prediction and truth.",
     columns="averaged",
-    parameters=(CLIP,),
-    scale=_LINEAR,
-    clipping=_CUT,
 )
 def clipped_errors(predicted: Values, actual: Values, params: Parameters) -> Values:
     """Return min(|error|, clip) / clip."""
     return np.abs(_errors(predicted, actual, params))
 
 
-@mean_metric(
+@_cut_errors(
     "rmse",
-    title="Root mean squared error",
-    description="The square root of the mean squared difference between prediction and truth.",
-    takes=("number",),
+    "Root mean squared error",
+    "The square root of the mean squared difference between prediction and truth.",
     transformed=True,
-    parameters=(CLIP,),
     scale=_ROOT,
-    clipping=_CUT,
 )
-@mean_metric(
+@_cut_errors(
     "mse",
-    title="Mean squared error",
-    description="The mean squared difference between prediction and truth.",
-    takes=("number",),
+    "Mean squared error",
+    "The mean squared difference between prediction and truth.",
     columns="averaged",
-    parameters=(CLIP,),
     scale=Scale(
         lambda loss, params: number(params, "clip") ** 2 * loss,
         lambda score, params: score / number(params, "clip") ** 2,
     ),
-    clipping=_CUT,
 )
 def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
     """Return (min(|error|, clip) / clip)^2."""
@@ -114,8 +113,8 @@ def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Va
 
 @mean_metric(
     "rmsle",
-    title="Root mean squared logarithmic error",
-    description=(
+    "Root mean squared logarithmic error",
+    (
         "The square root of the mean squared difference between ln(1 + prediction) and "
         "ln(1 + truth). Predictions below 0 count as 0."
     ),
@@ -133,8 +132,8 @@ def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -
 
 @mean_metric(
     "mape",
-    title="Mean absolute percentage error",
-    description="The mean difference between prediction and truth as a share of the truth.",
+    "Mean absolute percentage error",
+    "The mean difference between prediction and truth as a share of the truth.",
     takes=("number",),
     columns="averaged",
     parameters=(RELATIVE_CLIP,),
@@ -154,8 +153,8 @@ def relative_errors(predicted: Values, actual: Values, params: Parameters) -> Va
 
 @mean_metric(
     "smape",
-    title="Symmetric mean absolute percentage error",
-    description=(
+    "Symmetric mean absolute percentage error",
+    (
         "The mean of 2 |prediction - truth| / (|prediction| + |truth|): 2 means 200 %. A row "
         "with two zeros has no error."
     ),
@@ -175,21 +174,19 @@ def symmetric_errors(predicted: Values, actual: Values, params: Parameters) -> V
     return losses
 
 
-@mean_metric(
+@_cut_errors(
     "pinball",
-    title="Pinball loss",
-    description=(
+    "Pinball loss",
+    (
         "The mean loss of a predicted quantile q: q times the error where the truth is above the "
         "prediction, 1 - q times where it is below."
     ),
-    takes=("number",),
     columns="averaged",
     parameters=(QUANTILE, CLIP),
     scale=Scale(
         lambda loss, params: number(params, "clip") * _steeper(params) * loss,
         lambda score, params: score / (number(params, "clip") * _steeper(params)),
     ),
-    clipping=_CUT,
 )
 def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Values:
     """Return max(q e, (q - 1) e) of the clipped error e, as a share of the largest."""
@@ -199,36 +196,23 @@ def pinball_losses(predicted: Values, actual: Values, params: Parameters) -> Val
     return np.minimum(losses, 1.0)
 
 
-@set_function(
+@_cut_errors_together(
     "median_absolute_error",
-    title="Median absolute error",
-    description="The median difference between prediction and truth.",
-    takes=("number",),
-    parameters=(CLIP,),
-    scale=_LINEAR,
-    clipping=_CUT,
+    "Median absolute error",
+    "The median difference between prediction and truth.",
     weighted=False,
-    sensitivity=None,
 )
 def median_error(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return the median of min(|error|, clip) / clip. No bound: two can be 0 and clip."""
     return float(np.median(clipped_errors(predicted, actual, params)))
 
 
-@set_function(
+@_cut_errors_together(
     "mcrmse",
-    title="Mean columnwise root mean squared error",
-    description=(
-        "The root mean squared error of each column, averaged over the columns (Kaggle's MCRMSE)."
-    ),
-    takes=("number",),
+    "Mean columnwise root mean squared error",
+    "The root mean squared error of each column, averaged over the columns (Kaggle's MCRMSE).",
     columns="together",
-    parameters=(CLIP,),
-    scale=_LINEAR,
-    clipping=_CUT,
-    sensitivity=Sensitivity(
-        "*clip* / √rows", "docs/metrics.md", lambda predicted, actual: len(actual) ** -0.5
-    ),
+    sensitivity=Sensitivity("*clip* / √rows", lambda predicted, actual: len(actual) ** -0.5),
 )
 def mean_of_roots(predicted: Values, actual: Values, params: Parameters, weights: Weights) -> float:
     """Return the mean over columns of the root of the mean of (min(|error|, clip) / clip)^2."""
