@@ -27,54 +27,121 @@ def with_header(header: str) -> str:
     return with_line(1, header)
 
 
-# file -> code, line, column, message
-REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
-    "nothing": ("", "file_empty", None, None, "The file is empty."),
-    "blank lines": (" \n\r\n\t\n", "file_empty", None, None, "The file is empty."),
-    "a mark alone": ("\ufeff", "file_empty", None, None, "The file is empty."),
-    "blank lines and a mark": ("\ufeff\n\n", "file_empty", None, None, "The file is empty."),
-    "header only": (HEADER, "no_rows", None, None, "The file has a header and no rows."),
+def with_cell(column: str, text: str) -> str:
+    """Return the good file with another text in a column of line 5."""
+    row = {"id": "13", "label": "3", "p": "0.13", "price": "13.5"}
+    return with_line(5, ",".join((row | {column: text}).values()))
+
+
+# file -> code, message
+REFUSED: dict[str, tuple[str | bytes, str, str]] = {
+    "nothing": ("", "file_empty", "The file is empty."),
+    "blank lines": (" \n\r\n\t\n", "file_empty", "The file is empty."),
+    "a mark alone": ("\ufeff", "file_empty", "The file is empty."),
+    "blank lines and a mark": ("\ufeff\n\n", "file_empty", "The file is empty."),
+    "header only": (HEADER, "no_rows", "The file has a header and no rows."),
     "pdf": (
         b"%PDF-1.7\n",
         "binary_file",
-        None,
-        None,
         "This is a PDF, not a CSV file. Save the table as CSV (UTF-8).",
     ),
+    "UTF-16": (
+        GOOD.encode("utf-16"),
+        "not_utf8",
+        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
+    ),
+    "UTF-16 without a mark": (
+        GOOD.encode("utf-16-be"),
+        "not_utf8",
+        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
+    ),
+    "UTF-32": (GOOD.encode("utf-32"), "not_utf8", "The file is UTF-32. Save it as CSV UTF-8."),
+    "UTF-32 without a mark": (
+        GOOD.encode("utf-32-le"),
+        "not_utf8",
+        "The file is UTF-32. Save it as CSV UTF-8.",
+    ),
+    "a cut gzip": (gzip.compress(GOOD.encode())[:-9], "gzip_damaged", "The gzip file is cut off."),
+    "a damaged gzip": (
+        b"\x1f\x8b\x08\x00" + bytes(20) + b"\xff" * 20,
+        "gzip_damaged",
+        "The gzip file is damaged.",
+    ),
+}
+# column, its cell on line 5 -> code, what is wrong with it
+WRONG_CELLS: dict[str, tuple[str, str, str, str]] = {
+    "an empty number": ("p", "", "empty_cell", "the cell is empty; give a number from 0 to 1."),
+    "an empty label": ("label", "", "empty_cell", "the cell is empty; give one of 0-9."),
+    "NaN": ("p", "NaN", "missing_value", "'NaN' is no value; every row needs a number."),
+    "infinity": ("price", "-inf", "infinite", "'-inf' is infinite; give a finite number."),
+    "an overflow": (
+        "price",
+        "1e400",
+        "number_too_large",
+        "'1e400' is beyond a 64-bit floating-point number (1.8e308 at most).",
+    ),
+    "thousands": (
+        "price",
+        '"1,234.5"',
+        "thousands_separator",
+        "'1,234.5' has thousands separators; write 1234.5.",
+    ),
+    "underscores": (
+        "price",
+        "1_234",
+        "thousands_separator",
+        "'1_234' has thousands separators; write 1234.",
+    ),
+    "a decimal comma": ("p", '"0,13"', "decimal_comma", "'0,13' has a decimal comma; write 0.13."),
+    "a decimal comma before three digits": (
+        "price",
+        '"0,125"',
+        "decimal_comma",
+        "'0,125' has a decimal comma; write 0.125.",
+    ),
+    "a percentage": ("p", "13%", "not_a_number", "'13%' is not a number; write 0.5, not 50%."),
+    "hexadecimal": ("price", "0x10", "not_a_number", "'0x10' is not a number."),
+    "digits of another script": ("price", "١٢", "not_a_number", "'١٢' is not a number."),
+    "a probability above 1": (
+        "p",
+        "1.0000001",
+        "probability_out_of_range",
+        "'1.0000001' is not a probability from 0 to 1.",
+    ),
+    "a negative probability": (
+        "p",
+        "-1e-9",
+        "probability_out_of_range",
+        "'-1e-9' is not a probability from 0 to 1.",
+    ),
+    "an unknown label": ("label", "cat", "unknown_label", "'cat' is not one of 0-9."),
+    "a label as a float": (
+        "label",
+        "3.0",
+        "unknown_label",
+        "'3.0' is not one of 0-9; did you mean '3'?",
+    ),
+    "a label with a space": (
+        "label",
+        "3 ",
+        "unknown_label",
+        "'3 ' is not one of 0-9; did you mean '3'?",
+    ),
+    "a long cell": (
+        "label",
+        "3" * 1001,
+        "cell_too_long",
+        "the cell has 1001 characters; 1000 are the limit.",
+    ),
+}
+# file -> code, line, column, message
+REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
     "NUL": (
         with_line(3, "11,1,0.\x0011,11.5"),
         "binary_file",
         3,
         None,
         "Line 3: byte 40 of the text is NUL, so it isn't text. Upload a CSV file.",
-    ),
-    "UTF-16": (
-        GOOD.encode("utf-16"),
-        "not_utf8",
-        None,
-        None,
-        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
-    ),
-    "UTF-16 without a mark": (
-        GOOD.encode("utf-16-be"),
-        "not_utf8",
-        None,
-        None,
-        "The file is UTF-16 (Excel calls it Unicode Text). Save it as CSV UTF-8.",
-    ),
-    "UTF-32": (
-        GOOD.encode("utf-32"),
-        "not_utf8",
-        None,
-        None,
-        "The file is UTF-32. Save it as CSV UTF-8.",
-    ),
-    "UTF-32 without a mark": (
-        GOOD.encode("utf-32-le"),
-        "not_utf8",
-        None,
-        None,
-        "The file is UTF-32. Save it as CSV UTF-8.",
     ),
     "nothing but NULs": (
         bytes(4096),
@@ -112,20 +179,6 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
             "Line 22: byte 318 of the text, 0xE2 ('â' in Windows-1252?), is not UTF-8. "
             "Save the file as UTF-8."
         ),
-    ),
-    "a cut gzip": (
-        gzip.compress(GOOD.encode())[:-9],
-        "gzip_damaged",
-        None,
-        None,
-        "The gzip file is cut off.",
-    ),
-    "a damaged gzip": (
-        b"\x1f\x8b\x08\x00" + bytes(20) + b"\xff" * 20,
-        "gzip_damaged",
-        None,
-        None,
-        "The gzip file is damaged.",
     ),
     "a web page": (
         "<!DOCTYPE html>\n<html>",
@@ -288,135 +341,11 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         "id",
         "Line 22, column `id`: the id is empty.",
     ),
-    "an empty number": (
-        with_line(5, "13,3,,13.5"),
-        "empty_cell",
-        5,
-        "p",
-        "Line 5, column `p`: the cell is empty; give a number from 0 to 1.",
-    ),
-    "an empty label": (
-        with_line(5, "13,,0.13,13.5"),
-        "empty_cell",
-        5,
-        "label",
-        "Line 5, column `label`: the cell is empty; give one of 0-9.",
-    ),
-    "NaN": (
-        with_line(5, "13,3,NaN,13.5"),
-        "missing_value",
-        5,
-        "p",
-        "Line 5, column `p`: 'NaN' is no value; every row needs a number.",
-    ),
-    "infinity": (
-        with_line(5, "13,3,0.13,-inf"),
-        "infinite",
-        5,
-        "price",
-        "Line 5, column `price`: '-inf' is infinite; give a finite number.",
-    ),
-    "an overflow": (
-        with_line(5, "13,3,0.13,1e400"),
-        "number_too_large",
-        5,
-        "price",
-        (
-            "Line 5, column `price`: '1e400' is beyond a 64-bit floating-point number (1.8e308 at "
-            "most)."
-        ),
-    ),
-    "thousands": (
-        with_line(5, '13,3,0.13,"1,234.5"'),
-        "thousands_separator",
-        5,
-        "price",
-        "Line 5, column `price`: '1,234.5' has thousands separators; write 1234.5.",
-    ),
-    "underscores": (
-        with_line(5, "13,3,0.13,1_234"),
-        "thousands_separator",
-        5,
-        "price",
-        "Line 5, column `price`: '1_234' has thousands separators; write 1234.",
-    ),
-    "a decimal comma": (
-        with_line(5, '13,3,"0,13",13.5'),
-        "decimal_comma",
-        5,
-        "p",
-        "Line 5, column `p`: '0,13' has a decimal comma; write 0.13.",
-    ),
-    "a decimal comma before three digits": (
-        with_line(5, '13,3,0.13,"0,125"'),
-        "decimal_comma",
-        5,
-        "price",
-        "Line 5, column `price`: '0,125' has a decimal comma; write 0.125.",
-    ),
-    "a percentage": (
-        with_line(5, "13,3,13%,13.5"),
-        "not_a_number",
-        5,
-        "p",
-        "Line 5, column `p`: '13%' is not a number; write 0.5, not 50%.",
-    ),
-    "hexadecimal": (
-        with_line(5, "13,3,0.13,0x10"),
-        "not_a_number",
-        5,
-        "price",
-        "Line 5, column `price`: '0x10' is not a number.",
-    ),
-    "digits of another script": (
-        with_line(5, "13,3,0.13,١٢"),
-        "not_a_number",
-        5,
-        "price",
-        "Line 5, column `price`: '١٢' is not a number.",
-    ),
-    "a probability above 1": (
-        with_line(5, "13,3,1.0000001,13.5"),
-        "probability_out_of_range",
-        5,
-        "p",
-        "Line 5, column `p`: '1.0000001' is not a probability from 0 to 1.",
-    ),
-    "a negative probability": (
-        with_line(5, "13,3,-1e-9,13.5"),
-        "probability_out_of_range",
-        5,
-        "p",
-        "Line 5, column `p`: '-1e-9' is not a probability from 0 to 1.",
-    ),
-    "an unknown label": (
-        with_line(5, "13,cat,0.13,13.5"),
-        "unknown_label",
-        5,
-        "label",
-        "Line 5, column `label`: 'cat' is not one of 0-9.",
-    ),
-    "a label as a float": (
-        with_line(5, "13,3.0,0.13,13.5"),
-        "unknown_label",
-        5,
-        "label",
-        "Line 5, column `label`: '3.0' is not one of 0-9; did you mean '3'?",
-    ),
-    "a label with a space": (
-        with_line(5, "13,3 ,0.13,13.5"),
-        "unknown_label",
-        5,
-        "label",
-        "Line 5, column `label`: '3 ' is not one of 0-9; did you mean '3'?",
-    ),
-    "a long cell": (
-        with_line(5, f"13,{'3' * 1001},0.13,13.5"),
-        "cell_too_long",
-        5,
-        "label",
-        "Line 5, column `label`: the cell has 1001 characters; 1000 are the limit.",
-    ),
+    **{name: (file, code, None, None, says) for name, (file, code, says) in REFUSED.items()},
+    **{
+        name: (with_cell(column, cell), code, 5, column, f"Line 5, column `{column}`: {says}")
+        for name, (column, cell, code, says) in WRONG_CELLS.items()
+    },
 }
 
 
