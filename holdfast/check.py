@@ -65,14 +65,14 @@ def check(
     Against a competition, or without any server against --sample. Nothing is sent or counted.
     Exits 1 if the file would be rejected.
     """
-    with parser():
-        if competition or option:
-            rules = _rules_of(competition_of(competition, option), sample, schema)
-        elif sample is not None:
-            rules = _local_rules(sample, schema)
-        else:
-            raise typer.BadParameter("name a competition, or give its sample with --sample.")
-        found = read(file, rules)
+    _require_parser()
+    if competition or option:
+        rules = _rules_of(competition_of(competition, option), sample, schema)
+    elif sample is not None:
+        rules = _local_rules(sample, schema)
+    else:
+        raise typer.BadParameter("name a competition, or give its sample with --sample.")
+    found = read(file, rules)
     if quiet:
         return
     names = ", ".join(f"`{column.name}`" for column in rules.schema.columns)
@@ -81,17 +81,15 @@ def check(
         output.note(_GUESSED)
 
 
-@contextmanager
-def parser(module: str = "scoring.predictions") -> Iterator[None]:
+def _require_parser() -> None:
     """Check that the server's code is there. Raises Failure with what to install."""
     try:
-        import_module(module)
+        import_module("scoring.predictions")
     except ModuleNotFoundError as error:
         raise Failure(
             f"Checking here needs the package {error.name}, which isn't installed.",
             hint='In a clone of Holdfast: pip install ".[check]".',
         ) from None
-    yield
 
 
 def read(file: Path, rules: Rules) -> Predictions:

@@ -33,8 +33,7 @@ class Tally:
 
     @property
     def occurs(self) -> NDArray[np.bool_]:
-        occurs: NDArray[np.bool_] = (self.actual + self.predicted) > 0
-        return occurs
+        return (self.actual + self.predicted) > 0
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:

@@ -230,5 +230,4 @@ def _errors(predicted: Values, actual: Values, params: Parameters) -> Values:
 
 
 def _log(values: Values) -> Values:
-    logarithms: Values = np.log1p(np.maximum(values, 0.0))
-    return logarithms
+    return np.log1p(np.maximum(values, 0.0))

@@ -265,13 +265,8 @@ def _quotes_are_plain(text: bytes) -> bool:
 
 
 def _decode(table: pa.Table, schema: Schema) -> Columns | None:
-    columns: Columns = {}
-    for column in schema.columns:
-        values = _values(table[column.name], column)
-        if values is None:
-            return None
-        columns[column.name] = values
-    return columns
+    columns = {column.name: _values(table[column.name], column) for column in schema.columns}
+    return None if any(values is None for values in columns.values()) else columns
 
 
 def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | None:
@@ -287,8 +282,7 @@ def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | No
 
 def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where there is no value: code -1, or NaN."""
-    absent: NDArray[np.bool_] = values < 0 if values.dtype == np.int32 else np.isnan(values)
-    return absent
+    return values < 0 if values.dtype == np.int32 else np.isnan(values)
 
 
 def _codes(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | None:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("signed_in")
 CONTENT = b"id,label\n1,0\n2,1\n"
 FILES = "competitions/digits/files/"
 TRAIN = f"{FILES}train.csv/"
+LONGER = f"longer than the {len(CONTENT)} bytes that the server announced"
 
 
 def _entry(name: str = "train.csv", content: bytes = CONTENT) -> dict[str, Any]:
@@ -125,12 +126,24 @@ def test_a_server_that_cannot_resume_sends_the_whole(
     assert (environment / "train.csv").read_bytes() == CONTENT
 
 
-def test_a_damaged_download_is_not_kept(server: Server, run: Run, environment: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "part", "reason"),
+    [
+        (httpx.Response(200, content=b"x" * len(CONTENT)), b"", "arrived damaged"),
+        (httpx.Response(200, content=CONTENT + b"more"), b"", LONGER),
+        (httpx.Response(206, content=CONTENT), CONTENT[:5], LONGER),
+    ],
+)
+def test_what_is_not_the_announced_file_is_not_kept(
+    answer: httpx.Response, part: bytes, reason: str, server: Server, run: Run, environment: Path
+) -> None:
     server.on("GET", FILES, page(_entry()))
-    server.on("GET", TRAIN, httpx.Response(200, content=b"x" * len(CONTENT)))
+    server.on("GET", TRAIN, answer)
+    if part:
+        _part(environment, part)
     ran = run("download", "digits")
     assert ran.code == 1
-    assert "arrived damaged" in ran.err
+    assert reason in ran.err
     assert list(environment.iterdir()) == []
 
 
@@ -193,24 +206,3 @@ def test_ordinary_names_are_kept(name: str) -> None:
 def test_a_name_that_is_refused_is_a_failure() -> None:
     with pytest.raises(Failure):
         local_name("../x")
-
-
-def test_a_file_longer_than_announced_is_not_kept(
-    server: Server, run: Run, environment: Path
-) -> None:
-    server.on("GET", FILES, page(_entry()))
-    server.on("GET", TRAIN, httpx.Response(200, content=CONTENT + b"more"))
-    ran = run("download", "digits")
-    assert ran.code == 1
-    assert f"longer than the {len(CONTENT)} bytes that the server announced" in ran.err
-    assert list(environment.iterdir()) == []
-
-
-def test_a_rest_longer_than_announced_is_not_kept(
-    server: Server, run: Run, environment: Path
-) -> None:
-    server.on("GET", FILES, page(_entry()))
-    server.on("GET", TRAIN, httpx.Response(206, content=CONTENT))
-    _part(environment, CONTENT[:5])
-    assert run("download", "digits").code == 1
-    assert list(environment.iterdir()) == []

@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from holdfast import submissions
-from tests.holdfast.conftest import Run, Server, ok, page, problem
+from tests.holdfast.conftest import Answer, Ran, Run, Server, ok, page, problem
 
 SENT = "competitions/digits/submissions/"
 ONE = f"{SENT}3/"
@@ -78,6 +78,21 @@ def predictions(environment: Path) -> Path:
     return path
 
 
+Submit = Callable[..., Ran]
+
+
+@pytest.fixture
+def submit(server: Server, run: Run, predictions: Path) -> Submit:
+    """Return a function that submits p.csv; `then` is what the server reports of it later."""
+
+    def submit(*words: str, then: Sequence[Answer] = ()) -> Ran:
+        server.on("POST", SENT, ok(NEW, 201))
+        server.on("GET", ONE, *then)
+        return run("submit", "digits", "-f", "p.csv", *words)
+
+    return submit
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -99,15 +114,13 @@ def test_a_file_is_sent_the_way_kaggle_does(
     assert b'name="message"\r\n\r\nfirst' in body
 
 
-def test_quiet_says_nothing(server: Server, run: Run, predictions: Path) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    ran = run("submit", "digits", "-f", "p.csv", "-q")
+def test_quiet_says_nothing(submit: Submit) -> None:
+    ran = submit("-q")
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 
-def test_a_claim_goes_with_the_file(server: Server, run: Run, predictions: Path) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    run("submit", "digits", "-f", "p.csv", "--claim", "0.125")
+def test_a_claim_goes_with_the_file(server: Server, submit: Submit) -> None:
+    submit("--claim", "0.125")
     assert b'name="claimed_score"\r\n\r\n0.125' in server.last.content
 
 
@@ -162,12 +175,8 @@ def test_after_a_broken_upload_the_advice_is_to_look_first(
 
 
 @pytest.mark.parametrize("wait", [["--wait"], ["--wait", "30"], ["--wait=30"]])
-def test_waiting_ends_with_the_result_in_words(
-    wait: list[str], server: Server, run: Run, predictions: Path
-) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(QUEUED), ok(QUEUED | {"status": "scoring"}), ok(RELEASED))
-    ran = run("submit", "digits", "-f", "p.csv", *wait)
+def test_waiting_ends_with_the_result_in_words(wait: list[str], submit: Submit) -> None:
+    ran = submit(*wait, then=[ok(QUEUED), ok(QUEUED | {"status": "scoring"}), ok(RELEASED)])
     assert ran.code == 0
     assert ran.out.splitlines()[-1] == RELEASED["summary"]
 
@@ -177,12 +186,8 @@ def test_wait_may_stand_before_the_competition(server: Server, run: Run, predict
     assert run("submit", "-f", "p.csv", "--wait", "digits").code == 0
 
 
-def test_a_rejected_file_is_a_failure_with_its_places(
-    server: Server, run: Run, predictions: Path
-) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(REJECTED))
-    ran = run("submit", "digits", "-f", "p.csv", "--wait")
+def test_a_rejected_file_is_a_failure_with_its_places(submit: Submit) -> None:
+    ran = submit("--wait", then=[ok(REJECTED)])
     assert ran.code == 1
     assert ran.err.splitlines() == [
         "Error: Submission 3: Not accepted.",
@@ -191,19 +196,13 @@ def test_a_rejected_file_is_a_failure_with_its_places(
     ]
 
 
-def test_a_failed_submission_is_a_failure(server: Server, run: Run, predictions: Path) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(FAILED))
-    ran = run("submit", "digits", "-f", "p.csv", "--wait")
+def test_a_failed_submission_is_a_failure(submit: Submit) -> None:
+    ran = submit("--wait", then=[ok(FAILED)])
     assert (ran.code, ran.err) == (1, "Error: Submission 3: Something failed.\n")
 
 
-def test_patience_ends_with_how_to_look_later(
-    server: Server, run: Run, predictions: Path, clock: Clock
-) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(QUEUED))
-    ran = run("submit", "digits", "-f", "p.csv", "--wait", "10", "--poll-interval", "3")
+def test_patience_ends_with_how_to_look_later(clock: Clock, submit: Submit) -> None:
+    ran = submit("--wait", "10", "--poll-interval", "3", then=[ok(QUEUED)])
     assert ran.code == 1
     assert "Submission 3 is still queued after 10 seconds." in ran.err
     assert "holdfast submission digits 3" in ran.err
@@ -220,45 +219,30 @@ def test_patience_ends_with_how_to_look_later(
     ],
 )
 def test_a_server_that_is_away_for_a_moment_is_waited_for(
-    away: httpx.Response | Exception, server: Server, run: Run, predictions: Path
+    away: httpx.Response | Exception, submit: Submit
 ) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, away, ok(RELEASED))
-    assert run("submit", "digits", "-f", "p.csv", "--wait").code == 0
+    assert submit("--wait", then=[away, ok(RELEASED)]).code == 0
 
 
-def test_a_server_that_asks_for_patience_gets_it(
-    server: Server, run: Run, predictions: Path, clock: Clock
-) -> None:
+def test_a_server_that_asks_for_patience_gets_it(clock: Clock, submit: Submit) -> None:
     patience = problem(429, "throttled", "Too many requests.")
     patience.headers["Retry-After"] = "17"
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, patience, ok(RELEASED))
-    run("submit", "digits", "-f", "p.csv", "--wait")
+    submit("--wait", then=[patience, ok(RELEASED)])
     assert clock.pauses == [0.25, 17]
 
 
-def test_a_token_that_ends_while_waiting_is_a_failure(
-    server: Server, run: Run, predictions: Path
-) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, problem(401, "not_authenticated", "The token is not valid."))
-    assert run("submit", "digits", "-f", "p.csv", "--wait").code == 1
+def test_a_token_that_ends_while_waiting_is_a_failure(submit: Submit) -> None:
+    refused = problem(401, "not_authenticated", "The token is not valid.")
+    assert submit("--wait", then=[refused]).code == 1
 
 
-def test_json_of_a_submit_is_the_submission(server: Server, run: Run, predictions: Path) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(RELEASED))
-    ran = run("submit", "digits", "-f", "p.csv", "--wait", "--format", "json")
+def test_json_of_a_submit_is_the_submission(submit: Submit) -> None:
+    ran = submit("--wait", "--format", "json", then=[ok(RELEASED)])
     assert json.loads(ran.out) == RELEASED
 
 
-def test_json_of_a_rejected_submit_is_printed_and_fails(
-    server: Server, run: Run, predictions: Path
-) -> None:
-    server.on("POST", SENT, ok(NEW, 201))
-    server.on("GET", ONE, ok(REJECTED))
-    ran = run("submit", "digits", "-f", "p.csv", "--wait", "--format", "json")
+def test_json_of_a_rejected_submit_is_printed_and_fails(submit: Submit) -> None:
+    ran = submit("--wait", "--format", "json", then=[ok(REJECTED)])
     assert ran.code == 1
     assert json.loads(ran.out)["problem_count"] == 4
 
@@ -298,7 +282,7 @@ def test_waiting_for_a_submission_that_is_rejected_fails(server: Server, run: Ru
 
 
 def test_an_upload_is_streamed_not_read_at_once(
-    server: Server, run: Run, predictions: Path, monkeypatch: pytest.MonkeyPatch
+    predictions: Path, monkeypatch: pytest.MonkeyPatch, submit: Submit
 ) -> None:
     sizes: list[int] = []
     original: Callable[..., bytes] = submissions.CountedFile.read
@@ -310,8 +294,7 @@ def test_an_upload_is_streamed_not_read_at_once(
 
     monkeypatch.setattr(submissions.CountedFile, "read", read)
     predictions.write_bytes(b"x" * 3_000_000)
-    server.on("POST", SENT, ok(NEW, 201))
-    assert run("submit", "digits", "-f", "p.csv").code == 0
+    assert submit().code == 0
     assert sum(sizes) == 3_000_000
     assert max(sizes) <= 1 << 20
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from scoring.verification.publications import Lost
-from tests.holdfast.conftest import Endless, Run, Server, Unread, ok, page
+from tests.holdfast.conftest import Endless, Ran, Run, Server, Unread, ok, page
 from tests.scoring.ledgers import ROWS, File, Played, rewritten, truth
 
 pytestmark = pytest.mark.usefixtures("signed_in")
@@ -64,6 +64,23 @@ def publish(server: Server) -> Callable[..., None]:
     return put
 
 
+Verify = Callable[..., Ran]
+
+
+@pytest.fixture
+def verify(board: Played, publish: Callable[..., None], run: Run) -> Verify:
+    """Return a function that verifies the board, or other lines, as the server has them."""
+
+    def verify(
+        *words: str, lines: list[bytes] | None = None, published: bool = False, **changes: Any
+    ) -> Ran:
+        publication = board.publication(**changes).getvalue() if published else None
+        publish(board.lines() if lines is None else lines, publication)
+        return run("verify", "played", *words)
+
+    return verify
+
+
 @pytest.fixture
 def sent(tmp_path: Path) -> Path:
     """Return the file that the team sent last."""
@@ -74,10 +91,9 @@ def sent(tmp_path: Path) -> Path:
 
 
 def test_before_publication_chain_and_books_are_verified(
-    board: Played, publish: Callable[..., None], run: Run, server: Server
+    board: Played, verify: Verify, server: Server
 ) -> None:
-    publish(board.lines())
-    ran = run("verify", "played")
+    ran = verify()
     assert ran.code == 0, ran.err
     assert "The hash chain of played is whole: 4 entries." in ran.out
     assert board.entries[-1]["hash"] in ran.out
@@ -86,126 +102,102 @@ def test_before_publication_chain_and_books_are_verified(
     assert server.requests[0].url.params["format"] == "jsonl"
 
 
-def test_after_publication_every_answer_is_recomputed(
-    board: Played, publish: Callable[..., None], run: Run
-) -> None:
-    publish(board.lines(), board.publication().getvalue())
-    ran = run("verify", "played")
+def test_after_publication_every_answer_is_recomputed(verify: Verify) -> None:
+    ran = verify(published=True)
     assert ran.code == 0, ran.err
     assert "Recomputed from solution and secret: 4 answers." in ran.out
 
 
-def test_one_s_own_files_are_scored_again(
-    board: Played, publish: Callable[..., None], run: Run, sent: Path
-) -> None:
-    publish(board.lines(), board.publication().getvalue())
-    ran = run("verify", "played", "--predictions", str(sent))
+def test_one_s_own_files_are_scored_again(verify: Verify, sent: Path) -> None:
+    ran = verify("--predictions", str(sent), published=True)
     assert ran.code == 0, ran.err
     assert "Of your different files, 1 of 1 are in the ledger" in ran.out
 
 
-def test_a_file_that_was_never_scored_is_reported(
-    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
-) -> None:
-    publish(board.lines(), board.publication().getvalue())
+def test_a_file_that_was_never_scored_is_reported(verify: Verify, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text(SAMPLE)
-    ran = run("verify", "played", "-f", str(tmp_path / "other.csv"))
+    ran = verify("-f", str(tmp_path / "other.csv"), published=True)
     assert ran.code == 0, ran.err
     assert "never scored" in ran.err
 
 
-def test_own_files_wait_for_publication(
-    board: Played, publish: Callable[..., None], run: Run, sent: Path
-) -> None:
-    publish(board.lines())
-    ran = run("verify", "played", "-f", str(sent))
+def test_own_files_wait_for_publication(verify: Verify, sent: Path) -> None:
+    ran = verify("-f", str(sent))
     assert ran.code == 1
     assert "once solution and secret are published" in ran.err
 
 
-def test_a_lie_about_one_s_own_file_is_found(
-    board: Played, publish: Callable[..., None], run: Run, sent: Path
-) -> None:
+def test_a_lie_about_one_s_own_file_is_found(board: Played, verify: Verify, sent: Path) -> None:
     """The publication gives the last file the measurement of the one before it."""
     lies = [each.line() for each in board.origins]
     other = board.origins[2].line().replace(b'"number":3', b'"number":4')
     mine, theirs = board.origins[3].digest.encode(), board.origins[2].digest.encode()
     lies[3] = other.replace(theirs, mine)
-    publish(board.lines(), board.publication(releases=lies).getvalue())
-    ran = run("verify", "played", "-f", str(sent))
+    ran = verify("-f", str(sent), published=True, releases=lies)
     assert ran.code == 1
     assert "Entry 4, holdout" in ran.err
 
 
 def test_the_first_entry_that_differs_is_named_and_the_exit_is_1(
-    board: Played, publish: Callable[..., None], run: Run
+    board: Played, verify: Verify
 ) -> None:
     entries = list(board.entries)
     entries[2] = {**entries[2], "width": 0.01}
-    publish(board.lines(rewritten(entries)))
-    ran = run("verify", "played")
+    ran = verify(lines=board.lines(rewritten(entries)))
     assert ran.code == 1
     assert "The ledger differs. Entry 3, width" in ran.err
     assert "Correct before it: 2 entries." in ran.err
 
 
-def test_a_broken_chain_is_named(board: Played, publish: Callable[..., None], run: Run) -> None:
-    publish([*board.lines()[:2], *board.lines()[3:]])
-    ran = run("verify", "played")
+def test_a_broken_chain_is_named(board: Played, verify: Verify) -> None:
+    ran = verify(lines=[*board.lines()[:2], *board.lines()[3:]])
     assert ran.code == 1
     assert "Entry 2, number" in ran.err
 
 
 def test_a_saved_copy_shows_later_that_nothing_was_rewritten(
-    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+    board: Played, verify: Verify, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept.jsonl"
-    publish(board.lines(board.entries[:2]))
-    assert run("verify", "played", "--save", str(kept)).code == 0
-    publish(board.lines())
-    ran = run("verify", "played", "--since", str(kept))
+    assert verify("--save", str(kept), lines=board.lines(board.entries[:2])).code == 0
+    ran = verify("--since", str(kept))
     assert ran.code == 0, ran.err
     assert "Unchanged since the earlier copy: 2 entries." in ran.out
     rewrite = [{**board.entries[0], "created_at": "2020-01-01T00:00:00+00:00"}, *board.entries[1:]]
-    publish(board.lines(rewritten(rewrite)))
-    assert run("verify", "played").code == 0
-    ran = run("verify", "played", "--since", str(kept))
+    assert verify(lines=board.lines(rewritten(rewrite))).code == 0
+    ran = verify("--since", str(kept), lines=board.lines(rewritten(rewrite)))
     assert ran.code == 1
     assert "Entry 1, created_at" in ran.err
 
 
 def test_nothing_is_kept_unless_asked_and_no_copy_is_overwritten(
-    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+    verify: Verify, tmp_path: Path
 ) -> None:
-    publish(board.lines())
     before = set(tmp_path.rglob("*"))
-    assert run("verify", "played").code == 0
+    assert verify().code == 0
     assert set(tmp_path.rglob("*")) == before
     kept = tmp_path / "kept.jsonl"
     kept.write_text("mine")
-    assert run("verify", "played", "--save", str(kept)).code == 1
+    assert verify("--save", str(kept)).code == 1
     assert kept.read_text() == "mine"
 
 
 def test_a_ledger_that_differs_is_kept_where_one_asked_for_it(
-    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+    board: Played, verify: Verify, tmp_path: Path
 ) -> None:
     """It is the evidence: the server may give another one the next time."""
     broken = [*board.lines()[:2], *board.lines()[3:]]
-    publish(broken)
     kept = tmp_path / "kept.jsonl"
-    ran = run("verify", "played", "--save", str(kept))
-    assert ran.code == 1
+    assert verify("--save", str(kept), lines=broken).code == 1
     assert kept.read_bytes() == b"".join(broken)
 
 
 def test_a_damaged_copy_of_one_s_own_accuses_nobody(
-    board: Played, publish: Callable[..., None], run: Run, tmp_path: Path
+    board: Played, verify: Verify, tmp_path: Path
 ) -> None:
-    publish(board.lines())
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_bytes(b"".join([*board.lines()[:2], *board.lines()[3:]]))
-    ran = run("verify", "played", "--since", str(damaged))
+    ran = verify("--since", str(damaged))
     assert ran.code == 1
     assert "damaged.jsonl is not a complete copy of a ledger. Entry 2, number" in ran.err
     assert "organizer" not in ran.err
@@ -254,11 +246,10 @@ def test_a_damaged_publication_is_not_used(
     assert "arrived damaged" in ran.err
 
 
-def test_lost_files_are_counted(board: Played, publish: Callable[..., None], run: Run) -> None:
+def test_lost_files_are_counted(board: Played, verify: Verify) -> None:
     releases = [each.line() for each in board.origins]
     releases[1] = Lost(2, "The stored file is gone.").line()
-    publish(board.lines(), board.publication(releases=releases).getvalue())
-    ran = run("verify", "played")
+    ran = verify(published=True, releases=releases)
     assert ran.code == 0, ran.err
     assert "as the server has lost their files: 1 answer." in ran.out
 

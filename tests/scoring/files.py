@@ -34,6 +34,16 @@ def with_line(number: int, text: str) -> str:
     return "\n".join(lines)
 
 
+Edits = list[tuple[int, int, bytes]]
+
+
+def edited(data: bytes, edits: Edits) -> bytes:
+    """Return the data after edits: at each place so many bytes are deleted, then some are added."""
+    for place, deleted, added in edits:
+        data = data[:place] + added + data[place + deleted :]
+    return data
+
+
 def read(text: str | bytes, schema: Schema = SCHEMA, row_ids: RowIds = ROW_IDS) -> Predictions:
     data = text.encode() if isinstance(text, str) else text
     return read_predictions(data, schema, row_ids)

@@ -29,7 +29,7 @@ from scoring.predictions import (
     read_row_ids,
     read_solution,
 )
-from tests.scoring.files import GOOD, IDS, PRICE, ROW_IDS, SCHEMA
+from tests.scoring.files import GOOD, IDS, PRICE, ROW_IDS, SCHEMA, Edits, edited
 from tests.scoring.packed import PACKED, in_parquet
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
@@ -131,10 +131,9 @@ PARQUET = [
         st.tuples(st.integers(0, 3_000), st.integers(0, 4), st.binary(max_size=4)), max_size=4
     ),
 )
-def test_mutated_archives(data: bytes, edits: list[tuple[int, int, bytes]]) -> None:
+def test_mutated_archives(data: bytes, edits: Edits) -> None:
     for place, deleted, added in edits:
-        at = place % len(data)
-        data = data[:at] + added + data[at + deleted :]
+        data = edited(data, [(place % len(data), deleted, added)])
     check(data)
 
 
@@ -178,20 +177,13 @@ def test_the_files_of_lists_are_good() -> None:
 
 
 @given(st.sampled_from([LIST_PREDICTIONS, LISTS]), st.lists(LIST_EDIT, min_size=1, max_size=6))
-def test_mutated_files_of_lists(text: str, edits: list[tuple[int, int, bytes]]) -> None:
-    data = text.encode()
-    for place, deleted, added in edits:
-        data = data[:place] + added + data[place + deleted :]
-    check(data, LIST_SCHEMA)
+def test_mutated_files_of_lists(text: str, edits: Edits) -> None:
+    check(edited(text.encode(), edits), LIST_SCHEMA)
 
 
 @given(st.lists(LIST_EDIT, max_size=3), st.sampled_from([60, 1 << 19]))
-def test_lists_are_read_alike_by_both_readers(
-    edits: list[tuple[int, int, bytes]], stretch: int
-) -> None:
-    data = LIST_PREDICTIONS.encode()
-    for place, deleted, added in edits:
-        data = data[:place] + added + data[place + deleted :]
+def test_lists_are_read_alike_by_both_readers(edits: Edits, stretch: int) -> None:
+    data = edited(LIST_PREDICTIONS.encode(), edits)
     with patch.object(fast, "_STRETCH", stretch):
         quick = said_of(data)
     with patch.object(fast, "read_aligned", return_value=None):
@@ -212,11 +204,8 @@ def test_any_bytes_after_a_good_header_of_lists(data: bytes) -> None:
 
 
 @given(st.sampled_from(list(PACKED)), st.lists(LIST_EDIT, max_size=3))
-def test_mutated_lists_in_archives(name: str, edits: list[tuple[int, int, bytes]]) -> None:
-    data = LIST_PREDICTIONS.encode()
-    for place, deleted, added in edits:
-        data = data[:place] + added + data[place + deleted :]
-    check(PACKED[name](data), LIST_SCHEMA)
+def test_mutated_lists_in_archives(name: str, edits: Edits) -> None:
+    check(PACKED[name](edited(LIST_PREDICTIONS.encode(), edits)), LIST_SCHEMA)
 
 
 LIST_PARQUET = in_parquet(
@@ -235,11 +224,8 @@ LIST_PARQUET = in_parquet(
         max_size=4,
     )
 )
-def test_mutated_parquet_files_of_lists(edits: list[tuple[int, int, bytes]]) -> None:
-    data = LIST_PARQUET
-    for place, deleted, added in edits:
-        data = data[:place] + added + data[place + deleted :]
-    check(data, LIST_SCHEMA)
+def test_mutated_parquet_files_of_lists(edits: Edits) -> None:
+    check(edited(LIST_PARQUET, edits), LIST_SCHEMA)
 
 
 @given(st.text(max_size=100), st.integers(0, len(GOOD)))
@@ -255,34 +241,24 @@ EDIT = st.tuples(
 
 
 @given(st.sampled_from([GOOD, SOLUTION]), st.lists(EDIT, min_size=1, max_size=6))
-def test_mutated_files(text: str, edits: list[tuple[int, int, bytes]]) -> None:
-    data = text.encode()
-    for place, deleted, added in edits:
-        data = data[:place] + added + data[place + deleted :]
-    check(data)
+def test_mutated_files(text: str, edits: Edits) -> None:
+    check(edited(text.encode(), edits))
 
 
-STORED_SOLUTION = read_solution(SOLUTION.encode(), SCHEMA, ROW_IDS).to_bytes()
-STORED_IDS = ROW_IDS.to_bytes()
+STORED: dict[type[Solution] | type[RowIds], bytes] = {
+    Solution: read_solution(SOLUTION.encode(), SCHEMA, ROW_IDS).to_bytes(),
+    RowIds: ROW_IDS.to_bytes(),
+}
 
 
-@given(st.lists(st.tuples(st.integers(0, len(STORED_SOLUTION)), st.binary(max_size=4)), max_size=5))
-def test_stored_solutions_are_read_back_strictly(edits: list[tuple[int, bytes]]) -> None:
-    data = STORED_SOLUTION
-    for place, written in edits:
-        data = data[:place] + written + data[place + len(written) :]
+@pytest.mark.parametrize("kind", STORED)
+@given(data=st.data())
+def test_what_is_stored_is_read_back_strictly(
+    kind: type[Solution] | type[RowIds], data: st.DataObject
+) -> None:
+    place = st.integers(0, len(STORED[kind]))
+    written = data.draw(st.lists(st.tuples(place, st.binary(max_size=4)), max_size=5))
     try:
-        Solution.from_bytes(data)
-    except SolutionError as error:
-        check_error(error)
-
-
-@given(st.lists(st.tuples(st.integers(0, len(STORED_IDS)), st.binary(max_size=4)), max_size=5))
-def test_stored_row_ids_are_read_back_strictly(edits: list[tuple[int, bytes]]) -> None:
-    data = STORED_IDS
-    for place, written in edits:
-        data = data[:place] + written + data[place + len(written) :]
-    try:
-        RowIds.from_bytes(data)
+        kind.from_bytes(edited(STORED[kind], [(at, len(new), new) for at, new in written]))
     except SolutionError as error:
         check_error(error)
