@@ -54,7 +54,6 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections."""
         self._http.close()
 
     def get(self, path: str, **params: str | int) -> Json:

@@ -13,7 +13,6 @@ class Failure(Exception):
     """One sentence that says what happened, lines of detail, and what can be done about it."""
 
     def __init__(self, message: str, *, details: Iterable[str] = (), hint: str = "") -> None:
-        """Keep what to print."""
         super().__init__(message)
         self.message = message
         self.details = tuple(details)

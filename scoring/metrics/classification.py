@@ -26,6 +26,7 @@ from scoring.metrics.registry import mean_metric, set_function
 
 _EVERY_CLASS: Final = "every class keeps a row with its label"
 _share_of_rows = partial(mean_metric, takes=("label",), scale=COMPLEMENT, units=1)
+_from_tally = partial(set_function, takes=("label",))
 
 
 @_share_of_rows(
@@ -139,30 +140,27 @@ def _declare(  # the four scores of a class, each averaged over classes in up to
     macro: Sensitivity,
     weighted: Sensitivity | None,
 ) -> None:
-    set_function(
+    _from_tally(
         name,
         title=title[0].upper() + title[1:],
         description=f"{meaning} Of the last of two classes, which counts as positive.",
-        takes=("label",),
         sensitivity=binary,
         column_rule=two_classes,
     )(_averaged(scores, lambda _, each: float(each[1])))
-    set_function(
+    _from_tally(
         f"{name}_macro",
         title=f"Macro {title}",
         description=(
             f"{meaning} Averaged over the classes that occur among the labels or predictions."
         ),
-        takes=("label",),
         sensitivity=macro,
     )(_averaged(scores, lambda tally, each: average(each[tally.occurs])))
     if name == "recall":  # its weighted average is the accuracy, a mean
         return
-    set_function(
+    _from_tally(
         f"{name}_weighted",
         title=f"Weighted {title}",
         description=f"{meaning} Averaged over classes, each weighted by its rows.",
-        takes=("label",),
         sensitivity=weighted,
     )(_averaged(scores, lambda tally, each: average(each, tally.actual)))
 
@@ -211,10 +209,9 @@ _declare(
 )
 
 
-set_function(
+_from_tally(
     "balanced_accuracy",
     "Balanced accuracy",
     "The share of right rows of each class, averaged over the classes that have rows.",
-    takes=("label",),
     sensitivity=_macro(2),
 )(_averaged(_recalls, lambda tally, each: average(each[tally.actual > 0])))

@@ -1,6 +1,7 @@
 """Metrics of the order that predictions put rows in."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from scoring.metrics.labels import both_in_each_column, both_zero_and_one, some_
 from scoring.metrics.ordering import Steps, twice_pairs_in_order
 from scoring.metrics.registry import set_function
 
+_from_order = partial(set_function, takes=("probability", "number"))
 _THEORY = "scoring/guarantees/sensitivity.py"
 
 
@@ -33,26 +35,24 @@ def _auc_sensitivity(formula: str) -> Sensitivity:
     )
 
 
-@set_function(
+@_from_order(
     "gini",
     "Gini coefficient",
     (
         "2 AUC - 1: pairs of rows with different labels in the right order less those in the "
         "wrong one, as a share of all. 0 where there are no such pairs."
     ),
-    takes=("probability", "number"),
     scale=SIGNED,
     label_rule=both_zero_and_one,
     sensitivity=_auc_sensitivity("2 max(1/n₁ + 1/(n₀ + 1), 1/n₀ + 1/(n₁ + 1)), n₁ and n₀ rows"),
 )
-@set_function(
+@_from_order(
     "roc_auc",
     "ROC AUC",
     (
         "The probability that a row with label 1 is ranked above a row with label 0; ties count "
         "half. 0.5 where there are no such pairs."
     ),
-    takes=("probability", "number"),
     label_rule=both_zero_and_one,
     sensitivity=_auc_sensitivity("max(1/n₁ + 1/(n₀ + 1), 1/n₀ + 1/(n₁ + 1)), n₁ and n₀ rows"),
 )
@@ -71,14 +71,13 @@ def auc_loss(
     return 1 - Fraction(twice_pairs_in_order(predicted, actual), 2 * ones * zeros)
 
 
-@set_function(
+@_from_order(
     "roc_auc_ovr",
     "Mean ROC AUC of columns",
     (
         "ROC AUC of each column, a class against the rest, averaged over the columns; 0.5 for a "
         "column without both labels."
     ),
-    takes=("probability", "number"),
     columns="together",
     label_rule=both_in_each_column,
     sensitivity=Sensitivity(
@@ -100,14 +99,13 @@ def mean_auc_loss(
     return sum(losses, Fraction(0)) / len(losses)
 
 
-@set_function(
+@_from_order(
     "average_precision",
     "Average precision",
     (
         "The precision at each row with label 1, rows ranked by prediction, averaged over these "
         "rows; equal predictions share one precision. 0 where no label is 1."
     ),
-    takes=("probability", "number"),
     label_rule=some_one,
     # A new row among n₁ adds 1 / rank to the precision at each one after it.
     sensitivity=Sensitivity(

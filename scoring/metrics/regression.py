@@ -11,36 +11,31 @@ from scoring.metrics.labels import not_negative, not_zero
 from scoring.metrics.registry import Declared, mean_metric, set_function
 from scoring.parameters import Parameter
 
-CLIP = Parameter(
-    name="clip",
+_clip = partial(Parameter, name="clip", kind="fraction")
+CLIP = _clip(
     title="Largest error that counts",
     help=(
         "The largest difference between prediction and truth that counts, in the unit of the "
         "target; larger ones count as this one. Choose it from what the target's values are, "
         "not larger than needed: the board's steps and guarantees are shares of it."
     ),
-    kind="fraction",
     default=Fraction(1),
     minimum=Fraction(1, 10**9),
     maximum=Fraction(10**15),
 )
-LOG_CLIP = Parameter(
-    name="clip",
+LOG_CLIP = _clip(
     title="Largest difference of logarithms that counts",
     help=(
         "The largest difference between ln(1 + prediction) and ln(1 + truth) that counts; larger "
         "ones count as this one. 3 is a factor of 20."
     ),
-    kind="fraction",
     default=Fraction(3),
     minimum=Fraction(1, 10**6),
     maximum=Fraction(1000),
 )
-RELATIVE_CLIP = Parameter(
-    name="clip",
+RELATIVE_CLIP = _clip(
     title="Largest relative error that counts",
     help="The largest error that counts, as a share of the truth: 1 means 100 %.",
-    kind="fraction",
     default=Fraction(1),
     minimum=Fraction(1, 10**6),
     maximum=Fraction(10**6),

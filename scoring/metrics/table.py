@@ -25,8 +25,6 @@ _KINDS = {
     "set_function": "set function",
     "any": "any",
 }
-
-
 _COLUMNS = {"one": "", "averaged": ", one or more columns", "together": ", several columns"}
 
 

@@ -366,12 +366,7 @@ def test_labels_of_ignored_rows_do_not_matter() -> None:
 
 def test_ignored_rows_are_never_measured() -> None:
     predictions, solution = files(get("mse"), (np.zeros(2), np.zeros(2)))
-    ignored = Solution(
-        solution.schema,
-        solution.columns,
-        np.array([Usage.PRIVATE, Usage.IGNORED], np.int8),
-        solution.row_ids_digest,
-    )
+    ignored = replace(solution, usage=np.array([Usage.PRIVATE, Usage.IGNORED], np.int8))
     with pytest.raises(StateError, match="Ignored rows"):
         get("mse").measure(predictions, ignored, np.ones(2, np.bool_), get("mse").parse({}))
 

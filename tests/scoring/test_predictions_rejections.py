@@ -22,6 +22,8 @@ from tests.scoring.files import (
     with_line,
 )
 
+NUMBERS = Schema("id", (Column("x", "number"),))
+
 
 def with_header(header: str) -> str:
     return with_line(1, header)
@@ -378,15 +380,13 @@ def test_lines_are_counted_over_blank_ones_and_a_byte_order_mark() -> None:
 
 
 def test_lines_are_counted_over_line_ends_in_quotes() -> None:
-    schema = Schema("id", (Column("x", "number"),))
     row_ids = RowIds(["a\r\nb", "c\nd", "e"])
-    found = problem('id,x\n"a\r\nb",1\n"c\nd",2\ne,three\n', schema, row_ids)
+    found = problem('id,x\n"a\r\nb",1\n"c\nd",2\ne,three\n', NUMBERS, row_ids)
     assert (found.line, found.message) == (6, "Line 6, column `x`: 'three' is not a number.")
 
 
 def test_a_record_of_several_lines_is_named_by_its_first() -> None:
-    schema = Schema("id", (Column("x", "number"),))
-    assert problem('id,x\n"a\n\nb",y\nc,1\n', schema, RowIds(["a\n\nb", "c"])).line == 2
+    assert problem('id,x\n"a\n\nb",y\nc,1\n', NUMBERS, RowIds(["a\n\nb", "c"])).line == 2
 
 
 def test_a_repeated_problem_is_told_once_with_its_lines() -> None:
@@ -474,15 +474,13 @@ def test_an_id_that_is_no_integer_is_unknown(written: str) -> None:
     ],
 )
 def test_text_ids_are_compared_exactly_with_a_hint(written: str, hint: str) -> None:
-    schema = Schema("id", (Column("x", "number"),))
-    found = rejection(f"id,x\n{written},1\n", schema, RowIds(["b7", "7"])).problems[0]
+    found = rejection(f"id,x\n{written},1\n", NUMBERS, RowIds(["b7", "7"])).problems[0]
     assert found.message.endswith(f"'{written}' is no id of the sample file{hint}")
 
 
 def test_a_mistyped_text_id_gets_a_suggestion() -> None:
-    schema = Schema("id", (Column("x", "number"),))
     row_ids = RowIds(["image_0001", "picture_77"])
-    found = rejection("id,x\nimage_0001,1\npictur_77,2\n", schema, row_ids).problems[0]
+    found = rejection("id,x\nimage_0001,1\npictur_77,2\n", NUMBERS, row_ids).problems[0]
     assert found.expected == "picture_77"
 
 
