@@ -49,8 +49,8 @@ def _tls_failure(request: httpx.Request) -> httpx.Response:
             "compressed its answer as 'gzip, gzip'",
             "proxy in between",
         ),
-        (httpx.Response(200, stream=Endless()), "more than 64.0 MB", ""),
-        (httpx.Response(404, stream=Endless()), "more than 64.0 MB", ""),
+        (httpx.Response(200, stream=Endless()), "more than 64 MB", ""),
+        (httpx.Response(404, stream=Endless()), "more than 64 MB", ""),
         (httpx.Response(502, html="Bad gateway"), "not available at the moment (502)", "Try again"),
         (
             problem(401, "not_authenticated", "The token is not valid."),
