@@ -1,7 +1,5 @@
 """The ledger as its organizer sees it: what was asked, what is left, how wide guarantees are."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 
 from leaderboard.admin.steps import show

@@ -6,8 +6,6 @@ second`; labels are separated by spaces unless it is said. A class with commas, 
 around it stands in double quotes, a quote in it is doubled.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

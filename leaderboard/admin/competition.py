@@ -1,7 +1,5 @@
 """Competitions: the list, the settings, and the pages of the steps that follow."""
 
-from __future__ import annotations
-
 from functools import update_wrapper
 from typing import Any
 

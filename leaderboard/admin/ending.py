@@ -1,7 +1,5 @@
 """The step "Finals": what stands, the start of the final scoring, its progress, the reveal."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 

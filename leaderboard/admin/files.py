@@ -1,7 +1,5 @@
 """The step "Files": what participants download."""
 
-from __future__ import annotations
-
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase

@@ -1,7 +1,5 @@
 """The step "Opening": the checklist, the button, and the way back while nobody has submitted."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 
 from leaderboard import organize

@@ -1,7 +1,5 @@
 """After the end: the organizer's order to publish solution and secret, which can't be undone."""
 
-from __future__ import annotations
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect

@@ -4,8 +4,6 @@ Where a sample says the same in every row, several kinds may fit. The proposed l
 is `name: ?1`, and question 1 stands above the lines. Columns of which the same is seen share one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass

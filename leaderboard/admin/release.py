@@ -1,7 +1,5 @@
 """Releases: the ledger's answers, as everybody may read them. Nobody changes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin
@@ -22,14 +20,10 @@ class OfKind(admin.SimpleListFilter):
 
     title, parameter_name = "answer", "kind"
 
-    def lookups(
-        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
-    ) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(code, kind.label) for code, kind in answer_kinds().items()]
 
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Release]
-    ) -> QuerySet[Release] | None:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
         return queryset.filter(kind=self.value()) if self.value() else None
 
 

@@ -1,11 +1,8 @@
 """Revising a solution after releases: what it changes and costs, then the order to do it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
-from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -47,7 +44,9 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     if form.is_valid():
         given = form.cleaned_data
         file, checked = given.pop("solution"), given.pop("checked")
-        mark = _mark(file)
+        # What stands for the file on the page.
+        content = content_of(file)
+        mark = salted_hmac("leaderboard.admin.revision", content, algorithm="sha256").hexdigest()
         wrong = "This file can't be the solution. Nothing was changed."
         with refusals(form, context, "solution", wrong):
             if constant_time_compare(checked, mark):
@@ -71,12 +70,6 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "exhausted": holdout.team_states.filter(share_left=0).count() if holdout else 0,
     }
     return show(request, competition, "solution_revision", context)
-
-
-def _mark(file: File[bytes]) -> str:
-    """Return what stands for an uploaded file."""
-    salt = "leaderboard.admin.revision"
-    return salted_hmac(salt, content_of(file), algorithm="sha256").hexdigest()
 
 
 def _costs(round: Round) -> dict[str, Any]:

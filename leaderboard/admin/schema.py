@@ -1,7 +1,5 @@
 """The step "Prediction file": which columns a submission has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,11 +1,11 @@
 """Who sees what in the admin: organizers what is theirs, operators everything."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.contrib.admin import ModelAdmin, ShowFacets, SimpleListFilter
+from django.contrib.admin.options import BaseModelAdmin
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
 
 from leaderboard.access import Right, may, may_view_console, organized_competitions
@@ -14,15 +14,9 @@ from leaderboard.organize.people import may_organize_at_all
 
 M = TypeVar("M", bound=Model)
 
-if TYPE_CHECKING:
-    TypedAdmin = ModelAdmin
-else:  # ModelAdmin takes type parameters in its stubs only
-
-    class TypedAdmin(ModelAdmin):
-        """A typed ModelAdmin, for the type checker alone."""
-
-        def __class_getitem__(cls, item: object) -> type:
-            return cls
+if not TYPE_CHECKING:  # these take type parameters in their stubs only
+    for generic in (BaseModelAdmin, ModelForm):
+        generic.__class_getitem__ = classmethod(lambda cls, item: cls)
 
 
 def never(self: Any, request: HttpRequest, obj: Any = None) -> bool:
@@ -30,7 +24,7 @@ def never(self: Any, request: HttpRequest, obj: Any = None) -> bool:
     return False
 
 
-class OwnedAdmin(TypedAdmin[M]):
+class OwnedAdmin(ModelAdmin[M]):
     """An organizer sees what belongs to its competitions, and may change what subclasses allow.
 
     `competition_path` leads from the model to the competition. Nothing is added or deleted unless

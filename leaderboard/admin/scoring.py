@@ -1,7 +1,5 @@
 """The step "Scoring": the metric, the mechanism, and the parameters of both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

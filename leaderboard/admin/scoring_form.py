@@ -1,7 +1,5 @@
 """The form of metric and mechanism, made from what the registries declare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

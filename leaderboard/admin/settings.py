@@ -1,7 +1,5 @@
 """The step "Settings": texts, times, people and limits of a competition, and a new one."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final

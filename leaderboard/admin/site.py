@@ -1,7 +1,5 @@
 """The admin site: for organizers and operators, with the site's own sign-in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The step "Solution": the hidden labels go through memory into the vault, and never back."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """The steps of setting a competition up: the tabs above each of its admin pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Submissions: read only, but those that failed on our side can be queued again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin, messages

@@ -1,9 +1,7 @@
 """Teams: organizers mark and rename them; people, quotas and shares are not theirs to change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -16,15 +14,8 @@ from leaderboard.errors import Refused
 from leaderboard.models import Membership, Team
 from leaderboard.organize.teams import change_team, check_name
 
-if TYPE_CHECKING:
-    _Form = forms.ModelForm[Team]
-    _Inline = admin.TabularInline[Membership, Team]
-else:  # these take type parameters in their stubs only
-    _Form = forms.ModelForm
-    _Inline = admin.TabularInline
 
-
-class TeamForm(_Form):
+class TeamForm(forms.ModelForm[Team]):
     """Name and marks, changed by `organize`."""
 
     class Meta:
@@ -44,7 +35,7 @@ class TeamForm(_Form):
             raise forms.ValidationError(str(refused)) from None
 
 
-class Members(_Inline):
+class Members(admin.TabularInline[Membership, Team]):
     """Who is in the team. Quotas are the team's, so moving people could give some back."""
 
     model = Membership
@@ -63,7 +54,7 @@ def _marking(name: str, description: str, **marks: Any) -> Callable[..., None]:
     """Make the action of the list that marks the chosen teams."""
 
     @admin.action(description=description)
-    def mark(owner: TeamAdmin, request: HttpRequest, queryset: QuerySet[Team]) -> None:
+    def mark(owner: "TeamAdmin", request: HttpRequest, queryset: QuerySet[Team]) -> None:
         chosen = list(queryset.select_related("competition"))
         for team in chosen:
             try:

@@ -1,17 +1,15 @@
 """API tokens: operators see whose they are and revoke them. What is stored is a hash."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin
 from knox.models import AuthToken
 
-from leaderboard.admin.scope import OperatorOnly, TypedAdmin, never
+from leaderboard.admin.scope import OperatorOnly, never
 
 
 @admin.register(AuthToken)
-class TokenAdmin(OperatorOnly, TypedAdmin[Any]):
+class TokenAdmin(OperatorOnly, admin.ModelAdmin[Any]):
     """API tokens, for operators to revoke."""
 
     list_display = ("token_key", "user", "created", "expiry")

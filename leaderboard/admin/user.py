@@ -1,23 +1,14 @@
 """People: for operators, who grant the organizer's role here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 
 from leaderboard.admin.scope import OperatorOnly, never
 from leaderboard.models import User
 
-if TYPE_CHECKING:
-    _Base = DjangoUserAdmin[User]
-else:  # it takes type parameters in its stubs only
-    _Base = DjangoUserAdmin
-
 
 @admin.register(User)
-class UserAdmin(OperatorOnly, _Base):
+class UserAdmin(OperatorOnly, DjangoUserAdmin[User]):
     """Accounts are switched off, not deleted: what people did stays in the ledger and the log."""
 
     list_display = ("username", "email", "is_organizer", "is_superuser", "is_active", "last_login")

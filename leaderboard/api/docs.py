@@ -27,76 +27,18 @@ class Field:
     help: str
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A successful answer: its status, media type and what it is."""
-
-    status: str
-    media_type: str
-    kind: str
-    link: str
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One thing that the API can do."""
-
-    id: str
-    method: str
-    path: str
-    summary: str
-    description: str
-    public: bool
-    cli: str
-    curl: str
-    parameters: tuple[Field, ...]
-    body: tuple[Field, ...]
-    body_type: str
-    answers: tuple[Answer, ...]
-    problems: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Operations on one subject."""
-
-    name: str
-    description: str
-    operations: tuple[Operation, ...]
-
-
-@dataclass(frozen=True)
-class Object:
-    """A JSON object that operations answer with."""
-
-    name: str
-    description: str
-    fields: tuple[Field, ...]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """The whole page."""
-
-    title: str
-    description: str
-    groups: tuple[Group, ...]
-    objects: tuple[Object, ...]
-
-
 def schema() -> Json:
     """Return the OpenAPI document, which names the answers of all registered mechanisms."""
     return _read(tuple(MECHANISMS))[0]
 
 
-def reference() -> Reference:
-    """Return the schema, ready for a template."""
+def reference() -> Json:
+    """Return the schema, ready for a template: its own words, and below them what they come to."""
     return _read(tuple(MECHANISMS))[1]
 
 
 @lru_cache(maxsize=1)
-def _read(_mechanisms: tuple[str, ...]) -> tuple[Json, Reference]:
+def _read(_mechanisms: tuple[str, ...]) -> tuple[Json, Json]:
     """Make both once, and anew when a mechanism is registered."""
     generator: Any = SchemaGenerator  # it has no types
     document: Json = generator().get_schema(request=None, public=True)
@@ -110,42 +52,37 @@ class _Reader:
         self.document = document
         self.known: Json = document["components"]["schemas"]
 
-    def reference(self) -> Reference:
-        info = self.document["info"]
-        groups = tuple(self.groups())
-        objects = tuple(self.objects(groups))
-        return Reference(info["title"], info["description"], groups, objects)
-
-    def groups(self) -> Iterator[Group]:
+    def reference(self) -> Json:
         operations = [
-            (raw["tags"][0], self.operation(path, method, raw))
+            self.operation(path, method, raw)
             for path, methods in self.document["paths"].items()
             for method, raw in methods.items()
             if method in METHODS
         ]
-        for tag in self.document["tags"]:
-            own = tuple(each for name, each in operations if name == tag["name"])
-            yield Group(tag["name"], tag["description"], own)
+        groups = [
+            {**tag, "operations": [each for each in operations if tag["name"] in each["tags"]]}
+            for tag in self.document["tags"]
+        ]
+        return {**self.document["info"], "groups": groups, "objects": self.objects(operations)}
 
-    def operation(self, path: str, method: str, raw: Json) -> Operation:
+    def operation(self, path: str, method: str, raw: Json) -> Json:
         body, body_type = self.body(raw)
         security = raw.get("security", [])
         public = not security or {} in security
-        return Operation(
-            id=raw["operationId"],
-            method=method.upper(),
-            path=path,
-            summary=raw["summary"],
-            description=raw["description"],
-            public=public,
-            cli=raw.get(CLI, ""),
-            curl=_curl(path, method, not public, body, body_type),
-            parameters=tuple(self.parameter(each) for each in raw.get("parameters", ())),
-            body=body,
-            body_type=body_type,
-            answers=tuple(self.answers(raw)),
-            problems=tuple(_codes(raw)),
-        )
+        return {
+            **raw,
+            "id": raw["operationId"],
+            "method": method.upper(),
+            "path": path,
+            "public": public,
+            "cli": raw.get(CLI, ""),
+            "curl": _curl(path, method, not public, body, body_type),
+            "parameters": [self.parameter(each) for each in raw.get("parameters", ())],
+            "body": body,
+            "body_type": body_type,
+            "answers": list(self.answers(raw)),
+            "problems": list(_codes(raw)),
+        }
 
     def parameter(self, raw: Json) -> Field:
         kind, _ = self.kind(raw["schema"])
@@ -161,8 +98,8 @@ class _Reader:
             return self.fields(self.resolved(content["schema"])), media_type
         return (), ""
 
-    def answers(self, raw: Json) -> Iterator[Answer]:
-        """Return the successful ones. A page, no object of its own, is known by its fields."""
+    def answers(self, raw: Json) -> Iterator[Json]:
+        """Yield the successful ones. A page, no object of its own, is known by its fields."""
         for status, response in raw["responses"].items():
             if not status.startswith("2"):
                 continue
@@ -170,27 +107,35 @@ class _Reader:
             for media_type, content in contents.items():
                 kind, link = self.kind(content["schema"])
                 paged = link.endswith("Page")
-                fields = self.fields(self.resolved(content["schema"])) if paged else ()
-                yield Answer(status, media_type, kind, "" if paged else link, fields)
+                yield {
+                    "status": status,
+                    "media_type": media_type,
+                    "kind": kind,
+                    "link": "" if paged else link,
+                    "fields": self.fields(self.resolved(content["schema"])) if paged else (),
+                }
 
-    def objects(self, groups: tuple[Group, ...]) -> Iterator[Object]:
+    def objects(self, operations: list[Json]) -> list[Json]:
         """Return the objects that answers name, and those which these name."""
         wanted = [
             link
-            for group in groups
-            for operation in group.operations
-            for answer in operation.answers
-            for link in (answer.link, *(field.link for field in answer.fields))
+            for operation in operations
+            for answer in operation["answers"]
+            for link in (answer["link"], *(field.link for field in answer["fields"]))
         ]
-        done = {""}
+        found: Json = {}
         while wanted:
             name = wanted.pop(0)
-            if name in done:
-                continue
-            done.add(name)
-            fields = self.fields(self.known[name])
-            yield Object(name, self.known[name].get("description", ""), fields)
-            wanted += [field.link for field in fields]
+            if name and name not in found:
+                fields = self.fields(self.known[name])
+                found[name] = {
+                    "description": "",
+                    **self.known[name],
+                    "name": name,
+                    "fields": fields,
+                }
+                wanted += [field.link for field in fields]
+        return list(found.values())
 
     def fields(self, raw: Json) -> tuple[Field, ...]:
         required = raw.get("required", ())

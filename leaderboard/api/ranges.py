@@ -1,7 +1,5 @@
 """Files as answers: with a checksum as ETag, and in parts for a download that goes on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import IO
@@ -18,7 +16,7 @@ RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def file_response(
-    headers: dict[str, str], file: File[bytes], *, name: str, size: int, sha256: str
+    headers: dict[str, str], file: "File[bytes]", *, name: str, size: int, sha256: str
 ) -> HttpResponseBase:
     """Return the file, or the one part of it that the request's Range header asks for (RFC 9110,
     14.2).
@@ -70,7 +68,7 @@ def _part(headers: dict[str, str], size: int, etag: str) -> tuple[int, int] | No
     return first, last
 
 
-def _slice(file: File[bytes] | IO[bytes], first: int, count: int) -> Iterator[bytes]:
+def _slice(file: "File[bytes] | IO[bytes]", first: int, count: int) -> Iterator[bytes]:
     with file:
         file.seek(first)
         while count > 0 and (chunk := file.read(min(CHUNK, count))):

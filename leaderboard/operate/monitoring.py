@@ -8,7 +8,6 @@ Only requests are counted by the processes themselves, in files that they share;
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from itertools import product
 
 from django.core.cache import cache
@@ -28,7 +27,7 @@ from redis.exceptions import RedisError
 from leaderboard.models import FINAL, Status
 from leaderboard.platform import health, request_monitoring
 from leaderboard.queries import operation
-from leaderboard.queries.operation import EDGES, Histogram, Ledger
+from leaderboard.queries.operation import EDGES, Ledger
 
 KEPT = "metrics-totals"
 KEPT_SECONDS = 5.0
@@ -108,7 +107,7 @@ def _finished() -> Iterator[Metric]:
     if kept is None:
         started = time.monotonic()
         counted = [[*key, count] for key, count in operation.outcomes().items()]
-        kept = counted, {part: astuple(times) for part, times in operation.times().items()}
+        kept = counted, operation.times()
         took = time.monotonic() - started
         cache.set(KEPT, kept, timeout=max(KEPT_SECONDS, KEPT_SHARE * took))
     outcomes, times = kept
@@ -126,10 +125,9 @@ def _finished() -> Iterator[Metric]:
         labels=["part"],
     )
     edges = [str(float(edge)) for edge in EDGES]
-    for part, columns in times.items():
-        histogram = Histogram(*columns)
-        buckets = [*zip(edges, histogram.at_most, strict=True), ("+Inf", histogram.count)]
-        parts.add_metric([part], buckets, histogram.seconds)
+    for part, (at_most, count, seconds) in times.items():
+        buckets = [*zip(edges, at_most, strict=True), ("+Inf", count)]
+        parts.add_metric([part], buckets, seconds)
     yield parts
 
 

@@ -9,8 +9,6 @@ Files and rows show how far a rotation has come, so one that was killed resumes 
 worker that read a row or a file a moment too early reads it again (`vault.measure`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final

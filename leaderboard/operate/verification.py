@@ -6,8 +6,6 @@ the database agrees, and, where this process may open the vault or the solution 
 every stored file still gives the published answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace

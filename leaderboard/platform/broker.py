@@ -10,8 +10,6 @@ of that message is never free again, and a worker has few. Here the place is giv
 the message out once more, and whoever gets it finds the work done.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

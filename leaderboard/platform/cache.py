@@ -4,8 +4,6 @@ Redis is not trusted. A value is JSON, signed together with its key under SECRET
 nothing is read that a web process did not write there: no pickle, no value of another shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from typing import Any
@@ -19,7 +17,7 @@ from redis.exceptions import RedisError
 
 def _or_here(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def call(self: RedisOrLocalCache, *args: Any, **kwargs: Any) -> Any:
+    def call(self: "RedisOrLocalCache", *args: Any, **kwargs: Any) -> Any:
         try:
             return method(self, *args, **kwargs)
         except (RedisError, BadSignature):

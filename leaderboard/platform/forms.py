@@ -1,7 +1,5 @@
 """What forms of every edge share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django import forms

@@ -1,7 +1,5 @@
 """Outages that pass and are nobody's fault: a database or storage that is away, a full disk."""
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 import sys

@@ -6,8 +6,6 @@ is cut off. What waits for them waits on the disk, at most as much as is still f
 starts, counts and replaces the processes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

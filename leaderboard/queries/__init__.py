@@ -11,7 +11,6 @@ from leaderboard.queries.boards import score_counts as score_counts
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
 from leaderboard.queries.competitions import CompetitionHead as CompetitionHead
-from leaderboard.queries.competitions import MechanismFacts as MechanismFacts
 from leaderboard.queries.competitions import competition_cards as competition_cards
 from leaderboard.queries.competitions import competition_head as competition_head
 from leaderboard.queries.competitions import expected_file as expected_file
@@ -35,16 +34,13 @@ from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of
 from leaderboard.queries.paging import PAGE_ROWS as PAGE_ROWS
-from leaderboard.queries.publications import Publication as Publication
 from leaderboard.queries.publications import publication as publication
 from leaderboard.queries.publications import publications as publications
-from leaderboard.queries.revisions import Revision as Revision
 from leaderboard.queries.revisions import revision as revision
 from leaderboard.queries.scales import Interval as Interval
 from leaderboard.queries.scales import Scale as Scale
 from leaderboard.queries.scales import sampling_interval as sampling_interval
 from leaderboard.queries.scales import scale as scale
-from leaderboard.queries.snapshots import Snapshot as Snapshot
 from leaderboard.queries.snapshots import snapshot as snapshot
 from leaderboard.queries.submissions import Released as Released
 from leaderboard.queries.submissions import SubmissionRow as SubmissionRow

@@ -1,7 +1,5 @@
 """What a ledger has answered and what is left of its budget: for its organizers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

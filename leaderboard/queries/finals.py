@@ -1,7 +1,5 @@
 """The end: what teams enter, how far the final scoring has come, and the final board."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -241,7 +239,11 @@ class _Reader:
         self.reads = scale(board)
         self.placed = board.final_scores.filter(position__isnull=False)
         self.first = self.placed.filter(position=1).select_related("holdout").first()
-        self.decimals = self._decimals()
+        self.decimals = self.reads.decimals
+        if self.first is not None:
+            # Enough to tell a row's worth of loss apart; a finer difference means nothing.
+            step = finest_step(self.reads.score, self.first.rows)
+            self.decimals = max(0, math.ceil(-math.log10(step) - 1e-9))
 
     def entry(self, score: FinalScore) -> FinalEntry:
         value = self.reads.score(score.units / (score.rows * score.resolution))
@@ -253,13 +255,6 @@ class _Reader:
             score=f"{value:.{self.decimals}f}",
             interval=certificate_interval(self.reads, score),
         )
-
-    def _decimals(self) -> int:
-        """Return enough to tell a row's worth of loss apart; a finer difference means nothing."""
-        if self.first is None:
-            return self.reads.decimals
-        step = finest_step(self.reads.score, self.first.rows)
-        return max(0, math.ceil(-math.log10(step) - 1e-9))
 
 
 class _Ranking(_Reader):

@@ -67,13 +67,8 @@ class Ledger:
     paused_because: str
 
 
-@dataclass(frozen=True)
-class Histogram:
-    """How many took at most each of EDGES seconds, how many there were, and all their seconds."""
-
-    at_most: tuple[int, ...]
-    count: int
-    seconds: float
+# How many took at most each of EDGES seconds, how many there were, and all their seconds.
+Histogram = tuple[tuple[int, ...], int, float]
 
 
 class _Seconds(Func):
@@ -170,7 +165,7 @@ def times() -> dict[str, Histogram]:
     # The limit, which none reaches, keeps the times a subquery: each is computed once.
     found = released[:NO_LIMIT].aggregate(**sums)
     return {
-        name: Histogram(
+        name: (
             tuple(found[f"{name}_{number}"] for number in range(len(EDGES))),
             found["count"],
             float(found[f"{name}_seconds"] or 0),

@@ -1,7 +1,5 @@
 """What a board will show and promise, before it is asked: for its organizers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Final

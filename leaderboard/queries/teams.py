@@ -7,19 +7,8 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from leaderboard.access import Person, membership_of
-from leaderboard.models import Competition, Team, User
+from leaderboard.models import Competition, Invitation, Team, User
 from leaderboard.participate import quotas
-
-
-@dataclass(frozen=True)
-class TeamRow:
-    """A team as everyone sees it."""
-
-    name: str
-    members: int
-    is_baseline: bool
-    is_verified: bool
-    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -29,14 +18,6 @@ class Member:
     username: str
     is_captain: bool
     accepted_at: datetime
-
-
-@dataclass(frozen=True)
-class InvitationLink:
-    """A link that lets others join a team."""
-
-    token: str
-    expires_at: datetime
 
 
 def quota(team: Team) -> quotas.Quota:
@@ -52,25 +33,18 @@ def members(team: Team) -> list[Member]:
     ]
 
 
-def invitation_links(team: Team) -> list[InvitationLink]:
+def invitation_links(team: Team) -> list[Invitation]:
     """Return the links that still let somebody join, newest first."""
-    valid = team.invitations.filter(expires_at__gt=timezone.now()).order_by("-created_at")
-    return [InvitationLink(each.token, each.expires_at) for each in valid]
+    return list(team.invitations.filter(expires_at__gt=timezone.now()).order_by("-created_at"))
 
 
 def team_rows(
     competition: Competition, *, search: str = "", part: slice = slice(None)
-) -> tuple[list[TeamRow], int]:
-    """Return teams by name, or a part of them, and how many there are."""
+) -> tuple[list[Team], int]:
+    """Return teams by name, or a part of them, with their `members`, and how many there are."""
     teams = competition.teams.filter(merged_into=None, name__icontains=search)
-    shown = teams.annotate(
-        people=Count("memberships", filter=Q(memberships__left_at=None))
-    ).order_by("name", "pk")[part]
-    rows = [
-        TeamRow(each.name, each.people, each.is_baseline, each.is_verified, each.created_at)
-        for each in shown
-    ]
-    return rows, teams.count()
+    members = Count("memberships", filter=Q(memberships__left_at=None))
+    return list(teams.annotate(members=members).order_by("name", "pk")[part]), teams.count()
 
 
 def my_teams(user: User) -> list[Team]:

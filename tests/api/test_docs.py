@@ -120,9 +120,9 @@ def test_the_index_gives_a_program_addresses(anonymous: APIClient, db: None) -> 
 
 
 CURLS = {
-    operation.id: operation.curl
-    for group in docs.reference().groups
-    for operation in group.operations
+    operation["id"]: operation["curl"]
+    for group in docs.reference()["groups"]
+    for operation in group["operations"]
 }
 
 

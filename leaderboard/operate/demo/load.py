@@ -1,7 +1,5 @@
 """Bring the demo onto the platform through the same functions that organizers and teams use."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import timedelta
 from pathlib import Path
@@ -107,5 +105,5 @@ def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competiti
     return competition
 
 
-def _csv(table: pd.DataFrame, name: str) -> ContentFile[bytes]:
+def _csv(table: pd.DataFrame, name: str) -> "ContentFile[bytes]":
     return ContentFile(table.to_csv(index=False).encode(), name=name)

@@ -3,8 +3,6 @@
 Only imported where `STORAGE_BUCKET` is set: boto takes its time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import ENOENT
@@ -57,7 +55,7 @@ class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages ships n
     delete = _reaching()(S3Storage.delete)
     _save = _reaching()(S3Storage._save)
 
-    def _open(self, name: str, mode: str = "rb") -> _Object:
+    def _open(self, name: str, mode: str = "rb") -> "_Object":
         with _reaching():
             return _Object(self._normalize_name(clean_name(name)), mode, self)
 
