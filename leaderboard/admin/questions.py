@@ -33,12 +33,10 @@ class Question:
 
     @property
     def field(self) -> str:
-        """The name of its field."""
         return f"open_{self.number}"
 
     @property
     def title(self) -> str:
-        """What is asked."""
         *others, last = self.names
         if not others:
             return f"What is “{last}”?"

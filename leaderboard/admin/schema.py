@@ -60,7 +60,6 @@ class SchemaForm(forms.Form):
 
     @property
     def open_fields(self) -> list[forms.BoundField]:
-        """Return the fields of the questions."""
         return [self[question.field] for question in self.questions]
 
     def clean(self) -> dict[str, Any]:

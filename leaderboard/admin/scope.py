@@ -35,7 +35,6 @@ class OwnedAdmin(ModelAdmin[M]):
     show_facets = ShowFacets.NEVER
 
     def competition_of(self, obj: M) -> Competition:
-        """Return the competition that the object belongs to."""
         found: Any = obj
         for name in self.competition_path.split("__"):
             found = getattr(found, name)

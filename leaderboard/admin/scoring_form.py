@@ -105,7 +105,6 @@ class ScoringForm(forms.Form):
 
     @property
     def other_count(self) -> int:
-        """Return how many they are."""
         return sum(len(group.choices) for group in self.other_metrics)
 
     @property

@@ -150,7 +150,6 @@ class SettingsForm(forms.Form):
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields under their headings."""
         return [
             (title, [self[name] for name in names if name in self.fields])
             for title, names in _GROUPS

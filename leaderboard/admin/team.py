@@ -81,10 +81,7 @@ class TeamAdmin(OwnedAdmin[Team]):
     list_select_related = ("competition",)
     search_fields = ("name",)
     readonly_fields = ("competition", "leader", "created_at")
-    fields = (
-        *("name", "is_verified", "is_baseline"),
-        *("competition", "leader", "created_at"),
-    )
+    fields = (*TeamForm.Meta.fields, *readonly_fields)
     actions = (
         _marking("mark_verified", "Mark as verified", is_verified=True),
         _marking("unmark_verified", "Remove the verified mark", is_verified=False),

@@ -25,26 +25,18 @@ def file_response(
     (If-Range), are answered with the whole. Refused (416) if there is no such part.
     """
     etag = f'"{sha256}"'
-    if etag in parse_etags(headers.get("If-None-Match", "")):
-        return _with_headers(HttpResponseNotModified(), name, etag)
-    part = _part(headers, size, etag)
-    file.open("rb")  # what object storage refuses is refused before the answer begins
-    if part is None:
-        whole = FileResponse(file, content_type="application/octet-stream")
-        whole["Content-Length"] = str(size)
-        return _with_headers(whole, name, etag)
-    first, last = part
-    response = StreamingHttpResponse(
-        _slice(file, first, last - first + 1),
-        status=206,
-        content_type="application/octet-stream",
-    )
-    response["Content-Length"] = str(last - first + 1)
-    response["Content-Range"] = f"bytes {first}-{last}/{size}"
-    return _with_headers(response, name, etag)
-
-
-def _with_headers(response: HttpResponseBase, name: str, etag: str) -> HttpResponseBase:
+    response: HttpResponseBase = HttpResponseNotModified()
+    if etag not in parse_etags(headers.get("If-None-Match", "")):
+        part = _part(headers, size, etag)
+        file.open("rb")  # what object storage refuses is refused before the answer begins
+        first, last = part or (0, size - 1)
+        if part is None:
+            response = FileResponse(file)
+        else:
+            response = StreamingHttpResponse(_slice(file, first, last - first + 1), status=206)
+            response["Content-Range"] = f"bytes {first}-{last}/{size}"
+        response["Content-Type"] = "application/octet-stream"
+        response["Content-Length"] = str(last - first + 1)
     response["ETag"] = etag
     response["Accept-Ranges"] = "bytes"
     response["Content-Disposition"] = content_disposition_header(True, name) or "attachment"

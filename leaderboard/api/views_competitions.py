@@ -34,15 +34,6 @@ from leaderboard.platform.downloads import JSON_LINES, csv_response, jsonl_respo
 from leaderboard.queries.board_csv import board_csv
 from scoring import metrics
 
-_TEXTS = (
-    *("slug", "title", "tagline", "description", "rules", "rules_version", "data_description"),
-    "team_size",
-)
-_SETTINGS = (
-    *("opens_at", "closes_at", "announced_closes_at", "daily_limit", "total_limit"),
-    *("max_file_bytes", "finals_limit", "finals_started_at", "revealed_at"),
-)
-
 
 class CompetitionsView(PublicView):
     @extend_schema(
@@ -80,8 +71,8 @@ class CompetitionView(PublicView):
         round = competition.current_round
         metric = metrics.METRICS.get(round.board.metric)
         facts = {
-            **{name: getattr(competition, name) for name in _TEXTS},
-            **{name: getattr(round, name) for name in _SETTINGS},
+            **vars(round),
+            **vars(competition),
             "schema": round.schema or None,
             "phase": round.phase(timezone.now()),
             "metric": metric.title if metric else "",

@@ -1,4 +1,4 @@
-"""All reads for the pages and the API: frozen rows, made of public facts and releases only."""
+"""All reads for the pages and the API, made of public facts and releases only."""
 
 from leaderboard.participate.quotas import Quota as Quota
 from leaderboard.queries.boards import BoardPage as BoardPage

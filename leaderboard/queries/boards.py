@@ -136,9 +136,7 @@ def score_counts(board: Board) -> list[ScoreCount]:
 
 def leading_steps(board: Board, teams: int = 8) -> list[Step]:
     """Return when the teams that lead now reached each of their best scores, oldest first."""
-    leaders = board.standings.filter(loss__isnull=False).order_by("loss", "reached_at", "pk")[
-        :teams
-    ]
+    leaders = _parts(board)[0][:teams]
     names = dict(leaders.values_list("team_id", "team__name"))
     reads, mechanism = scale(board), mechanisms.get(board.mechanism)
     best = dict[int, int]()
@@ -153,15 +151,8 @@ def leading_steps(board: Board, teams: int = 8) -> list[Step]:
         if entry.level is not None and entry.level < best.get(team, entry.steps + 1):
             best[team] = entry.level
             loss = entry.level / entry.steps
-            steps.append(
-                Step(
-                    team,
-                    names[team],
-                    to_the_second(entry.created_at),
-                    reads.score(loss),
-                    reads.text(loss),
-                )
-            )
+            at = to_the_second(entry.created_at)
+            steps.append(Step(team, names[team], at, reads.score(loss), reads.text(loss)))
     return steps
 
 

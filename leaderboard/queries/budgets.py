@@ -3,26 +3,20 @@
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
-from leaderboard.models import Board, Holdout, Team
+from leaderboard.models import Board, Holdout, TeamState
 from leaderboard.queries.previews import Forecast, board_head, forecast
 
 _SHARES_SHOWN: Final = 100
 
 
 @dataclass(frozen=True)
-class Share:
-    """A team's part of the budget."""
-
-    team: Team
-    releases: int
-    left: int | None
-
-
-@dataclass(frozen=True)
 class Budget:
-    """The head of the ledger as a board uses it, and the shares with the least left."""
+    """The head of the ledger as a board uses it, and the shares with the least left.
+
+    A share is the state of a `team`, with its `releases` and what is `left`.
+    """
 
     holdout: Holdout
     asked: int
@@ -32,7 +26,7 @@ class Budget:
     head_hash: str
     next: Forecast | None
     teams: int
-    shares: tuple[Share, ...]
+    shares: tuple[TeamState, ...]
 
 
 def budget(board: Board) -> Budget | None:
@@ -42,9 +36,9 @@ def budget(board: Board) -> Budget | None:
         return None
     states = board.team_states.filter(holdout=holdout, share_left__isnull=False)
     counted = states.select_related("team").annotate(
-        entries=Count("team__releases", filter=Q(team__releases__holdout=holdout))
+        releases=Count("team__releases", filter=Q(team__releases__holdout=holdout)),
+        left=F("share_left"),
     )
-    least = counted.order_by("share_left", "team__name")[:_SHARES_SHOWN]
     return Budget(
         holdout=holdout,
         asked=head.asked,
@@ -54,5 +48,5 @@ def budget(board: Board) -> Budget | None:
         head_hash=ledger.head_hash,
         next=forecast(board, holdout, head),
         teams=states.count(),
-        shares=tuple(Share(each.team, each.entries, each.share_left) for each in least),
+        shares=tuple(counted.order_by("share_left", "team__name")[:_SHARES_SHOWN]),
     )

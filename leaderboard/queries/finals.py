@@ -286,7 +286,6 @@ class _Ranking(_Reader):
         return None if position is None else (position, self._make(own)[0])
 
     def facts(self) -> FinalFacts:
-        """Return what was measured."""
         board, first = self.board, self.first
         metric = metrics.get(board.metric)
         holdout = first.holdout if first else board.round.active_holdout

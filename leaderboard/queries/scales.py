@@ -32,7 +32,6 @@ class Scale:
     """
 
     metric: str
-    metric_title: str
     maximize: bool
     steps: int
     decimals: int
@@ -84,7 +83,6 @@ def scale(board: Board) -> Scale:
     step = finest_step(lambda loss: metric.score(loss, parameters), settings.steps)
     return Scale(
         metric=metric.name,
-        metric_title=metric.title,
         maximize=metric.direction == "maximize",
         steps=settings.steps,
         decimals=max(0, math.ceil(-math.log10(step) - 1e-9)),

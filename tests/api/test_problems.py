@@ -65,8 +65,7 @@ def _no_token(stage: Stage) -> Any:
 
 
 def _captain_only(stage: Stage) -> Any:
-    invitation = membership.invite(team=stage.team, user=stage.world.alice)
-    membership.join_team(invitation=invitation, user=stage.world.bob, accept_rules=True)
+    _join(stage.bob, invitation=_invite(stage))
     return stage.bob.patch(f"{DIGITS}team/", {"name": "Bobs"}, format="json")
 
 
@@ -81,28 +80,13 @@ def _deadline_passed(stage: Stage) -> Any:
     return send(stage.alice)
 
 
-def _team_name_taken(stage: Stage) -> Any:
-    body = {"accept_rules": True, "team_name": stage.team.name.upper()}
-    return stage.bob.post(f"{DIGITS}join/", body, format="json")
-
-
 def _file_too_large(stage: Stage) -> Any:
     stage.change(max_file_bytes=10)
     return send(stage.alice)
 
 
-def _body_too_large(stage: Stage) -> Any:
-    return stage.login(username="alice", password="x" * 70_000)
-
-
-def _daily_limit_reached(stage: Stage) -> Any:
-    stage.change(daily_limit=1)
-    send(stage.alice)
-    return send(stage.alice)
-
-
-def _total_limit_reached(stage: Stage) -> Any:
-    stage.change(total_limit=1)
+def _send_again(stage: Stage, **limit: int) -> Any:
+    stage.change(**limit)
     send(stage.alice)
     return send(stage.alice)
 
@@ -133,14 +117,6 @@ def _throttled(stage: Stage) -> Any:
     return stage.login(username="alice", password="wrong")
 
 
-def _internal_error(stage: Stage) -> Any:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("the secret is 42")
-
-    stage.patch.setattr(queries, "board", fail)
-    return stage.anonymous.get(f"{DIGITS}leaderboard/")
-
-
 def _raises(error: Exception) -> Callable[..., None]:
     def fail(*_: object, **__: object) -> None:
         raise error
@@ -153,44 +129,38 @@ def _storage_full(stage: Stage) -> Any:
     return send(stage.alice)
 
 
-def _unavailable(stage: Stage) -> Any:
-    stage.patch.setattr(queries, "board", _raises(OperationalError("no route to 10.0.0.7")))
-    return stage.anonymous.get(f"{DIGITS}leaderboard/")
+def _board_raises(error: Exception) -> Callable[[Stage], Any]:
+    def case(stage: Stage) -> Any:
+        stage.patch.setattr(queries, "board", _raises(error))
+        return stage.anonymous.get(f"{DIGITS}leaderboard/")
+
+    return case
 
 
-def _train_csv(stage: Stage, **headers: Any) -> Any:
-    return stage.alice.get(f"{DIGITS}files/train.csv/", **headers)
-
-
-def _not_allowed(stage: Stage) -> Any:
-    def deny(*_: object, **__: object) -> None:
-        raise PermissionDenied
-
-    stage.patch.setattr(queries, "board", deny)
-    return stage.anonymous.get(f"{DIGITS}leaderboard/")
+_internal_error = _board_raises(RuntimeError("the secret is 42"))
+_unavailable = _board_raises(OperationalError("no route to 10.0.0.7"))
 
 
 def _invite(stage: Stage) -> str:
     return membership.invite(team=stage.team, user=stage.world.alice).token
 
 
-def _follow(stage: Stage, token: str) -> Any:
-    body = {"accept_rules": True, "invitation": token}
-    return stage.bob.post(f"{DIGITS}join/", body, format="json")
+def _join(client: APIClient, **body: str) -> Any:
+    return client.post(f"{DIGITS}join/", {"accept_rules": True, **body}, format="json")
 
 
 def _team_full(stage: Stage) -> Any:
     token = _invite(stage)
     Competition.objects.update(team_size=1)
-    return _follow(stage, token)
+    return _join(stage.bob, invitation=token)
 
 
 def _left_a_team(stage: Stage) -> Any:
     token = _invite(stage)
-    _follow(stage, token)
+    _join(stage.bob, invitation=token)
     stage.world.submit(stage.team)
     membership.leave(team=stage.team, user=stage.world.bob)
-    return _follow(stage, token)
+    return _join(stage.bob, invitation=token)
 
 
 def _team_merged(stage: Stage) -> Any:
@@ -198,13 +168,13 @@ def _team_merged(stage: Stage) -> Any:
     into = stage.world.join(make_user("carol"))
     # A merge deletes the invitations: only whoever follows one at the same moment meets this.
     Team.objects.filter(pk=stage.team.pk).update(merged_into=into)
-    return _follow(stage, token)
+    return _join(stage.bob, invitation=token)
 
 
 def _invitation_expired(stage: Stage) -> Any:
     token = _invite(stage)
     Invitation.objects.update(expires_at=timezone.now())
-    return _follow(stage, token)
+    return _join(stage.bob, invitation=token)
 
 
 CASES: dict[str, Callable[[Stage], Any]] = {
@@ -213,7 +183,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "wrong_credentials": lambda stage: stage.login(username="alice", password="wrong"),
     "email_not_verified": _email_not_verified,
     "not_authenticated": lambda stage: stage.anonymous.get(f"{API}me/"),
-    "not_allowed": _not_allowed,
+    "not_allowed": _board_raises(PermissionDenied()),
     "csrf_failed": _csrf_failed,
     "rules_not_accepted": lambda stage: stage.bob.get(f"{DIGITS}files/train.csv/"),
     "not_a_member": lambda stage: send(stage.bob),
@@ -223,24 +193,24 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "not_found": lambda stage: stage.anonymous.get(f"{API}competitions/digts/"),
     "method_not_allowed": lambda stage: stage.anonymous.delete(DIGITS),
     "not_acceptable": lambda stage: stage.anonymous.get(DIGITS, HTTP_ACCEPT="image/png"),
-    "already_joined": lambda stage: stage.alice.post(
-        f"{DIGITS}join/", {"accept_rules": True}, format="json"
-    ),
-    "team_name_taken": _team_name_taken,
+    "already_joined": lambda stage: _join(stage.alice),
+    "team_name_taken": lambda stage: _join(stage.bob, team_name=stage.team.name.upper()),
     "team_full": _team_full,
     "invitation_expired": _invitation_expired,
     "left_a_team": _left_a_team,
     "team_merged": _team_merged,
     "no_token": _no_token,
     "file_too_large": _file_too_large,
-    "body_too_large": _body_too_large,
+    "body_too_large": lambda stage: stage.login(username="alice", password="x" * 70_000),
     "unsupported_media_type": lambda stage: stage.alice.post(
         f"{DIGITS}submissions/", {"message": "no form"}, format="json"
     ),
-    "range_not_satisfiable": lambda stage: _train_csv(stage, HTTP_RANGE="bytes=1000-"),
+    "range_not_satisfiable": lambda stage: stage.alice.get(
+        f"{DIGITS}files/train.csv/", HTTP_RANGE="bytes=1000-"
+    ),
     "file_empty": lambda stage: send(stage.alice, b""),
-    "daily_limit_reached": _daily_limit_reached,
-    "total_limit_reached": _total_limit_reached,
+    "daily_limit_reached": lambda stage: _send_again(stage, daily_limit=1),
+    "total_limit_reached": lambda stage: _send_again(stage, total_limit=1),
     "too_many_rejected": _too_many_rejected,
     "throttled": _throttled,
     "internal_error": _internal_error,

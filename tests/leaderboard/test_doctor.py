@@ -224,22 +224,15 @@ def test_a_redis_that_is_away_is_told() -> None:
     ("info", "says"),
     [
         ({"redis_version": "5.0.14"}, "too old"),
-        ({"redis_version": "7.2", "role": "slave"}, "replica"),
-    ],
-)
-def test_a_redis_of_the_wrong_kind_is_told(info: dict[str, Any], says: str) -> None:
-    assert says in only(lambda: broker._settings(info)).says
-
-
-@pytest.mark.parametrize(
-    ("info", "says"),
-    [
+        ({"role": "slave"}, "replica"),
         ({"maxmemory_policy": "allkeys-lru"}, "allkeys-lru"),
         ({"used_memory": 95}, "nine tenths"),
     ],
 )
-def test_a_redis_that_may_drop_messages_is_told(info: dict[str, Any], says: str) -> None:
-    info |= {"redis_version": "7.2", "maxmemory": 100}
+def test_a_redis_of_the_wrong_kind_or_that_may_drop_messages_is_told(
+    info: dict[str, Any], says: str
+) -> None:
+    info = {"redis_version": "7.2", "maxmemory": 100} | info
     assert says in only(lambda: broker._settings(info)).says
 
 

@@ -161,7 +161,6 @@ def test_how_far_a_certificate_reaches_is_rounded_up() -> None:
 def test_uneven_steps_are_said_as_they_are(world: World) -> None:
     reads = queries.Scale(
         metric="rmse",
-        metric_title="RMSE",
         maximize=False,
         steps=50,
         decimals=0,
