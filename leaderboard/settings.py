@@ -36,6 +36,13 @@ def _is_redis(url: str) -> None:
         raise ValidationError("not an address like redis://user:password@host:6379/0")
 
 
+def _page_rate(name: str, default: str) -> str:
+    """Return a rate for each address as allauth writes it: "100/min" is "100/m/ip"."""
+    rate: str = env.str(name, default, validate=validate.Regexp(r"[0-9]+/[smhd][a-z]*\Z"))
+    amount, _, period = rate.partition("/")
+    return f"{amount}/{period[0]}/ip"
+
+
 DEBUG: bool = env.bool("DEBUG", False)
 SECRET_KEY: str = env.str("SECRET_KEY", "") or _generated("secret_key")
 SITE_URL: str = env.str(
@@ -211,6 +218,12 @@ ACCOUNT_EMAIL_VERIFICATION: str = env.str(
     "EMAIL_VERIFICATION", "optional", validate=validate.OneOf(["mandatory", "optional", "none"])
 )
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "holdfast", "organizer", "operator"]
+# A class signs up and in from one address at once; guesses at one account stay few.
+ACCOUNT_RATE_LIMITS = {
+    "signup": _page_rate("THROTTLE_SIGNUP", "100/min"),
+    "login": (_login := _page_rate("THROTTLE_LOGIN_ADDRESS", "60/min")),
+    "login_failed": f"{_login},5/300s/key",
+}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Holdfast] "

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 handler500 = "leaderboard.platform.outages.server_error"
+handler429 = "leaderboard.platform.outages.too_many_requests"  # allauth's
 
 urlpatterns = [
     path("", include("leaderboard.web.urls")),

@@ -62,6 +62,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return HttpResponse(page, status=refused.status, headers=headers(refused))
 
 
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """Answer for allauth's handler429; its limits for pages count by the minute."""
+    page = render(request, "429.html", status=429)
+    page["Retry-After"] = "60"
+    return page
+
+
 def refuse(request: HttpRequest, refused: Refused, template: str, **context: Any) -> HttpResponse:
     """Answer with a refusal: under /api/ as problem details, elsewhere as a page."""
     if request.path.startswith("/api/"):

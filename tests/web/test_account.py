@@ -4,6 +4,7 @@ import re
 
 import pytest
 from allauth.account.adapter import get_adapter
+from django.core.cache import cache
 from django.core.mail import EmailMessage
 from django.db import connection
 from django.test import RequestFactory, override_settings
@@ -35,6 +36,16 @@ def test_a_wrong_sign_up_says_what_is_wrong_beside_the_field(world: World) -> No
     response = browser().post("/account/signup/", SIGN_UP | {"username": "alice"})
     assert "A user with that username already exists." in text(response)
     assert 'aria-invalid="true"' in response.content.decode()
+
+
+def test_a_class_behind_one_address_can_sign_up_until_the_limit(world: World) -> None:
+    cache.clear()
+    client = browser()
+    answers = [client.post("/account/signup/", {}) for _ in range(101)]
+    cache.clear()
+    assert [answer.status_code for answer in answers] == [200] * 100 + [429]
+    assert answers[-1]["Retry-After"] == "60"
+    assert "others share it" in text(answers[-1])
 
 
 @pytest.mark.parametrize("login", ["alice", "alice@example.org"])
