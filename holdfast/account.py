@@ -16,7 +16,7 @@ from holdfast.options import OneFormatOption
 UNAUTHORIZED = 401
 COLUMNS = [
     output.Column("username", "User"),
-    output.Column("email", "E-mail"),
+    output.Column("email", "Email"),
     output.Column("token_expires_at", "Token expires", output.local_time),
 ]
 

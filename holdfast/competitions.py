@@ -45,6 +45,7 @@ BOARD_COLUMNS = [
     Column("score_text", "Score", numeric=True),
     Column("low", "Low", numeric=True),
     Column("high", "High", numeric=True),
+    Column("guarantee_text", "Guarantee", numeric=True),
     Column("entries", "Entries", numeric=True),
     Column("last_improvement_at", "Improved", output.local_time),
     Column("last_answer", "Answer"),
@@ -201,8 +202,8 @@ def leaderboard(
 ) -> None:
     """Show the leaderboard: the released scores, and your place.
 
-    Low and High are the ends of the 95 % sampling interval; JSON has the guarantee as well. With
-    --final they are 95 % simultaneous confidence intervals.
+    Low and High are the ends of the 95 % sampling interval; Guarantee is how far the
+    board can have pushed the score. With --final they are 95 % simultaneous confidence intervals.
     """
     slug = competition_of(competition, option)
     board = "final" if final else "leaderboard"

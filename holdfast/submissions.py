@@ -33,6 +33,7 @@ ONE_COLUMNS = [
     *COLUMNS[3:],
     Column("low", "Low"),
     Column("high", "High"),
+    Column("guarantee_text", "Guarantee"),
     Column("final_low", "Final low"),
     Column("final_high", "Final high"),
     Column("summary", "Result"),
@@ -87,7 +88,8 @@ def submit(
             f"Submission {sent['number']}: {sent['summary']}", details=_problem_lines(sent)
         )
     if in_words:
-        output.say(sent["summary"], "bold")
+        reach = _flat(sent)["guarantee_text"]
+        output.say(sent["summary"] + f" Guarantee: {reach}." * bool(reach), "bold")
 
 
 def submissions(
@@ -156,7 +158,7 @@ def _flat(row: Json) -> Json:
     return {
         **row,
         **{key: interval.get(key) for key in ("low", "high")},
-        **{key: released.get(key) for key in ("kind", "score_text")},
+        **{key: released.get(key) for key in ("kind", "score_text", "guarantee_text")},
         "final_score_text": final.get("score_text"),
         **{f"final_{key}": exact.get(key) for key in ("low", "high")},
     }

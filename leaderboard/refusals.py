@@ -109,8 +109,8 @@ PROBLEMS: Mapping[str, Refusal] = {
     ),
     "email_not_verified": Refusal(
         403,
-        "The e-mail address is not confirmed",
-        "Confirm your e-mail address first: follow the link in the mail you were sent.",
+        "The email address is not confirmed",
+        "Confirm your email address first: follow the link in the mail you were sent.",
     ),
     "not_authenticated": Refusal(
         401,

@@ -1,7 +1,7 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
 from leaderboard.models import Status
-from leaderboard.queries import Choice, Released, SubmissionRow, reach
+from leaderboard.queries import BoardRow, Choice, Released, SubmissionRow, reach
 
 STATUS_WORDS = {
     Status.QUEUED: "Received. A worker takes it as soon as one is free.",
@@ -46,6 +46,13 @@ def said(released: Released) -> str:
     if released.repeat:
         sentences.append("You asked this before; the answer is the stored one.")
     return " ".join(sentences)
+
+
+def guarantee(row: BoardRow | Released) -> str:
+    """Return how far the guarantee reaches: "±0.16", or "none"; nothing without a score."""
+    if row.value is None:
+        return ""
+    return f"±{reach(row.certificate, row.value)}" if row.certificate else "none"
 
 
 def entered(choice: Choice) -> str:

@@ -129,6 +129,11 @@ class FinalFacts:
         """Return the confidence as people write it."""
         return f"{100 * self.confidence:.4g} %"
 
+    @property
+    def rest(self) -> str:
+        """Return the share of competitions in which an interval may be wrong."""
+        return f"{100 - 100 * self.confidence:.4g} %"
+
 
 @dataclass(frozen=True)
 class FinalBoard(RankedPage[FinalRow]):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from django.utils import timezone
 
-from leaderboard import models, queries
+from leaderboard import models, queries, words
 from leaderboard.queries import BoardPage, BoardRow, FinalRow, Interval, Scale, Step
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
@@ -65,7 +65,9 @@ def draw(board: models.Board, rows: Sequence[BoardRow]) -> Board:
         reads,
         rows,
         estimates,
-        lambda row, mark: Line(row, mark, _alternative(row, reads), certificate=_reach(row)),
+        lambda row, mark: Line(
+            row, mark, _alternative(row, reads), certificate=words.guarantee(row)
+        ),
     )
 
 
@@ -111,14 +113,6 @@ def history(board: models.Board) -> StepChart | None:
     leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
     series = [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]
     return step_chart(series, start - margin, end + margin / 4)
-
-
-def _reach(row: BoardRow) -> str:
-    if row.value is None:
-        return ""
-    if row.certificate is None:
-        return "none"
-    return f"±{queries.reach(row.certificate, row.value)}"
 
 
 def _alternative(row: BoardRow, reads: Scale) -> str:

@@ -75,9 +75,9 @@ def test_the_board_ranks_released_scores(world: World, anonymous: APIClient) -> 
 def test_a_board_row_has_these_fields_and_no_others(world: World, anonymous: APIClient) -> None:
     world.score(world.join(world.alice))
     assert set(_get(anonymous, "leaderboard/")["results"][0]) == {
-        "rank", "team", "score", "score_text", "sampling", "certificate", "entries",
-        "last_improvement_at", "last_answer", "last_answer_at", "is_baseline", "is_verified",
-        "version", "earlier", "is_mine",
+        "rank", "team", "score", "score_text", "sampling", "certificate", "guarantee_text",
+        "entries", "last_improvement_at", "last_answer", "last_answer_at", "is_baseline",
+        "is_verified", "version", "earlier", "is_mine",
     }  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def test_a_submission_has_these_fields_and_no_others(alice: Any) -> None:
     }  # fmt: skip
     assert set(answer["release"]) == {
         "kind", "number", "score", "score_text", "reference_text", "sampling", "certificate",
-        "share_left", "asked", "version", "earlier", "is_repeat", "created_at",
+        "guarantee_text", "share_left", "asked", "version", "earlier", "is_repeat", "created_at",
     }  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def test_two_holdouts_with_the_same_releases_give_the_same_answers(world: World,
         text = as_(person).get(f"{DIGITS}submissions/1/").json()
         for changing in ("sha256", "user", "created_at", "finished_at"):
             text.pop(changing)
-        for changing in ("created_at", "number", "asked", "certificate"):
+        for changing in ("created_at", "number", "asked", "certificate", "guarantee_text"):
             text["release"].pop(changing)
         answers.append(text)
     assert answers[0] == answers[1]

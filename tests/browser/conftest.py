@@ -137,7 +137,7 @@ def _submit(client: httpx.Client, content: bytes) -> int:
 def sign_in(page: Page, name: str, password: str) -> None:
     """Sign in by the form."""
     page.goto("/account/login/")
-    page.get_by_label("Username or e-mail").fill(name)
+    page.get_by_label("Username or email").fill(name)
     page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/")

@@ -18,9 +18,9 @@ DIGITS = {
 ROW = {
     "rank": 1, "team": "Alices", "score": 0.9, "score_text": "0.90",
     "sampling": {"low": 0.85, "high": 0.93}, "certificate": None, "entries": 4,
-    "last_improvement_at": "2026-11-20T10:00:00Z", "last_answer": "improved",
-    "last_answer_at": "2026-11-20T10:00:00Z", "is_baseline": False, "is_verified": False,
-    "is_mine": False,
+    "guarantee_text": "none", "last_improvement_at": "2026-11-20T10:00:00Z",
+    "last_answer": "improved", "last_answer_at": "2026-11-20T10:00:00Z",
+    "is_baseline": False, "is_verified": False, "is_mine": False,
 }  # fmt: skip
 MINE = ROW | {"rank": 41, "team": "Mine", "is_mine": True}
 BOARD = "competitions/digits/leaderboard/"

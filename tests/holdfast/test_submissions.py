@@ -29,7 +29,7 @@ RELEASED = QUEUED | {
     "summary": "New best: 0.94.",
     "release": {
         "kind": "improved", "score": 0.94, "score_text": "0.94",
-        "sampling": {"low": 0.9, "high": 0.97}, "certificate": None,
+        "sampling": {"low": 0.9, "high": 0.97}, "certificate": None, "guarantee_text": "±0.16",
     },
 }  # fmt: skip
 REJECTED = QUEUED | {
@@ -178,7 +178,7 @@ def test_after_a_broken_upload_the_advice_is_to_look_first(
 def test_waiting_ends_with_the_result_in_words(wait: list[str], submit: Submit) -> None:
     ran = submit(*wait, then=[ok(QUEUED), ok(QUEUED | {"status": "scoring"}), ok(RELEASED)])
     assert ran.code == 0
-    assert ran.out.splitlines()[-1] == RELEASED["summary"]
+    assert ran.out.splitlines()[-1] == "New best: 0.94. Guarantee: ±0.16."
 
 
 def test_wait_may_stand_before_the_competition(server: Server, run: Run, predictions: Path) -> None:

@@ -32,6 +32,11 @@ def test_signing_up_leads_back_to_where_one_came_from(world: World) -> None:
     assert "carol" in text(client.get("/"))
 
 
+def test_what_a_new_password_revokes_is_said_where_one_changes_only(world: World) -> None:
+    assert "revokes" not in text(browser().get("/account/signup/"))
+    assert "revoked" in text(browser(world.alice).get("/account/password/change/"))
+
+
 def test_a_wrong_sign_up_says_what_is_wrong_beside_the_field(world: World) -> None:
     response = browser().post("/account/signup/", SIGN_UP | {"username": "alice"})
     assert "A user with that username already exists." in text(response)

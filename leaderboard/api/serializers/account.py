@@ -8,7 +8,7 @@ from leaderboard.api.serializers.base import Body, Out
 class LoginBody(Body):
     """A user name and its password."""
 
-    username = serializers.CharField(max_length=254, help_text="User name or e-mail address.")
+    username = serializers.CharField(max_length=254, help_text="Username or email address.")
     password = serializers.CharField(
         max_length=1000, trim_whitespace=False, style={"input_type": "password"}
     )

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from leaderboard import words
 from leaderboard.queries import BoardRow, Released
 from scoring.mechanisms import answer_kinds
 
@@ -66,11 +67,17 @@ class Scored(Out):
     certificate = Interval(
         allow_null=True, help_text="What the ledger guarantees; null: no guarantee."
     )
+    guarantee_text = serializers.SerializerMethodField(
+        help_text='How far it reaches: "±0.16", or "none"; empty without a score.'
+    )
     version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
     earlier = serializers.BooleanField(help_text="That solution has been revised since.")
 
     def get_score(self, row: BoardRow | Released) -> float | None:
         return None if row.score is None else float(row.score)
+
+    def get_guarantee_text(self, row: BoardRow | Released) -> str:
+        return words.guarantee(row)
 
 
 class AnswerCode(serializers.CharField):

@@ -27,7 +27,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @method_decorator(login_required, name="dispatch")
 class AddressesView(EmailView):  # type: ignore[misc]  # allauth ships no types
-    """The account's e-mail addresses; looking at them changes nothing.
+    """The account's email addresses; looking at them changes nothing.
 
     allauth notes the address of an account that an operator made when the page is opened; here that
     is done when something is sent.
