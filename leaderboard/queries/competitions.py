@@ -25,6 +25,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.platform.files import open_stored
+from leaderboard.queries.scales import scale
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError, SolutionError
 from scoring.parameters import Value, show
@@ -56,13 +57,15 @@ class CompetitionCard:
 
 @dataclass(frozen=True)
 class CompetitionHead:
-    """What stands above all pages of a competition. Empty titles: not chosen yet.
+    """What stands above all pages of a competition. Empty texts: not chosen yet.
 
-    `paused`: why nothing is taken or answered, a `Pause`; empty where it runs.
+    `scores` are the range and step of released scores, and which way is better. `paused` is why
+    nothing is taken or answered, a `Pause`; empty where it runs.
     """
 
     phase: Phase
     metric: str
+    scores: str
     mechanism: str
     teams: int
     paused: str
@@ -79,6 +82,7 @@ class MechanismFacts:
     private_rows: int
     effective_rows: int
     public_rows: int
+    final_rows: int
     asked: int
     answered: int
     budget_left: int | None
@@ -134,10 +138,22 @@ def competition_head(competition: Competition) -> CompetitionHead:
     return CompetitionHead(
         phase=round.phase(timezone.now()),
         metric=_metric_title(round.board),
+        scores=_scores(round.board),
         mechanism=_mechanism_title(round.board),
         teams=_teams(competition),
         paused=round.paused_for,
     )
+
+
+def _scores(board: Board) -> str:
+    try:
+        reads = scale(board)
+    except ParameterError:
+        return ""
+    low, high = sorted((reads.worst, reads.best))
+    step = f" in steps of {reads.step_text(1)}" if reads.is_even else ""
+    better = "higher" if reads.maximize else "lower"
+    return f"{low:,.{reads.decimals}f} to {high:,.{reads.decimals}f}{step}, {better} is better"
 
 
 def _teams(competition: Competition) -> int:
@@ -192,6 +208,7 @@ def mechanism_facts(board: Board) -> MechanismFacts | None:
         private_rows=holdout.private_rows,
         effective_rows=holdout.effective_private_rows,
         public_rows=holdout.public_rows,
+        final_rows=holdout.final_rows,
         asked=state.ledger.asked if state else 0,
         answered=state.ledger.answered if state else 0,
         budget_left=state.budget_left if state else None,

@@ -1,6 +1,7 @@
 """The moves from the released board to the final one: a line per team, from its place to its place.
 
-Places are those among the teams that are drawn; the numbers beside them are the true ranks.
+Both sides have one scale: the first places, as many as teams are drawn. A team that came from
+farther down begins below them, in order, with its true rank beside it.
 """
 
 from collections.abc import Sequence
@@ -41,13 +42,19 @@ def moves_chart(moves: Sequence[Move]) -> MovesChart | None:
     """Return the chart of some teams in their final order; None where nobody moved."""
     if all(move.before == move.after for move in moves):
         return None
-    by_rank_before = sorted(range(len(moves)), key=lambda index: moves[index].before)
-    places = {index: place for place, index in enumerate(by_rank_before)}
+    below = sorted(move.before for move in moves if move.before > len(moves))
     slopes = tuple(
-        Slope(move, direction(move.before - move.after), _height(places[index]), _height(index))
+        Slope(
+            move,
+            direction(move.before - move.after),
+            _height(
+                len(moves) + below.index(move.before) if move.before in below else move.before - 1
+            ),
+            _height(index),
+        )
         for index, move in enumerate(moves)
     )
-    return MovesChart(ROW * len(moves), slopes)
+    return MovesChart(ROW * (len(moves) + len(below)), slopes)
 
 
 def direction(places_won: int) -> str:
