@@ -54,14 +54,21 @@ class Parameter:
     def _parse_number(self, text: str) -> int | Fraction:
         if self.kind == "integer":
             if not _INTEGER.fullmatch(text):
-                raise self._error("Give a whole number.")
+                raise self._error(f"Give a whole number{self._range}.")
             return int(text)
         if not _FRACTION.fullmatch(text):
-            raise self._error('Give a number such as "0.02" or "1/50".')
+            raise self._error(
+                'Give a number such as "0.02" or "1/50": a point, no comma, and no unit after it.'
+            )
         try:
             return Fraction(text)
         except ZeroDivisionError:
             raise self._error("A fraction cannot have the denominator 0.") from None
+
+    @property
+    def _range(self) -> str:
+        ends = (("from", self.minimum), ("to", self.maximum))
+        return "".join(f" {word} {show(end)}" for word, end in ends if end is not None)
 
     def _error(self, message: str) -> ParameterError:
         return ParameterError(self.name, message)

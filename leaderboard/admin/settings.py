@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import construct_change_message
+from django.core.validators import MaxValueValidator
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,6 +21,7 @@ from leaderboard.organize.fields import LIMITS, OF_COMPETITION, OF_ROUND
 from leaderboard.organize.settings import change_settings, create_draft, fixed_settings
 
 MEGABYTE: Final = 1_000_000
+_LARGEST_LIMIT: Final = 1_000_000
 
 _GROUPS: Final = (
     ("Name", ("title", "slug", "tagline")),
@@ -110,8 +112,16 @@ class SettingsForm(forms.Form):
         super().__init__(data)
         self.is_new = competition is None
         given = forms.fields_for_model(
-            Competition, fields=OF_COMPETITION, labels=_LABELS, help_texts=_HELP
+            Competition,
+            fields=OF_COMPETITION,
+            labels=_LABELS,
+            help_texts=_HELP,
+            error_messages={"slug": {"invalid": "Use letters a to z, digits and hyphens only."}},
         ) | forms.fields_for_model(Round, fields=OF_ROUND, help_texts=_HELP)
+        for name in LIMITS:
+            given[name].validators.append(
+                MaxValueValidator(_LARGEST_LIMIT, f"Give at most {_LARGEST_LIMIT:,}.")
+            )
         given |= {
             "opens_at": MomentField(label="Opens (UTC)"),
             "closes_at": MomentField(

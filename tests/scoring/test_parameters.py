@@ -41,7 +41,7 @@ def test_a_parameter_reads_what_people_type(
     ("parameter", "typed", "message"),
     [
         (COUNT, "", "whole number"),
-        (COUNT, "7.0", "whole number"),
+        (COUNT, "7.0", "whole number from 1 to 10"),
         (COUNT, "٧", "whole number"),
         (COUNT, "9" * 40, "whole number"),
         (COUNT, True, "whole number"),
@@ -49,6 +49,7 @@ def test_a_parameter_reads_what_people_type(
         (COUNT, "0", "at least 1"),
         (COUNT, "11", "at most 10"),
         (SHARE, "nan", "a number"),
+        (SHARE, "60,5", "no comma"),
         (SHARE, "1e9", "a number"),
         (SHARE, "1/0", "denominator 0"),
         (SHARE, "-0.1", "at least 0"),

@@ -270,6 +270,16 @@ def test_pages_that_only_show_take_nothing(world: World, page: str, method: str)
     assert "Nothing was changed" in text(response)
 
 
+def test_range_step_and_direction_of_scores_stand_where_one_reads_and_uploads(
+    world: World,
+) -> None:
+    Holdout.objects.update(final_rows=1234)
+    overview = text(browser().get(address(world.digits, "competition")))
+    assert "1,234 more are kept for the final scores" in overview
+    for page in (overview, text(browser().get(address(world.digits, "submit")))):
+        assert re.search(r"0\.00 to 1\.00 in steps of 0\.\d+, higher is better", page)
+
+
 def test_the_rules_page_states_what_the_metric_cuts(world: World) -> None:
     set_board(world.digits, metric="rmse", metric_parameters={"clip": "12.5"})
     page = text(browser().get(address(world.digits, "rules")))
