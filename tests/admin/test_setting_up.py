@@ -114,9 +114,10 @@ def test_a_new_competition_is_a_draft_that_others_do_not_see(
     ("change", "field", "message"),
     [
         ({"closes_at": "2025-01-01T00:00"}, "closes_at", "close after it opens"),
-        ({"slug": "not a slug"}, "slug", "valid"),
+        ({"slug": "not a slug"}, "slug", "digits and hyphens only"),
         ({"slug": "digits"}, "slug", "already exists"),
         ({"daily_limit": "0"}, "daily_limit", "greater than or equal to 1"),
+        ({"daily_limit": "9" * 19}, "daily_limit", "at most 1,000,000"),
         ({"max_file_bytes": "99999999"}, "max_file_bytes", "less than or equal"),
         ({"invited": "nobody-here"}, "invited", "no account called nobody-here"),
         ({"organizers": "organizer, alice"}, "organizers", "alice: no organizer"),
