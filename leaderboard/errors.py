@@ -3,8 +3,6 @@
 The web shows a `Refused` as a form error, the API as an RFC 9457 problem, the command line as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

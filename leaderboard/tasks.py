@@ -5,8 +5,6 @@ submission was, the sweeper puts it back, and releasing twice is impossible. Whi
 the disk is away, submissions wait: that is no attempt of theirs.
 """
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 from typing import Any

@@ -39,7 +39,6 @@ def said(released: Released) -> str:
         "score": released.score,
         "step": released.step,
         released.reference_kind: released.reference,
-        "within": _within(released),
         "left": _left(released),
     }
     sentences = [each.format(**values) for each in released.kind.select_sentences(values)]
@@ -86,12 +85,6 @@ def rejected(row: SubmissionRow) -> str:
     noun = "kind of problem" if more == 1 else "kinds of problems"
     rest = f" {more} more {noun}." if more > 0 else ""
     return f"{first}{rest} Nothing was counted: fix the file and upload it again."
-
-
-def _within(released: Released) -> str:
-    if released.certificate is None or released.value is None:
-        return "no guarantee"
-    return f"within {reach(released.certificate, released.value)}"
 
 
 def _left(released: Released) -> str | None:

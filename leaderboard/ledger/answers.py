@@ -1,7 +1,5 @@
 """One question, one answer: asks a board's mechanism, writes its state and the ledger's entry."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Entries of the public ledger: how they are published and chained."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Release, Round, TeamState

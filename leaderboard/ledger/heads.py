@@ -1,7 +1,5 @@
 """The heads of a ledger's boards: how they begin, and the one way to write them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

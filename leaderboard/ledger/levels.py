@@ -5,8 +5,6 @@ A level that many teams share is counted in parts of `PART` to twice as many, in
 to find a place or a page costs what one part costs, however many teams there are.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Final
 

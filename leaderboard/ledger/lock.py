@@ -3,8 +3,6 @@
 `tests/test_layers.py` keeps others from locking a ledger's row by themselves.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from leaderboard.errors import Refused

@@ -1,7 +1,5 @@
 """What two teams that become one keep in the ledger: nothing that was used is freed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any

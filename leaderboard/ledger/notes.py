@@ -1,7 +1,5 @@
 """Entries of the ledger that are no answers: revisions, merged teams, and what was written off."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any

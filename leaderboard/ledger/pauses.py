@@ -1,7 +1,5 @@
 """Pausing a ledger: it answers nobody until the reason is gone."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.utils import timezone
 

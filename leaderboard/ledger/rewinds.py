@@ -3,8 +3,6 @@
 docs/decisions/0013-watermark.md explains why both are honest.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

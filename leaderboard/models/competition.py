@@ -1,7 +1,5 @@
 """Competitions, the people who run them, and the files that participants download."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.conf import settings

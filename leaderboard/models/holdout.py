@@ -1,7 +1,5 @@
 """The ledger of a set of rows, and the sealed revisions of its solution."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from django.conf import settings

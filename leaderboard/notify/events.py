@@ -1,7 +1,5 @@
 """Record what happened, in the transaction of the change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Making a competition, a further round of one, and a further board."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """What may change, and until when: a draft, its schema, and the way back to it."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.utils import timezone
 

@@ -1,7 +1,5 @@
 """Fields of a competition and of its round that organizers set, and what is wrong with them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The checklist, and the opening of a draft that passes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

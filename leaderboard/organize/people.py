@@ -1,7 +1,5 @@
 """Who runs a competition and in which role, and who is invited to it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from django.db import transaction

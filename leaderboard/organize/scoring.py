@@ -1,7 +1,5 @@
 """How a board scores: metric and mechanism, checked together wherever they are chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The settings of a competition: texts, times, limits, and who sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final

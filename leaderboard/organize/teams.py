@@ -1,7 +1,5 @@
 """What organizers change of a team: its name and its marks."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction

@@ -1,7 +1,5 @@
 """What a team may still upload: the one rule, as it is enforced and as it is shown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

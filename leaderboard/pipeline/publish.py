@@ -6,8 +6,6 @@ lives, so it is done in parts, each stored when it is finished; the row names th
 that is whole. A worker may die at any point: the sweeper sends another.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Put ids of submissions on the queue. The queue may lose them: the sweeper puts them back."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from functools import partial

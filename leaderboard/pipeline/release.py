@@ -1,7 +1,5 @@
 """Give a measured submission the answers of all boards, in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Read and measure a stored file again, for publication and verification: nothing is written."""
 
-from __future__ import annotations
-
 from leaderboard import vault
 from leaderboard.models import Board, Holdout, Submission
 from leaderboard.pipeline.parse import parse

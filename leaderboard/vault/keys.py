@@ -5,8 +5,6 @@ the key that is being replaced, and the last line is the new one. Files are repl
 readers see either the old content or the new.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from django.conf import settings

@@ -27,7 +27,7 @@ from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter
 
 CODE: Final = re.compile(r"[a-z][a-z_]{0,11}")
-FIELDS: Final = frozenset({"score", "step", "public", "claimed", "within", "left"})
+FIELDS: Final = frozenset({"score", "step", "public", "claimed", "left"})
 
 Reference = Literal["optional", "public", "claim"]
 Mark = Literal["confirmed", "corrected", "improved", "not_improved", "pass", "fail", "exhausted"]
@@ -163,7 +163,7 @@ class AnswerKind:
     mark: the shape and colour in which it is shown; codes of other kinds may share one.
     sentences: what the team reads. A sentence names FIELDS in braces and is left out where one of
         them has no value: {score} as shown, {step} of the grid, {public} and {claimed} the score
-        on the reference rows or as claimed, {within} how far the truth may be, {left} of the share.
+        on the reference rows or as claimed, {left} of the share.
     says_more: whether it says more than "no", so that the ledger counts its values.
     shows: whose loss `level` is: this submission's "own", that of an "earlier" one, or "none".
     bounds: what a certificate bounds: the true loss on "both" sides of the shown one, from "below"
