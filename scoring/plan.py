@@ -105,7 +105,7 @@ def _table(need: Need, columns: list[Column]) -> str:
         f"±{float(need.tolerance):g} at confidence {float(need.confidence):g}. "
         "All figures are losses, 0 is perfect."
     )
-    widths = [max(12, len(column.title)) + 2 for column in columns]
+    widths = [max(9, len(column.title)) + 1 for column in columns]
     lines = [heading, "", _row("", [column.title for column in columns], widths)]
     lines += [
         _row(label, [cell(column) for column in columns], widths) for label, cell in _figures(need)

@@ -41,7 +41,7 @@ def kl_divergence(observed: float, truth: float) -> float:
     return _relative(observed, truth) + _relative(1 - observed, 1 - truth)
 
 
-def kl_lower(rows: int, mean: float, ln_budget: float) -> float:
+def kl_lower(rows: float, mean: float, ln_budget: float) -> float:
     """Return the smallest q with n kl(mean || q) <= ln_budget, from below (Chernoff).
 
     `ln_budget` is ln(number of functions * sides / beta).
@@ -50,7 +50,7 @@ def kl_lower(rows: int, mean: float, ln_budget: float) -> float:
     return _search(lambda q: rows * kl_divergence(mean, q) > ln_budget, outside=0.0, inside=mean)
 
 
-def kl_upper(rows: int, mean: float, ln_budget: float) -> float:
+def kl_upper(rows: float, mean: float, ln_budget: float) -> float:
     """Return the largest q with n kl(mean || q) <= ln_budget, from above (Chernoff)."""
     _require_kl(rows, mean, ln_budget)
     return _search(lambda q: rows * kl_divergence(mean, q) > ln_budget, outside=1.0, inside=mean)
@@ -67,7 +67,7 @@ def kl_interval(rows: int, mean: float, ln_count: float, beta: float) -> tuple[f
     return kl_cell_interval(rows, mean, mean, math.log(2) + ln_count - math.log(beta))
 
 
-def kl_cell_interval(rows: int, low: float, high: float, ln_budget: float) -> tuple[float, float]:
+def kl_cell_interval(rows: float, low: float, high: float, ln_budget: float) -> tuple[float, float]:
     """Cover the truth for any mean in a grid cell [low, high], clipped to [0, 1] (theory.md 2.1).
 
     A released value v on a grid of step 2 h has the cell [v - h, v + h]. For a board that did not
@@ -102,7 +102,7 @@ def _require_mean(mean: float) -> None:
     require(0 <= mean <= 1, "A mean loss lies between 0 and 1.")
 
 
-def _require_kl(rows: int, mean: float, ln_budget: float) -> None:
+def _require_kl(rows: float, mean: float, ln_budget: float) -> None:
     require_positive(rows=rows)
     require_not_negative(ln_budget=ln_budget)
     _require_mean(mean)

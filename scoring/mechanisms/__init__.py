@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from scoring.errors import ParameterError, StateError
 from scoring.mechanisms.base import AnswerKind, Mechanism
+from scoring.mechanisms.guard import Guard
 from scoring.mechanisms.ladder import Ladder
 from scoring.mechanisms.sparse_validate import SparseValidate
 from scoring.mechanisms.thresholdout import Thresholdout
@@ -64,5 +65,5 @@ def registered(mechanism: Mechanism[Any]) -> Iterator[None]:
         del MECHANISMS[mechanism.name]
 
 
-for _mechanism in (Ladder(), Thresholdout(), SparseValidate()):
+for _mechanism in (Ladder(), Guard(), Thresholdout(), SparseValidate()):
     register(_mechanism)

@@ -17,10 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from string import Formatter
-from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from scoring.errors import StateError
 from scoring.guarantees.ledger import NO_CERTIFICATE
+from scoring.laws.laws import Disclosure, Law, Plain, Question
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
@@ -239,6 +240,7 @@ class Mechanism(ABC, Generic[P]):
     metric_kinds: which kinds of metrics it takes, None for all; `check` says why not.
     takes_custom_metrics: whether it takes metrics of which nothing is proven but their range.
     unit: of its budget, None where it has none.
+    counted: whether a ledger's code mixes the count of theory.md 2.1 with its laws.
     """
 
     name: ClassVar[str]
@@ -251,6 +253,7 @@ class Mechanism(ABC, Generic[P]):
     metric_kinds: ClassVar[frozenset[str] | None] = None
     takes_custom_metrics: ClassVar[bool] = False
     unit: ClassVar[Unit | None] = None
+    counted: ClassVar[bool] = True
 
     @property
     def shows_scores(self) -> bool:
@@ -310,11 +313,38 @@ class Mechanism(ABC, Generic[P]):
         question above. Raises StateError if the state does not belong to these parameters.
         """
 
+    def laws(self, params: P, private_rows: int, public_rows: int) -> tuple[Law[Any], ...]:
+        """Return the laws that foresee a board's answers, in an order that never changes.
+
+        By the last one is counted what a team's answers cost, where that is capped.
+        """
+        return (Plain(),)
+
+    def law_question(
+        self, params: P, state: State, private_rows: int, reference: Mean | None
+    ) -> Question | None:
+        """Return what laws know of a question before its answer, by the state before it.
+
+        None where it is certain that the answer says only "no"; that costs nothing.
+        """
+        return None if state.team.share_left == 0 else Disclosure(params.alphabet)
+
+    def law_answer(self, kind: str, level: int | None) -> int | None:
+        """Return an answer as laws know it: its level, None if it says only "no"."""
+        return (level or 0) if self.kind(kind).says_more else None
+
     @abstractmethod
     def account_for(
-        self, params: P, kind: str, loss: Fraction | None, whole: int
+        self,
+        params: P,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         """Return units of a holdout mean, of `whole`, and noise, that lead to this answer.
+
+        `reference` is the loss on the reference rows as shown.
 
         With them `step` computes again all that a published answer has besides its kind and its
         shown loss, without the holdout. For what no `step` can answer they lead to something else.

@@ -5,10 +5,12 @@ from fractions import Fraction
 from typing import Final
 
 from scoring.errors import ParameterError
+from scoring.laws.exact import floor_less_root
 from scoring.mechanisms.needs import RowCounts
 from scoring.parameters import Parameter
 
 MAXIMUM_STEPS: Final = 10_000
+LOWEST_RUNG: Final = 2
 
 CONFIDENCE = Parameter(
     name="confidence",
@@ -23,6 +25,46 @@ CONFIDENCE = Parameter(
     minimum=Fraction(1, 2),
     maximum=Fraction(999_999, 1_000_000),
 )
+RUNG = Parameter(
+    name="rung",
+    title="Public rung",
+    help=(
+        "The level that every team starts from, in steps of loss: with 50 steps, 20 is a loss of "
+        "0.4. A first score is shown only if it is better than that by more than a step, so that "
+        "new accounts learn nothing by guessing. Give what the best baseline reaches, at least "
+        "three standard errors better than guessing. 0 is no rung: each team's first score is "
+        "shown, whatever it is."
+    ),
+    kind="integer",
+    default=0,
+    minimum=0,
+    maximum=MAXIMUM_STEPS,
+)
+RUNG_ERRORS: Final = 3  # how far a rung is from what guessing reaches, in standard errors
+
+
+def highest_rung(steps: int, guessing: Fraction, private_rows: int, public_rows: int) -> int:
+    """Return the highest level that a public rung may have: floor(steps (b - 3 se)); 0 is none.
+
+    guessing: the loss b on Public rows of the best constant prediction, or of a baseline, which the
+    Private rows show with a standard error of se^2 = max(b (1 - b), 1/n) (1/a + 1/n).
+    A rung that is higher lets new accounts pass it by chance (theory.md 10.4).
+    """
+    variance = max(guessing * (1 - guessing), Fraction(1, private_rows)) * (
+        Fraction(1, public_rows) + Fraction(1, private_rows)
+    )
+    rung = floor_less_root(steps * guessing, (steps * RUNG_ERRORS) ** 2 * variance)
+    return rung if rung >= LOWEST_RUNG else 0
+
+
+def check_rung(rung: int, steps: int) -> None:
+    """Refuse a rung that nobody can pass, or that lies beyond the grid."""
+    if rung and not LOWEST_RUNG <= rung <= steps:
+        raise ParameterError(
+            "rung",
+            f"Give 0 for no rung, or from {LOWEST_RUNG} to the {steps} steps: from a lower one "
+            "nobody can improve by more than a step.",
+        )
 
 
 def check_has_rows(counts: RowCounts) -> None:

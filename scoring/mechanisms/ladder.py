@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from scoring.errors import StateError
 from scoring.guarantees.boards import ladder_width
+from scoring.laws.laws import Improvement, Law, Learned, Public
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Advice,
@@ -22,6 +23,7 @@ from scoring.mechanisms.base import (
     AnswerKind,
     Mechanism,
     State,
+    TeamState,
 )
 from scoring.mechanisms.books import (
     VACUOUS,
@@ -31,7 +33,15 @@ from scoring.mechanisms.books import (
     question_width,
     show_level,
 )
-from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_grid, check_has_rows
+from scoring.mechanisms.fitness import (
+    CONFIDENCE,
+    LOWEST_RUNG,
+    MAXIMUM_STEPS,
+    RUNG,
+    check_grid,
+    check_has_rows,
+    check_rung,
+)
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
@@ -57,7 +67,7 @@ NOT_IMPROVED: Final = AnswerKind(
     word="no improvement",
     mark="not_improved",
     sentences=(
-        "Not better than your {score} by more than {step}.",
+        "Not better than {score} by more than {step}.",
         "Your place is unchanged.",
     ),
     says_more=False,
@@ -68,15 +78,23 @@ NOT_IMPROVED: Final = AnswerKind(
 
 @dataclass(frozen=True)
 class LadderParams:
-    """The step eta is 1 / steps; `confidence` is 1 - beta."""
+    """The step eta is 1 / steps; `confidence` is 1 - beta.
+
+    `rung` is the level from which every team starts, 0 if its first answer is on the whole grid.
+    """
 
     steps: int
     confidence: Fraction
+    rung: int = 0
 
     @property
     def alphabet(self) -> int:
-        """The most values that an answer can have: the whole grid, at a team's first."""
-        return self.steps + 1
+        """The most values that an answer can have: what a team's first one can show."""
+        return self.rung or self.steps + 1
+
+    def best(self, team: TeamState) -> int | None:
+        """Return the level that a team has to beat; None where anything is shown."""
+        return (self.rung or None) if team.best is None else team.best
 
 
 class Ladder(Mechanism[LadderParams]):
@@ -84,8 +102,9 @@ class Ladder(Mechanism[LadderParams]):
 
     With N = rows * resolution and a best level j, a loss of c units improves iff
     c * steps < N * (j - 1), and is then shown as floor((2 c steps + N) / (2 N)), one of the j
-    levels below j; the first submission is always shown, as one of steps + 1 levels. These are the
-    alphabets of the ledger. Exact integers: a tie with the step is not an improvement.
+    levels below j. A team without a level starts at the public rung; where there is none, its first
+    submission is always shown, as one of steps + 1 levels. These are the alphabets of the ledger.
+    Exact integers: a tie with the step is not an improvement.
 
     "improved" is within w and half a step of the truth; "not_improved" certifies that the
     submission's loss is at least the shown one less a step and w. What may never change: on
@@ -129,10 +148,13 @@ class Ladder(Mechanism[LadderParams]):
             maximum=MAXIMUM_STEPS,
         ),
         CONFIDENCE,
+        RUNG,
     )
 
     def parse(self, raw: Mapping[str, object]) -> LadderParams:
-        return LadderParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
+        params = LadderParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
+        check_rung(params.rung, params.steps)
+        return params
 
     def check(self, params: LadderParams, metric: MetricFacts, counts: RowCounts) -> None:
         """Take any metric; a set function gets no certificates."""
@@ -158,8 +180,8 @@ class Ladder(Mechanism[LadderParams]):
             yield Draft(raw, normal * need.teams, worst * need.teams)
 
     def question(self, params: LadderParams, state: State, reference: Mean | None = None) -> str:
-        best = "none" if state.team.best is None else state.team.best
-        return f"ladder steps={params.steps} best={best}"
+        best = params.best(state.team)
+        return f"ladder steps={params.steps} best={'none' if best is None else best}"
 
     def step(
         self, params: LadderParams, state: State, measurement: Measurement, noise: Noise
@@ -169,7 +191,7 @@ class Ladder(Mechanism[LadderParams]):
         check_level(state.team, params.steps)
         mean = measurement.holdout
         width = question_width(state.holdout, mean, 1 - params.confidence)
-        best = state.team.best
+        best = params.best(state.team)
         improved = best is None or mean.units * params.steps < mean.whole * (best - 1)
         alphabet = params.alphabet if best is None else max(best, 1)
         holdout = count_question(state.holdout, yes=improved, alphabet=alphabet)
@@ -177,7 +199,7 @@ class Ladder(Mechanism[LadderParams]):
         within = 0.5 / params.steps if improved else 1 / params.steps
         answer = Answer(
             kind=(IMPROVED if improved else NOT_IMPROVED).code,
-            level=team.best,
+            level=params.best(team),
             reference_level=grid_level(measurement.reference, params.steps),
             steps=params.steps,
             width=width,
@@ -186,8 +208,28 @@ class Ladder(Mechanism[LadderParams]):
         )
         return State(holdout, team), answer
 
+    def laws(
+        self, params: LadderParams, private_rows: int, public_rows: int
+    ) -> tuple[Law[Any], ...]:
+        """Return the law that needs no Public rows, and the one by them where there are any."""
+        return (Learned(), Public(public_rows, private_rows)) if public_rows else (Learned(),)
+
+    def law_question(
+        self, params: LadderParams, state: State, private_rows: int, reference: Mean | None
+    ) -> Improvement | None:
+        best = params.best(state.team)
+        if best is not None and best < LOWEST_RUNG:
+            return None
+        public = None if reference is None else Fraction(reference.units, reference.whole)
+        return Improvement(params.steps, best, public)
+
     def account_for(
-        self, params: LadderParams, kind: str, loss: Fraction | None, whole: int
+        self,
+        params: LadderParams,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         """Take the fewest units that are shown at this loss, or so many that none improves."""
         if kind != IMPROVED.code:

@@ -234,7 +234,12 @@ class SparseValidate(Mechanism[SparseValidateParams]):
         return Fraction(mean.units, mean.whole) <= params.mark
 
     def account_for(
-        self, params: SparseValidateParams, kind: str, loss: Fraction | None, whole: int
+        self,
+        params: SparseValidateParams,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         """Take no loss at all, or the largest for a "fail"."""
         return (whole if kind == FAIL.code else 0), SteadyNoise()

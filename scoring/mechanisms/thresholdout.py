@@ -91,6 +91,21 @@ CORRECTED: Final = AnswerKind(
     bounds="both",
 )
 
+REFERENCE: Final = Parameter(
+    name="reference",
+    title="Reference",
+    help=(
+        "What the board confirms or corrects. public: the score on the public rows. claim: "
+        "the score that the team claims for its submission, for example from its own "
+        "validation; no public rows are needed then, and every submission has to make a "
+        "claim."
+    ),
+    kind="choice",
+    default=PUBLIC,
+    choices=(PUBLIC, CLAIM),
+    choice_titles=("The score on the public rows", "The score that the team claims"),
+)
+
 
 @dataclass(frozen=True)
 class ThresholdoutParams:
@@ -254,20 +269,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
             choices=tuple(forms.FORMS),
             choice_titles=tuple(form.title for form in forms.FORMS.values()),
         ),
-        Parameter(
-            name="reference",
-            title="Reference",
-            help=(
-                "What the board confirms or corrects. public: the score on the public rows. claim: "
-                "the score that the team claims for its submission, for example from its own "
-                "validation; no public rows are needed then, and every submission has to make a "
-                "claim."
-            ),
-            kind="choice",
-            default=PUBLIC,
-            choices=(PUBLIC, CLAIM),
-            choice_titles=("The score on the public rows", "The score that the team claims"),
-        ),
+        REFERENCE,
     )
 
     def parse(self, raw: Mapping[str, object]) -> ThresholdoutParams:
@@ -398,7 +400,12 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         return State(after.holdout, show_level(after.team, level)), answer
 
     def account_for(
-        self, params: ThresholdoutParams, kind: str, loss: Fraction | None, whole: int
+        self,
+        params: ThresholdoutParams,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         """Take the nearest units, and a threshold that fires just where the answer says so."""
         if kind == EXHAUSTED.code:

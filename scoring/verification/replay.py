@@ -350,7 +350,7 @@ def _account_for(entry: Entry, rules: Rules, resolution: int) -> tuple[Measureme
         for name in ("level", "reference_level")
     )
     units, noise = rules.mechanism.account_for(
-        rules.parameters, entry["kind"], loss, rules.rows * resolution
+        rules.parameters, entry["kind"], loss, rules.rows * resolution, reference
     )
     holdout = Mean(units, rules.rows, resolution, rules.additive)
     if reference is None:

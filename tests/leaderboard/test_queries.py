@@ -109,9 +109,7 @@ def test_each_answer_is_said_in_words(world: World) -> None:
     first = world.score(team, predictions(wrong=range(8, 18)))
     second = world.score(team, predictions(wrong=range(8, 19)))
     assert _words(first) == "New best: 0.70."
-    assert _words(second) == (
-        "Not better than your 0.70 by more than 0.05. Your place is unchanged."
-    )
+    assert _words(second) == ("Not better than 0.70 by more than 0.05. Your place is unchanged.")
 
 
 def _words(submission: Submission) -> str:

@@ -129,6 +129,11 @@ class Peek(Mechanism[PeekParams]):
         return after, answer
 
     def account_for(
-        self, params: PeekParams, kind: str, loss: Fraction | None, whole: int
+        self,
+        params: PeekParams,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         return math.floor((loss or 0) * whole + Fraction(1, 2)), SteadyNoise()

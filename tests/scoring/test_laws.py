@@ -1,7 +1,9 @@
 """Laws that hold for every registered mechanism, whatever is submitted by whom."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 from typing import Any, get_args
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 from scoring.errors import ParameterError, StateError
 from scoring.guarantees.ledger import NO_CERTIFICATE
+from scoring.laws.books import BoardBook, TeamBook, charge
+from scoring.laws.laws import Law, LawState, Question
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import MECHANISMS, REFUSED, answer_kind, get, register, registered
 from scoring.mechanisms.base import (
@@ -29,7 +33,16 @@ from tests.scoring.keyhole import Peek
 SECRET = bytes(range(32))
 ALL: dict[str, Mechanism[Any]] = MECHANISMS | {"peek": Peek()}
 SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
-    "ladder": ({"steps": "10"}, {"steps": "2", "confidence": "0.5"}),
+    "ladder": (
+        {"steps": "10"},
+        {"steps": "2", "confidence": "0.5"},
+        {"steps": "10", "rung": "6"},
+    ),
+    "guard": (
+        {"errors": "4", "budget": "3", "team_limit": "2", "steps": "10"},
+        {"errors": "2", "steps": "40"},
+        {"threshold": "0.1", "reference": "claim", "budget": "2", "team_limit": "1"},
+    ),
     "thresholdout": (
         {
             "threshold": "0.1",
@@ -216,8 +229,13 @@ def test_an_answer_follows_from_its_kind_and_its_shown_losses(
     board, submissions = game
     for turn in play(board, submissions):
         answer = turn.answer
+        reference_level = answer.reference_level or 0
         units, noise = board.mechanism.account_for(
-            board.params, answer.kind, answer.loss, board.whole
+            board.params,
+            answer.kind,
+            answer.loss,
+            board.whole,
+            Fraction(reference_level, answer.steps),
         )
         reference = board.measure(turn.submission).reference
         measurement = Measurement(Mean(units, board.rows, board.resolution), reference)
@@ -332,16 +350,22 @@ def test_only_an_answer_that_says_more_than_no_adds_to_the_ledger(
 def test_a_budget_never_rises_and_pays_for_each_answer(
     game: tuple[Board, list[Submission]],
 ) -> None:
+    """From shares that were set aside, or, where shares are limits, from what all have."""
     board, submissions = game
-    left = board.mechanism.initial_holdout(board.params).budget_left
+    start = board.mechanism.initial_holdout(board.params)
+    left = start.budget_left
+    sets_aside = board.mechanism.initial_team(board.params, start)[0] != start
     for turn in play(board, submissions):
         if left is None:
             assert turn.after.holdout.budget_left is None
             assert turn.after.team.share_left is None
             continue
         loud = board.says_more(turn.answer)
-        assert promised(turn.after.holdout, turn.teams) == left - loud
+        assert share(turn.before.team) - share(turn.after.team) == loud
         left -= loud
+        of_all = turn.after.holdout.budget_left
+        assert left == (promised(turn.after.holdout, turn.teams) if sets_aside else of_all)
+        assert left >= 0
 
 
 @given(games())
@@ -352,6 +376,43 @@ def test_no_team_changes_anothers_share(game: tuple[Board, list[Submission]]) ->
             if team != turn.submission.team:
                 assert state.share_left == shares[team]
             shares[team] = state.share_left
+
+
+@given(games())
+def test_laws_foresee_every_answer_and_no_more_than_all_of_them(
+    game: tuple[Board, list[Submission]],
+) -> None:
+    """What a mechanism answers is possible by its last law, and certain where it is said to be."""
+    board, submissions = game
+    laws = board.mechanism.laws(board.params, board.rows, board.rows)
+    book, teams = BoardBook.start(laws), dict.fromkeys(range(3), TeamBook.start(laws))
+    for turn in play(board, submissions):
+        reference, team = board.measure(turn.submission).reference, turn.submission.team
+        asked = board.mechanism.law_question(board.params, turn.before, board.rows, reference)
+        level = board.mechanism.law_answer(turn.answer.kind, turn.answer.level)
+        if asked is None:
+            assert level is None
+            continue
+        for law, state, memory in zip(laws, book.states, teams[team].memories, strict=True):
+            foreseen = [
+                probability_of(law, state, memory, asked, each)
+                for each in (None, *range(board.params.steps + 1))
+            ]
+            assert sum(foreseen[: asked.alphabet + 1] if law.name == "plain" else foreseen) == 1
+        book, teams[team] = charge(laws, book, teams[team], asked, level)
+        assert BoardBook.from_json(json.loads(json.dumps(book.to_json()))) == book
+        assert TeamBook.from_json(json.loads(json.dumps(teams[team].to_json()))) == teams[team]
+    assert book.states[-1].length is not None
+    assert sum(team.spent for team in teams.values()) == book.states[-1].length
+
+
+def probability_of(
+    law: Law[Any], state: LawState, memory: Fraction, question: Question, level: int | None
+) -> Fraction:
+    try:
+        return law.probability(state, memory, question, level)
+    except StateError:  # no answer to this question shows this level
+        return Fraction(0)
 
 
 @given(games())

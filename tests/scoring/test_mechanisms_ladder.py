@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,33 @@ def test_the_question_names_the_best_so_far() -> None:
     state, _ = submit(params, start(params), 50, 100)
     assert LADDER.question(params, start(params)) == "ladder steps=20 best=none"
     assert LADDER.question(params, state) == "ladder steps=20 best=10"
+
+
+def test_a_team_starts_from_the_public_rung_and_is_shown_only_what_beats_it() -> None:
+    params = LADDER.parse({"steps": "20", "rung": "10"})
+    assert LADDER.question(params, start(params)) == "ladder steps=20 best=10"
+    state, at = submit(params, start(params), 45, 100)
+    assert (at.kind, at.level, state.team) == ("not_improved", 10, TeamState())
+    state, better = submit(params, state, 44, 100)
+    assert (better.kind, better.level) == ("improved", 9)
+    assert state.holdout.log_alphabets == pytest.approx(math.log(10))
+    assert params.alphabet == 10
+
+
+@pytest.mark.parametrize("rung", ["1", "21"])
+def test_a_rung_that_nobody_can_beat_or_beyond_the_grid_is_refused(rung: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        LADDER.parse({"steps": "20", "rung": rung})
+    assert caught.value.field == "rung"
+
+
+def test_a_best_that_cannot_be_beaten_is_no_question_for_laws() -> None:
+    params = LADDER.parse({"steps": "10", "rung": "2"})
+    lowest = State(HoldoutState(), TeamState(best=1, last=1))
+    assert LADDER.law_question(params, lowest, 100, None) is None
+    first = LADDER.law_question(params, start(params), 100, Mean(33, 100, 1))
+    assert first is not None
+    assert (first.best, first.public, first.alphabet) == (2, Fraction(33, 100), 2)
 
 
 def test_any_metric_will_do() -> None:

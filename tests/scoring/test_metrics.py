@@ -254,8 +254,9 @@ def test_a_metric_that_is_bounded_by_cutting_says_where(metric: Metric) -> None:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_mechanism_is_allowed_or_the_reason_is_given(metric: Metric, mechanism: str) -> None:
     reason = metric.allows(MECHANISMS[mechanism])
-    assert (reason is None) == (metric.is_mean or mechanism != "thresholdout")
-    assert reason is None or (reason.startswith("Thresholdout can't") and reason.endswith("."))
+    chosen = MECHANISMS[mechanism]
+    assert (reason is None) == (metric.is_mean or chosen.metric_kinds is None)
+    assert reason is None or (reason.startswith(f"{chosen.title} can't") and reason.endswith("."))
 
 
 @EVERY_METRIC

@@ -37,8 +37,9 @@ def test_every_mechanism_accepts_what_is_proposed_for_it(need: Need) -> None:
 
 
 def test_what_cannot_fit_says_why() -> None:
-    ladder, other, mark = propose(Need(rows=3000, teams=5, submissions=10, metric="set"))
+    ladder, guard, other, mark = propose(Need(rows=3000, teams=5, submissions=10, metric="set"))
     assert (ladder.mechanism, other.mechanism) == ("ladder", "thresholdout")
+    assert "means over rows" in str(guard.refusal)
     assert "means over rows" in str(other.refusal)
     assert ladder.normal is mark.normal is None
     assert ladder.rows_needed is None
@@ -133,7 +134,7 @@ def test_what_is_no_competition_is_refused(change: dict[str, Any], field: str) -
 
 
 def test_the_smallest_competition_has_proposals() -> None:
-    assert len(propose(Need(rows=1, teams=1, submissions=1))) == 3
+    assert len(propose(Need(rows=1, teams=1, submissions=1))) == len(MECHANISMS)
 
 
 @pytest.mark.parametrize("mechanism", ["ladder", "thresholdout"])
@@ -174,7 +175,14 @@ ARGUMENTS = ["--rows", "2000", "--public-rows", "1000", "--teams", "5", "--submi
 def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan.main(ARGUMENTS) == 0
     text = capsys.readouterr().out
-    for said in ("Thresholdout", "Ladder", "Qualification mark", "Plain board", "Proposed:"):
+    for said in (
+        "Guard",
+        "Thresholdout",
+        "Ladder",
+        "Qualification mark",
+        "Plain board",
+        "Proposed:",
+    ):
         assert said in text
     assert max(map(len, text.split("Parameters")[0].splitlines())) <= 100
 

@@ -42,10 +42,11 @@ from tests.scoring.ledgers import (
 
 KINDS = {
     "ladder": {"improved", "not_improved"},
+    "guard": {"confirmed", "corrected", "exhausted"},
     "thresholdout": {"confirmed", "corrected", "exhausted"},
     "sparse_validate": {"pass", "fail", "exhausted"},
 }
-GAMES = ("ladder", "thresholdout", "claims", "sparse_validate")
+GAMES = ("ladder", "guard", "thresholdout", "claims", "sparse_validate")
 
 files = st.builds(
     File,

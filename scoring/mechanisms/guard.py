@@ -1,0 +1,383 @@
+"""Guard: the reference score stands as long as the private rows agree; Thresholdout without noise.
+
+No certificate rests on noise: what was said is charged by its code length (theory.md 10.1, 10.3).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final
+
+from scoring.errors import ParameterError, StateError
+from scoring.laws.exact import MILLION, floor_less_root
+from scoring.laws.laws import Agreement, Corrections, Law, Never
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.base import (
+    Advice,
+    Answer,
+    HoldoutState,
+    Mechanism,
+    Reference,
+    State,
+    TeamState,
+    Unit,
+)
+from scoring.mechanisms.books import (
+    EXHAUSTED,
+    VACUOUS,
+    check_level,
+    count_question,
+    exhausted_answer,
+    question_width,
+    show_level,
+    spend,
+)
+from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_grid, check_has_rows
+from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.thresholdout import (
+    CLAIM,
+    CONFIRMED,
+    CORRECTED,
+    MINIMUM_PUBLIC_ROWS,
+    PLANNED_ERRORS,
+    PLANNED_GRIDS,
+    PUBLIC,
+    REFERENCE,
+    SUBMISSIONS_A_CORRECTION,
+)
+from scoring.noise import Noise, SteadyNoise
+from scoring.parameters import Parameter, parse_all
+
+OUT: Final = replace(
+    EXHAUSTED,
+    sentences=(
+        "Your team has had all of its corrections, or the board has none left.",
+        *EXHAUSTED.sentences[1:],
+    ),
+)
+
+
+@dataclass(frozen=True)
+class GuardParams:
+    """`errors` is c, in standard errors; `threshold` is the loss T where teams claim their scores.
+
+    `reference` is "public" for the loss on the Public rows, or "claim" for the loss that the team
+    claims. `steps` is the grid of released values.
+    """
+
+    errors: Fraction
+    threshold: Fraction
+    budget: int
+    team_limit: int
+    steps: int
+    confidence: Fraction
+    reference: str = PUBLIC
+
+    @property
+    def alphabet(self) -> int:
+        """The most values that a corrected loss can have: the whole grid."""
+        return self.steps + 1
+
+    def band(self, reference: Mean, private_rows: int) -> int:
+        """Return T in millionths for a reference as it is shown, at least a step of the grid."""
+        if self.reference == CLAIM:
+            return math.ceil(self.threshold * MILLION)
+        loss = Fraction(reference.level(self.steps), self.steps)
+        step = -(-MILLION // self.steps)
+        return max(step, guard_threshold(loss, reference.rows, private_rows, self.errors))
+
+
+class Guard(Mechanism[GuardParams]):
+    """Confirms the reference score unless the private rows differ from it by more than T.
+
+    With N = rows * resolution, c the holdout loss in units, and e the reference loss on the grid:
+
+        corrected iff |c / N - e| > T(e); then released is c on the grid, and one correction is
+        taken from the team and from the board; otherwise e is confirmed, at no cost.
+
+    T(e) follows from e and the rows alone (`guard_threshold`); a claim has no rows, so its T is
+    constant. Where the board confirms, the truth of this file is within T of e and w. What may
+    never change: what is confirmed does not depend on the private rows, all is compared in
+    integers, T is at least a step of the grid, so that no level lies both within and beyond it.
+    """
+
+    name = "guard"
+    title = "Guard"
+    description = (
+        "The board shows the score on the public rows, or the score that the team claims, as long "
+        "as the private rows agree within a stated distance. Where they do not, the board shows "
+        "the private score, rounded, and the team has one correction less."
+    )
+    explanation = (
+        "Some rows are public: you may know how well you do on them. The rest are private. As long "
+        "as a file scores about the same on both, the board shows the public score, and the "
+        "private rows have said no more than “yes, about”. How far the two may differ follows from "
+        "the score and the numbers of rows, and is several times what chance does. Where they "
+        "differ by more, the file has fitted the public rows too closely: the board shows the "
+        "private score, rounded, and the team has one correction less.\n\n"
+        "There is no noise: what answers tell is counted, and the guarantee follows from the "
+        "count. A correction counts when it is made. Each team has a limit, and all corrections "
+        "come from one budget. A team without corrections can still send files; they are kept and "
+        "counted."
+    )
+    advice = Advice(
+        fits="Metrics that are means over rows, with some hundreds of Private rows. The solution "
+        "has Public rows, or teams claim their scores.",
+        protects="Honest teams see their score on the Public rows as often as they like, and next "
+        "to nothing is told of the Private rows, so that guarantees stay narrow.",
+        costs="A guarantee is at least as wide as the distance that Public and Private rows may "
+        "differ by. Single rows are not hidden by noise: take Thresholdout for that.",
+    )
+    kinds = (CONFIRMED, CORRECTED, OUT)
+    metric_kinds = frozenset({"mean", "transformed_mean"})
+    unit = Unit("{count} correction", "{count} corrections")
+    counted = False
+    parameters = (
+        Parameter(
+            name="errors",
+            title="Standard errors",
+            help=(
+                "How far public and private score may lie apart before the board corrects, in "
+                "standard errors of their difference. 4 corrects next to no honest score; 3 gives "
+                "narrower guarantees and corrects one now and then. Not used where teams claim "
+                "their scores."
+            ),
+            kind="fraction",
+            default=Fraction(4),
+            minimum=Fraction(2),
+            maximum=Fraction(10),
+        ),
+        Parameter(
+            name="threshold",
+            title="Threshold for claims",
+            help=(
+                "How far the claimed and the private loss may lie apart before the board corrects "
+                "the score. Used only where teams claim their scores."
+            ),
+            kind="fraction",
+            default=Fraction(1, 25),
+            minimum=Fraction(1, 10_000),
+            maximum=Fraction(1, 2),
+        ),
+        Parameter(
+            name="budget",
+            title="Corrections in all",
+            help=(
+                "How many scores may be corrected for all teams together. A correction is taken "
+                "from them when it is made; each tells something about the private rows and widens "
+                "the guarantees of later scores."
+            ),
+            kind="integer",
+            default=200,
+            minimum=1,
+            maximum=1_000_000,
+        ),
+        Parameter(
+            name="team_limit",
+            title="Corrections for each team",
+            help=(
+                "How many corrections one team can have at most, so that no team takes all. A team "
+                "that has had them can still submit but learns nothing new."
+            ),
+            kind="integer",
+            default=5,
+            minimum=1,
+            maximum=1_000_000,
+        ),
+        Parameter(
+            name="steps",
+            title="Steps",
+            help=(
+                "How many steps the shown losses have between 0 and 1: 100 shows two decimals. "
+                "Scores are corrected only where they are off by a step at least."
+            ),
+            kind="integer",
+            default=100,
+            minimum=2,
+            maximum=MAXIMUM_STEPS,
+        ),
+        CONFIDENCE,
+        REFERENCE,
+    )
+
+    def parse(self, raw: Mapping[str, object]) -> GuardParams:
+        params = GuardParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
+        if params.team_limit > params.budget:
+            raise ParameterError(
+                "team_limit", f"Give at most the {params.budget} corrections that there are in all."
+            )
+        coarsest = math.ceil(1 / params.threshold)
+        if params.reference == CLAIM and params.steps < coarsest:
+            raise ParameterError(
+                "steps",
+                f"Give at least {coarsest}: with steps above the threshold, rounding alone would "
+                "make the board correct honest claims.",
+            )
+        return params
+
+    def check(self, params: GuardParams, metric: MetricFacts, counts: RowCounts) -> None:
+        if metric.kind not in self.metric_kinds:
+            raise ParameterError(
+                "mechanism",
+                f"Guard takes only metrics that are means over rows, and {metric.name} is a "
+                "function of the whole set: how far its public and private values may lie apart "
+                "by chance has no useful bound. Use the Ladder.",
+            )
+        check_has_rows(counts)
+        check_grid(params.steps, counts.private)
+        if params.reference == PUBLIC and counts.public < MINIMUM_PUBLIC_ROWS:
+            raise ParameterError(
+                "solution",
+                f"Guard shows the score on the public rows, and the solution has {counts.public} "
+                f"of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let teams claim "
+                "their scores, or use the Ladder.",
+            )
+
+    def reference(self, params: GuardParams) -> Reference:
+        return "claim" if params.reference == CLAIM else "public"
+
+    def draft(self, need: Need) -> Iterator[Draft]:
+        """Yield the standard threshold, which next to no honest score crosses.
+
+        A claim's own sampling error is not known: its threshold is the private rows' alone.
+        """
+        threshold = Fraction(math.ceil(500 * PLANNED_ERRORS / math.sqrt(need.rows)), 1000)
+        if need.public:
+            errors = Fraction(4)
+            threshold = Fraction(
+                guard_threshold(Fraction(1, 4), need.public, need.rows, errors), MILLION
+            )
+        limit = math.ceil(Fraction(need.submissions, SUBMISSIONS_A_CORRECTION))
+        # At most half the threshold each, if rows allow.
+        steps = next((each for each in PLANNED_GRIDS if each * threshold >= 2), PLANNED_GRIDS[-1])
+        raw = {
+            "budget": str(min(limit * need.teams, 1_000_000)),
+            "team_limit": str(limit),
+            "steps": str(min(max(2, math.isqrt(16 * need.rows)), steps)),
+            "confidence": str(need.confidence),
+            "reference": PUBLIC if need.public else CLAIM,
+        }
+        if not need.public:
+            raw["threshold"] = str(min(threshold, Fraction(1, 2)))
+        yield Draft(raw, 1 if need.public else need.teams, limit * need.teams)
+
+    def initial_holdout(self, params: GuardParams) -> HoldoutState:
+        return HoldoutState(budget_left=params.budget)
+
+    def initial_team(
+        self, params: GuardParams, holdout: HoldoutState
+    ) -> tuple[HoldoutState, TeamState]:
+        """Return a team with its whole limit; nothing is taken from the board before it fires."""
+        return holdout, TeamState(share_left=params.team_limit)
+
+    def question(self, params: GuardParams, state: State, reference: Mean | None = None) -> str:
+        rule = f"threshold={params.threshold}"
+        if params.reference == PUBLIC:
+            rule = f"errors={params.errors}"
+        text = f"guard {rule} steps={params.steps}"
+        if params.reference == CLAIM:
+            text += f" claim={_given(reference).level(params.steps)}"
+        return f"{text} exhausted" if _is_exhausted(state) else text
+
+    def step(
+        self, params: GuardParams, state: State, measurement: Measurement, noise: Noise
+    ) -> tuple[State, Answer]:
+        check_level(state.team, params.steps)
+        mean, reference = measurement.holdout, _given(measurement.reference)
+        if not (mean.additive and reference.additive):
+            raise StateError("Guard takes means only.")
+        width = question_width(state.holdout, mean, 1 - params.confidence)
+        if _is_exhausted(state):
+            return exhausted_answer(state, measurement, params.steps, width)
+        shown = reference.level(params.steps)
+        band = params.band(reference, mean.rows)
+        off = abs(mean.units * params.steps - mean.whole * shown)
+        fires = off * MILLION > band * mean.whole * params.steps
+        level = mean.level(params.steps) if fires else shown
+        asked = self.law_question(params, state, mean.rows, reference)
+        holdout = count_question(
+            state.holdout, yes=fires, alphabet=asked.alphabet if asked and fires else 1
+        )
+        team = state.team
+        if fires:
+            holdout = replace(holdout, budget_left=_budget_left(state.holdout) - 1)
+            team = spend(team)
+        answer = Answer(
+            kind=(CORRECTED if fires else CONFIRMED).code,
+            level=level,
+            reference_level=shown,
+            steps=params.steps,
+            width=width,
+            tolerance=0.5 / params.steps if fires else min(VACUOUS, band / MILLION),
+            asked=holdout.asked,
+        )
+        return State(holdout, show_level(team, level)), answer
+
+    def laws(
+        self, params: GuardParams, private_rows: int, public_rows: int
+    ) -> tuple[Law[Any], ...]:
+        """Return the law that nothing is corrected, and the one that learns how often."""
+        return Never(), Corrections()
+
+    def law_question(
+        self, params: GuardParams, state: State, private_rows: int, reference: Mean | None
+    ) -> Agreement | None:
+        if _is_exhausted(state):
+            return None
+        reference = _given(reference)
+        shown = Fraction(reference.level(params.steps), params.steps)
+        band = Fraction(params.band(reference, private_rows), MILLION)
+        low = high = None
+        if shown > band:
+            low = math.ceil((shown - band) * params.steps + Fraction(1, 2)) - 1
+        if shown + band < 1:
+            high = math.floor((shown + band) * params.steps + Fraction(1, 2))
+        return None if low is high is None else Agreement(params.steps, low, high)
+
+    def account_for(
+        self,
+        params: GuardParams,
+        kind: str,
+        loss: Fraction | None,
+        whole: int,
+        reference: Fraction | None = None,
+    ) -> tuple[int, SteadyNoise]:
+        """Take the nearest units; of a corrected loss those shown so that are furthest off."""
+        if kind == OUT.code or loss is None:
+            return 0, SteadyNoise()
+        half = Fraction(1, 2)
+        if kind == CONFIRMED.code or reference is None or loss == reference:
+            return math.floor(loss * whole + half), SteadyNoise()
+        if loss < reference:
+            return max(0, math.ceil((loss - half / params.steps) * whole)), SteadyNoise()
+        return min(whole, math.ceil((loss + half / params.steps) * whole) - 1), SteadyNoise()
+
+
+def guard_threshold(loss: Fraction, public_rows: int, private_rows: int, errors: Fraction) -> int:
+    """Return T(e) = c^2 / (2 N) + c sqrt(e (1 - e) / N + c^2 / (4 N^2)) in millionths, rounded up.
+
+    1/N = 1/a + 1/n for a public and n private rows. It is where a difference of two means becomes
+    c standard errors of what the further one may have (Wilson's interval), so not 0 at a loss of 0.
+    """
+    spread = Fraction(1, public_rows) + Fraction(1, private_rows)
+    square = errors**2 * (loss * (1 - loss) * spread + (errors * spread / 2) ** 2)
+    return -floor_less_root(-(errors**2) * spread / 2 * MILLION, square * MILLION**2)
+
+
+def _budget_left(holdout: HoldoutState) -> int:
+    if holdout.budget_left is None:
+        raise StateError("A holdout of this mechanism has a budget.")
+    return holdout.budget_left
+
+
+def _is_exhausted(state: State) -> bool:
+    if state.team.share_left is None:
+        raise StateError("A team of this mechanism has a share.")
+    return state.team.share_left == 0 or _budget_left(state.holdout) == 0
+
+
+def _given(reference: Mean | None) -> Mean:
+    if reference is None:
+        raise StateError("Guard needs a reference: public rows, or a claimed loss.")
+    return reference
