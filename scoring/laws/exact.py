@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from scoring.guarantees.conditions import require
@@ -16,8 +17,8 @@ MILLION: Final = 1_000_000
 _DIGITS: Final = 28
 _CONTEXT: Final = Context(prec=_DIGITS, Emin=-999_999, Emax=999_999)  # copied, never entered itself
 _SLACK: Final = Decimal("1e-9")  # of a millionth: far more than 28 digits of a million nats lose
-_PI: Final = Decimal("3.141592653589793238462643383279503")
 _LN_ROOT_TWO_PI: Final = Decimal("0.918938533204672741780329736405618")
+_LN_BASEL: Final = Decimal("0.4977003024707453474743773443")  # ln of pi^2 / 6
 _HALF: Final = Decimal("0.5")
 _NEGLIGIBLE: Final = 60 * MILLION  # leaving a law out that is so much dearer rounds up, by 1e-26
 _EXACT_FACTORIALS: Final = 64
@@ -25,6 +26,7 @@ _EXACT_FACTORIALS: Final = 64
 _STIRLING: Final = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360_360))
 
 
+@lru_cache(maxsize=4096)
 def micro(probability: Fraction) -> int:
     """Return -ln of a probability in millionths, rounded up: exactly, whatever its fraction."""
     require(0 < probability <= 1, "A code has a probability.")
@@ -55,10 +57,11 @@ def ln_squared_up(number: int) -> int:
         return _round_up(2 * Decimal(number).ln().ln())
 
 
+@lru_cache(maxsize=4096)
 def basel_up(index: int) -> int:
     """Return ln of pi^2 index^2 / 6 in millionths, never too small."""
     with localcontext(_CONTEXT):
-        return _round_up((_PI * _PI / 6).ln() + 2 * Decimal(index).ln())
+        return _round_up(_LN_BASEL + 2 * Decimal(index).ln())
 
 
 def binomial_up(total: int, chosen: int) -> int:
@@ -108,6 +111,7 @@ def _round_up(nats: Decimal) -> int:
     return math.ceil(nats * MILLION + _SLACK)
 
 
+@lru_cache(maxsize=4096)
 def _ln_factorial(number: int) -> Decimal:
     if number < _EXACT_FACTORIALS:
         return Decimal(math.factorial(number)).ln()
