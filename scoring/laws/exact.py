@@ -101,12 +101,6 @@ def floor_less_root(number: Fraction, square: Fraction) -> int:
     return (int(number * unit) - root) // unit
 
 
-def share_of(length: int) -> Fraction:
-    """Return exp of minus a length in millionths, a little less at most."""
-    with localcontext(_CONTEXT):
-        return Fraction((Decimal(-length) / MILLION).exp() * (1 - Decimal("1e-20")))
-
-
 def _round_up(nats: Decimal) -> int:
     return math.ceil(nats * MILLION + _SLACK)
 

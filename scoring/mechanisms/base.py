@@ -327,7 +327,9 @@ class Mechanism(ABC, Generic[P]):
 
         None where it is certain that the answer says only "no"; that costs nothing.
         """
-        return None if state.team.share_left == 0 else Disclosure(params.alphabet)
+        share_left, budget_left = state.team.share_left, state.holdout.budget_left
+        exhausted = (budget_left if share_left is None else share_left) == 0
+        return None if exhausted else Disclosure(params.alphabet)
 
     def law_answer(self, kind: str, level: int | None) -> int | None:
         """Return an answer as laws know it: its level, None if it says only "no"."""

@@ -5,9 +5,9 @@ No certificate rests on noise: what was said is charged by its code length (theo
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from scoring.errors import ParameterError, StateError
 from scoring.laws.exact import MILLION, floor_less_root
@@ -20,7 +20,6 @@ from scoring.mechanisms.base import (
     Mechanism,
     Reference,
     State,
-    TeamState,
     Unit,
 )
 from scoring.mechanisms.books import (
@@ -29,11 +28,18 @@ from scoring.mechanisms.books import (
     check_level,
     count_question,
     exhausted_answer,
+    is_exhausted,
     question_width,
     show_level,
     spend,
 )
-from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_grid, check_has_rows
+from scoring.mechanisms.fitness import (
+    CONFIDENCE,
+    MAXIMUM_STEPS,
+    check_grid,
+    check_has_rows,
+    check_share,
+)
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.mechanisms.thresholdout import (
     CLAIM,
@@ -49,14 +55,6 @@ from scoring.mechanisms.thresholdout import (
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
 
-OUT: Final = replace(
-    EXHAUSTED,
-    sentences=(
-        "Your team has had all of its corrections, or the board has none left.",
-        *EXHAUSTED.sentences[1:],
-    ),
-)
-
 
 @dataclass(frozen=True)
 class GuardParams:
@@ -69,7 +67,7 @@ class GuardParams:
     errors: Fraction
     threshold: Fraction
     budget: int
-    team_limit: int
+    team_share: int
     steps: int
     confidence: Fraction
     reference: str = PUBLIC
@@ -93,8 +91,8 @@ class Guard(Mechanism[GuardParams]):
 
     With N = rows * resolution, c the holdout loss in units, and e the reference loss on the grid:
 
-        corrected iff |c / N - e| > T(e); then released is c on the grid, and one correction is
-        taken from the team and from the board; otherwise e is confirmed, at no cost.
+        corrected iff |c / N - e| > T(e); then released is c on the grid, and one correction of the
+        team's share is spent; otherwise e is confirmed, at no cost.
 
     T(e) follows from e and the rows alone (`guard_threshold`); a claim has no rows, so its T is
     constant. Where the board confirms, the truth of this file is within T of e and w. What may
@@ -117,8 +115,8 @@ class Guard(Mechanism[GuardParams]):
         "differ by more, the file has fitted the public rows too closely: the board shows the "
         "private score, rounded, and the team has one correction less.\n\n"
         "There is no noise: what answers tell is counted, and the guarantee follows from the "
-        "count. A correction counts when it is made. Each team has a limit, and all corrections "
-        "come from one budget. A team without corrections can still send files; they are kept and "
+        "count. The corrections of all teams come from one budget. A team takes its share with its "
+        "first correction; one without corrections can still send files, which are kept and "
         "counted."
     )
     advice = Advice(
@@ -129,7 +127,7 @@ class Guard(Mechanism[GuardParams]):
         costs="A guarantee is at least as wide as the distance that Public and Private rows may "
         "differ by. Single rows are not hidden by noise: take Thresholdout for that.",
     )
-    kinds = (CONFIRMED, CORRECTED, OUT)
+    kinds = (CONFIRMED, CORRECTED, EXHAUSTED)
     metric_kinds = frozenset({"mean", "transformed_mean"})
     unit = Unit("{count} correction", "{count} corrections")
     counted = False
@@ -164,9 +162,8 @@ class Guard(Mechanism[GuardParams]):
             name="budget",
             title="Corrections in all",
             help=(
-                "How many scores may be corrected for all teams together. A correction is taken "
-                "from them when it is made; each tells something about the private rows and widens "
-                "the guarantees of later scores."
+                "How many scores may be corrected for all teams together. Each correction tells "
+                "something about the private rows and widens the guarantees of later scores."
             ),
             kind="integer",
             default=200,
@@ -174,11 +171,12 @@ class Guard(Mechanism[GuardParams]):
             maximum=1_000_000,
         ),
         Parameter(
-            name="team_limit",
+            name="team_share",
             title="Corrections for each team",
             help=(
-                "How many corrections one team can have at most, so that no team takes all. A team "
-                "that has had them can still submit but learns nothing new."
+                "How many of these corrections one team can have. It takes them for itself with "
+                "its first correction; no other team can use them then. A team without corrections "
+                "can still submit but learns nothing new."
             ),
             kind="integer",
             default=5,
@@ -203,10 +201,7 @@ class Guard(Mechanism[GuardParams]):
 
     def parse(self, raw: Mapping[str, object]) -> GuardParams:
         params = GuardParams(**parse_all(self.parameters, raw))  # type: ignore[arg-type]  # kinds are those of the parameters
-        if params.team_limit > params.budget:
-            raise ParameterError(
-                "team_limit", f"Give at most the {params.budget} corrections that there are in all."
-            )
+        check_share(params.budget, params.team_share)
         coarsest = math.ceil(1 / params.threshold)
         if params.reference == CLAIM and params.steps < coarsest:
             raise ParameterError(
@@ -253,7 +248,7 @@ class Guard(Mechanism[GuardParams]):
         steps = next((each for each in PLANNED_GRIDS if each * threshold >= 2), PLANNED_GRIDS[-1])
         raw = {
             "budget": str(min(limit * need.teams, 1_000_000)),
-            "team_limit": str(limit),
+            "team_share": str(limit),
             "steps": str(min(max(2, math.isqrt(16 * need.rows)), steps)),
             "confidence": str(need.confidence),
             "reference": PUBLIC if need.public else CLAIM,
@@ -265,12 +260,6 @@ class Guard(Mechanism[GuardParams]):
     def initial_holdout(self, params: GuardParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
 
-    def initial_team(
-        self, params: GuardParams, holdout: HoldoutState
-    ) -> tuple[HoldoutState, TeamState]:
-        """Return a team with its whole limit; nothing is taken from the board before it fires."""
-        return holdout, TeamState(share_left=params.team_limit)
-
     def question(self, params: GuardParams, state: State, reference: Mean | None = None) -> str:
         rule = f"threshold={params.threshold}"
         if params.reference == PUBLIC:
@@ -278,7 +267,7 @@ class Guard(Mechanism[GuardParams]):
         text = f"guard {rule} steps={params.steps}"
         if params.reference == CLAIM:
             text += f" claim={_given(reference).level(params.steps)}"
-        return f"{text} exhausted" if _is_exhausted(state) else text
+        return f"{text} exhausted" if is_exhausted(state) else text
 
     def step(
         self, params: GuardParams, state: State, measurement: Measurement, noise: Noise
@@ -288,7 +277,7 @@ class Guard(Mechanism[GuardParams]):
         if not (mean.additive and reference.additive):
             raise StateError("Guard takes means only.")
         width = question_width(state.holdout, mean, 1 - params.confidence)
-        if _is_exhausted(state):
+        if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
         shown = reference.level(params.steps)
         band = params.band(reference, mean.rows)
@@ -299,10 +288,8 @@ class Guard(Mechanism[GuardParams]):
         holdout = count_question(
             state.holdout, yes=fires, alphabet=asked.alphabet if asked and fires else 1
         )
-        team = state.team
-        if fires:
-            holdout = replace(holdout, budget_left=_budget_left(state.holdout) - 1)
-            team = spend(team)
+        after = State(holdout, state.team)
+        after = spend(after, params.team_share) if fires else after
         answer = Answer(
             kind=(CORRECTED if fires else CONFIRMED).code,
             level=level,
@@ -312,7 +299,7 @@ class Guard(Mechanism[GuardParams]):
             tolerance=0.5 / params.steps if fires else min(VACUOUS, band / MILLION),
             asked=holdout.asked,
         )
-        return State(holdout, show_level(team, level)), answer
+        return State(after.holdout, show_level(after.team, level)), answer
 
     def laws(
         self, params: GuardParams, private_rows: int, public_rows: int
@@ -323,7 +310,7 @@ class Guard(Mechanism[GuardParams]):
     def law_question(
         self, params: GuardParams, state: State, private_rows: int, reference: Mean | None
     ) -> Agreement | None:
-        if _is_exhausted(state):
+        if is_exhausted(state):
             return None
         reference = _given(reference)
         shown = Fraction(reference.level(params.steps), params.steps)
@@ -344,7 +331,7 @@ class Guard(Mechanism[GuardParams]):
         reference: Fraction | None = None,
     ) -> tuple[int, SteadyNoise]:
         """Take the nearest units; of a corrected loss those shown so that are furthest off."""
-        if kind == OUT.code or loss is None:
+        if kind == EXHAUSTED.code or loss is None:
             return 0, SteadyNoise()
         half = Fraction(1, 2)
         if kind == CONFIRMED.code or reference is None or loss == reference:
@@ -363,18 +350,6 @@ def guard_threshold(loss: Fraction, public_rows: int, private_rows: int, errors:
     spread = Fraction(1, public_rows) + Fraction(1, private_rows)
     square = errors**2 * (loss * (1 - loss) * spread + (errors * spread / 2) ** 2)
     return -floor_less_root(-(errors**2) * spread / 2 * MILLION, square * MILLION**2)
-
-
-def _budget_left(holdout: HoldoutState) -> int:
-    if holdout.budget_left is None:
-        raise StateError("A holdout of this mechanism has a budget.")
-    return holdout.budget_left
-
-
-def _is_exhausted(state: State) -> bool:
-    if state.team.share_left is None:
-        raise StateError("A team of this mechanism has a share.")
-    return state.team.share_left == 0 or _budget_left(state.holdout) == 0
 
 
 def _given(reference: Mean | None) -> Mean:

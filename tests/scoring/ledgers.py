@@ -33,7 +33,7 @@ SECRET = bytes(range(32))
 BOARD = "b" * 32
 BOARDS: dict[str, dict[str, str]] = {
     "ladder": {"steps": "20"},
-    "guard": {"errors": "2", "budget": "4", "team_limit": "2", "steps": "20"},
+    "guard": {"errors": "2", "budget": "6", "team_share": "2", "steps": "20"},
     "thresholdout": {
         "threshold": "0.25", "noise_scale": "0.0125", "budget": "7", "team_share": "2",
         "steps": "20",

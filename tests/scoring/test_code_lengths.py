@@ -21,11 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import ConditionError, StateError
-from scoring.guarantees.duels import duel_threshold
 from scoring.guarantees.intervals import kl_cell_interval, kl_divergence
 from scoring.laws import books, index
 from scoring.laws.books import BoardBook, Count, TeamBook
-from scoring.laws.exact import MILLION, basel_up, binomial_up, floor_less_root, micro, mix, share_of
+from scoring.laws.exact import MILLION, basel_up, binomial_up, floor_less_root, micro, mix
 from scoring.laws.laws import (
     Agreement,
     Corrections,
@@ -126,7 +125,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         books.budget(Fraction(str(beta)), round(index * MILLION), round(code * MILLION)) / MILLION
     ),
     "kl_ends": lambda n, low, high, L: list(kl_cell_interval(n, low, high, L)),  # noqa: N803
-    "duel_threshold": lambda D, share: duel_threshold(D, Fraction(share)),  # noqa: N803
 }
 VECTORS = [(name, each) for name in FUNCTIONS for each in SECTION[name]]
 
@@ -182,11 +180,6 @@ def test_a_mixture_is_at_most_its_weight_dearer_than_each(lengths: list[int | No
         return
     assert found is not None
     assert min(known) <= found <= min(known) + micro(weight) + 1
-
-
-def test_shares_of_lengths_are_rounded_down() -> None:
-    assert share_of(0) < 1
-    assert float(share_of(2_000_000)) == pytest.approx(math.exp(-2), rel=1e-12)
 
 
 @given(fractions, fractions)
@@ -450,10 +443,8 @@ def game(
     asked = []
     for question in range(questions):
         team, file = analyst(history, question)
-        if team not in teams:
-            head, new = mechanism.initial_team(params, head)
-            teams[team] = new, TeamBook.start(laws)
-        state = State(head, teams[team][0])
+        known, remembered = teams.get(team, (TeamState(), TeamBook.start(laws)))
+        state = State(head, known)
         mean = Mean(sum(a != b for a, b in zip(file, labels, strict=True)), ROWS, 1)
         claim = mean.claimed(Fraction(2, 5))
         code = books.code_length(count, [book], weight)
@@ -462,7 +453,7 @@ def game(
         foreseen = mechanism.law_question(params, state, ROWS, claim)
         after, answer = mechanism.step(params, state, Measurement(mean, claim), SteadyNoise())
         level = mechanism.law_answer(answer.kind, answer.level)
-        book, memory = books.charge(laws, book, teams[team][1], foreseen, level)
+        book, memory = books.charge(laws, book, remembered, foreseen, level)
         count, head, teams[team] = count.after(foreseen, level), after.holdout, (after.team, memory)
         history = (*history, level)
     return asked
@@ -483,7 +474,7 @@ GAMES: dict[str, tuple[str, dict[str, str], Analyst, int]] = {
     "reader": ("ladder", {"steps": str(ROWS)}, reader, ROWS + 2),
     "asker": (
         "guard",
-        {"reference": "claim", "threshold": "0.5", "steps": "10", "team_limit": "200"},
+        {"reference": "claim", "threshold": "0.5", "steps": "10", "team_share": "100"},
         asker,
         12,
     ),
@@ -572,17 +563,6 @@ def test_a_rung_is_three_standard_errors_better_than_guessing(
     assert found == rung
     error = math.sqrt(float(loss * (1 - loss)) * (1 / private + 1 / public))
     assert found <= max(0.0, 100 * (float(loss) - 3 * error))
-
-
-@pytest.mark.parametrize("rows", range(30))
-def test_a_duel_is_won_by_the_fewest_rows_that_its_share_allows(rows: int) -> None:
-    share = Fraction(1, 100)
-    tails = {
-        right: Fraction(sum(math.comb(rows, more) for more in range(right, rows + 1)), 2**rows)
-        for right in range(rows + 1)
-    }
-    enough = [right for right, tail in tails.items() if tail <= share and 2 * right >= rows + 2]
-    assert duel_threshold(rows, share) == min(enough, default=None)
 
 
 def test_a_width_is_hoeffdings() -> None:

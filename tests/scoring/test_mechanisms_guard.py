@@ -24,7 +24,7 @@ SECTION = json.loads(Path(__file__).with_name("vectors.json").read_text())["sect
 
 
 def start(params: GuardParams) -> State:
-    return State(*GUARD.initial_team(params, GUARD.initial_holdout(params)))
+    return State(GUARD.initial_holdout(params), TeamState())
 
 
 def submit(
@@ -93,19 +93,17 @@ def test_a_threshold_is_never_below_a_step() -> None:
 
 
 def test_nothing_is_taken_before_a_correction() -> None:
-    params = GUARD.parse({"budget": "3", "team_limit": "2"})
-    state = start(params)
-    assert (state.holdout.budget_left, state.team.share_left) == (3, 2)
-    state, _ = submit(params, state, Mean(300, 1000, 1), Mean(300, 1000, 1))
-    assert (state.holdout.budget_left, state.team.share_left) == (3, 2)
+    params = GUARD.parse({"budget": "3", "team_share": "2"})
+    state, _ = submit(params, start(params), Mean(300, 1000, 1), Mean(300, 1000, 1))
+    assert (state.holdout.budget_left, state.team.share_left) == (3, None)
     state, _ = submit(params, state, Mean(900, 1000, 1), Mean(300, 1000, 1))
-    assert (state.holdout.budget_left, state.team.share_left) == (2, 1)
+    assert (state.holdout.budget_left, state.team.share_left) == (1, 1)
     assert state.holdout.answered == 1
 
 
-@pytest.mark.parametrize(("of_all", "of_team"), [(0, 2), (2, 0)])
-def test_a_team_is_out_with_its_limit_or_with_the_budget(of_all: int, of_team: int) -> None:
-    params = GUARD.parse({"budget": "3", "team_limit": "2"})
+@pytest.mark.parametrize(("of_all", "of_team"), [(0, None), (2, 0)])
+def test_a_team_is_out_with_its_limit_or_with_the_budget(of_all: int, of_team: int | None) -> None:
+    params = GUARD.parse({"budget": "3", "team_share": "2"})
     state = State(HoldoutState(budget_left=of_all), TeamState(share_left=of_team))
     half = Mean(500, 1000, 1)
     after, answer = submit(params, state, Mean(0, 1000, 1), half)
@@ -163,7 +161,7 @@ def test_noise_has_no_part_in_the_width() -> None:
 @pytest.mark.parametrize(
     ("raw", "field"),
     [
-        ({"budget": "3", "team_limit": "4"}, "team_limit"),
+        ({"budget": "3", "team_share": "4"}, "team_share"),
         ({"reference": "claim", "threshold": "0.04", "steps": "24"}, "steps"),
         ({"errors": "1"}, "errors"),
     ],
@@ -195,7 +193,6 @@ def test_what_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     "state",
     [
-        State(HoldoutState(budget_left=1), TeamState()),
         State(HoldoutState(), TeamState(share_left=1)),
         State(HoldoutState(budget_left=1), TeamState(best=101, last=101, share_left=1)),
     ],
