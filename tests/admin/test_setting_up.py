@@ -470,7 +470,7 @@ def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in
 
 def test_the_choice_of_a_metric_says_what_it_cannot_carry(organizer: Client) -> None:
     page = text(organizer.get(at("scoring", _draft(organizer))))
-    assert "so scores carry no guarantee. Thresholdout can&#x27;t show this metric:" in page
+    assert "so scores carry no guarantee. Guard and Thresholdout can&#x27;t show this metric:" in page
 
 
 def test_a_mechanism_that_a_metric_does_not_allow_is_refused_with_the_reason(
