@@ -84,7 +84,7 @@ def test_from_nothing_to_open(organizer: Client, world: World) -> None:
     assert round.max_file_bytes == 10_000_000
     assert (round.board.metric, round.board.mechanism_parameters) == (
         "accuracy",
-        {"steps": "20", "confidence": "0.95"},
+        {"steps": "20", "confidence": "0.95", "rung": "0"},
     )
     team = world.join(world.alice, competition=draft)
     assert said(world.score(team)).kind == "improved"
@@ -470,7 +470,8 @@ def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in
 
 def test_the_choice_of_a_metric_says_what_it_cannot_carry(organizer: Client) -> None:
     page = text(organizer.get(at("scoring", _draft(organizer))))
-    assert "so scores carry no guarantee. Guard and Thresholdout can&#x27;t show this metric:" in page
+    refused = "Guard and Thresholdout can&#x27;t show this metric:"
+    assert f"so scores carry no guarantee. {refused}" in page
 
 
 def test_a_mechanism_that_a_metric_does_not_allow_is_refused_with_the_reason(
