@@ -272,6 +272,11 @@ REJECTIONS: Mapping[str, Rejection] = {
         "All {usage} rows have the weight 0.",
         "a row with a weight above 0",
     ),
+    "group_split": Rejection(
+        "Rows of one group are in several of Public, Private and Final.",
+        _QUOTED + "is in {usage} here, and in {other} in line {first}.",
+        "one of Public, Private and Final for all rows of a group",
+    ),
     "no_private_rows": Rejection(
         "A solution has no private rows.",
         "No row is Private, so there is nothing to hold out.",

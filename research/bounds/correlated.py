@@ -2,24 +2,14 @@
 
 Zhao's theorems do not repair correlated rows (theory.md E15); these do. Each gives a number
 of rows that takes the place of n in any of the widths of this package, `ledger_width` too, because
-each comes from a tail 2 exp(-2 n' t^2) for every fixed submission. Theory.md 4.8.
+each comes from a tail 2 exp(-2 n' t^2) for every fixed submission. Theory.md 4.8. For rows in
+groups it is `scoring.guarantees.groups.kish`.
 """
 
 import math
-from collections.abc import Sequence
 
 from research.bounds.markov import Chain
 from scoring.guarantees.conditions import require, require_positive
-
-
-def rows_of_groups(sizes: Sequence[int]) -> float:
-    """Return n' = n^2 / sum of squared group sizes, for the mean over n rows in independent groups
-    (users, sites, days) whose rows may depend on each other in any way: the mean is a sum of
-    independent terms of range size / n (Hoeffding 1963). Equal groups count as one row each.
-    """
-    require(len(sizes) > 0, "There is at least one group.")
-    require_positive(smallest=min(sizes))
-    return sum(sizes) ** 2 / sum(size * size for size in sizes)
 
 
 def rows_of_chain(rows: int, chain: Chain) -> float:

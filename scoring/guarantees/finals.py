@@ -15,7 +15,9 @@ from scoring.guarantees.conditions import require_positive
 from scoring.guarantees.intervals import kl_cell_interval, kl_interval
 
 
-def untouched_interval(mean: float, rows: int, finalists: int, beta: float) -> tuple[float, float]:
+def untouched_interval(
+    mean: float, rows: float, finalists: int, beta: float
+) -> tuple[float, float]:
     """Return where the true loss lies, for all `finalists` at once with probability 1 - beta.
 
     mean: the exact mean loss of one of them on `rows` rows that had no part in any answer.
@@ -25,7 +27,7 @@ def untouched_interval(mean: float, rows: int, finalists: int, beta: float) -> t
     return kl_interval(rows, mean, math.log(finalists), beta)
 
 
-def counted_interval(mean: float, rows: int, width: float) -> tuple[float, float]:
+def counted_interval(mean: float, rows: float, width: float) -> tuple[float, float]:
     """Return where the true loss lies, for all questions of a ledger at once with its own
     confidence.
 

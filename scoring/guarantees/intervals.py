@@ -1,4 +1,7 @@
-"""Confidence intervals for a mean of [0, 1] losses over independent rows."""
+"""Confidence intervals for a mean of [0, 1] losses over independent rows.
+
+Rows may be effective ones, no whole number: of groups and weights, see `groups`.
+"""
 
 import math
 from collections.abc import Callable
@@ -14,14 +17,14 @@ from scoring.guarantees.conditions import (
 _HALVINGS = 100  # more than the bits of a double
 
 
-def bonferroni_width(rows: int, finalists: int, beta: float) -> float:
+def bonferroni_width(rows: float, finalists: int, beta: float) -> float:
     """Return sqrt(ln(2 F / beta) / (2 n)) for F files fixed before the rows (theory.md 5.14)."""
     require_positive(rows=rows, finalists=finalists)
     require_probability(beta=beta)
     return math.sqrt(math.log(2 * finalists / beta) / (2 * rows))
 
 
-def wilson_interval(mean: float, rows: int, beta: float) -> tuple[float, float]:
+def wilson_interval(mean: float, rows: float, beta: float) -> tuple[float, float]:
     """Return Wilson's score interval (1927) for one proportion: the plain sampling error, roughly.
 
     It does not account for anything that was learned from the rows. For losses between 0 and 1 that
@@ -56,7 +59,7 @@ def kl_upper(rows: float, mean: float, ln_budget: float) -> float:
     return _search(lambda q: rows * kl_divergence(mean, q) > ln_budget, outside=1.0, inside=mean)
 
 
-def kl_interval(rows: int, mean: float, ln_count: float, beta: float) -> tuple[float, float]:
+def kl_interval(rows: float, mean: float, ln_count: float, beta: float) -> tuple[float, float]:
     """Return the ends of {q: n kl(mean || q) <= ln 2 + ln|F| + ln(1 / beta)} (theory.md 4.5).
 
     Its ends at the raw mean would reveal the raw mean: evaluate it at released values only, with

@@ -12,6 +12,7 @@ from research.bounds import correlated, zhao
 from research.bounds.markov import Chain
 from research.bounds.tails import hoeffding_tail
 from scoring.errors import ConditionError
+from scoring.guarantees.groups import kish
 
 TWO = Chain(np.array([[0.8, 0.2], [0.3, 0.7]]))
 THREE = Chain(np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.4, 0.4, 0.2]]))
@@ -155,24 +156,14 @@ def test_lemma_1_is_false_for_copies_of_one_coin() -> None:
     """theory.md E15: a constant answer has no privacy loss, and the mean of n copies of one coin is
     0 or 1; what it claims about that is refuted by the group of n rows, which counts as one."""
     assert zhao.lemma1_tail_printed(10_000, 0.4, 1 / 10_000) < 1e-70
-    effective = correlated.rows_of_groups([10_000])
+    effective = kish(np.array([10_000]))
     assert effective == 1
     assert hoeffding_tail(correlated.whole_rows(effective), 0.4) > 1
-
-
-def test_equal_groups_count_as_one_row_each() -> None:
-    assert correlated.rows_of_groups([7] * 50) == 50
-    assert correlated.rows_of_groups([1] * 50) == 50
-    assert correlated.rows_of_groups([40, 5, 5]) < 2
 
 
 def test_no_effective_row_certifies_nothing() -> None:
     with pytest.raises(ConditionError):
         correlated.whole_rows(0.9)
-    with pytest.raises(ConditionError):
-        correlated.rows_of_groups([])
-    with pytest.raises(ConditionError):
-        correlated.rows_of_groups([3, 0])
 
 
 def test_effective_rows_of_a_chain_give_the_tail_of_reversible_chains() -> None:

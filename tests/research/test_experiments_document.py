@@ -94,7 +94,7 @@ def test_quoted_numbers_are_those_of_the_figures(name: str, quantity: str, digit
 
 
 def test_sections_that_the_code_refers_to_exist() -> None:
-    named = set(re.findall(r"^#+ (\d(?:\.\d+)?)\.? ", TEXT, flags=re.MULTILINE))
+    named = set(re.findall(r"^#+ (\d+(?:\.\d+)?)\.? ", TEXT, flags=re.MULTILINE))
     named |= {f"4.{n}" for n in re.findall(r"^- \*\*4\.(\d)", TEXT, flags=re.MULTILINE)}
     for section in ("0", "5", "9"):
         start = TEXT.index(f"## {section}. ")
