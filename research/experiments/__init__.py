@@ -13,8 +13,10 @@ from research.experiments import (
     boosting,
     correlated,
     drain,
+    groups,
     log_loss,
     pair_flip,
+    paired,
     svt,
     threshold_hunt,
 )
@@ -49,5 +51,7 @@ EXPERIMENTS: Final = {
         Experiment("correlated", 50, correlated.run),
         Experiment("drain", 50, drain.run),
         Experiment("logloss", 50, log_loss.run),
+        Experiment("paired", 1000, paired.run),
+        Experiment("groups", 400, groups.run),
     )
 }
