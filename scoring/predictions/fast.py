@@ -197,21 +197,11 @@ class _Filling:
 def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> RowIds | None:
     """Return the ids of a sample file whose cells are all as they should be."""
     file = _File.of(text, names, schema, integer_ids=False)
-    if file is None:
-        return None
-    size = len(text) if file.has_quotes else _STRETCH  # a stretch at a time, to spare memory
-    chunks: list[pa.StringArray] = []
-    while start < len(text):
-        end = text.find(b"\n", start + size) + 1 or len(text)
-        table = file.read(start, end, threads=file.has_quotes)
-        if table is None or _decode(table, schema) is None:
-            return None
-        chunks += table[schema.id_column].chunks
-        start = end
-    texts = pa.chunked_array(chunks, pa.string()).combine_chunks()
-    del chunks
-    give_memory_back()
     try:
+        texts = None if file is None else _ids(file, start, schema)
+        give_memory_back()
+        if texts is None:
+            return None
         texts.validate(full=True)
         parts = (texts[at : at + _ROWS] for at in range(0, len(texts), _ROWS))
         lengths = (pc.binary_length(pc.utf8_trim_whitespace(part)) for part in parts)
@@ -219,6 +209,20 @@ def read_ids(text: bytes, start: int, names: Sequence[str], schema: Schema) -> R
         return None if has_blank else RowIds(texts)
     except ValueError:  # not UTF-8, or an id twice, or none at all
         return None
+
+
+def _ids(file: _File, start: int, schema: Schema) -> pa.StringArray | None:
+    """Return the ids of a good file, read a stretch at a time to spare memory."""
+    size = len(file.text) if file.has_quotes else _STRETCH
+    chunks: list[pa.StringArray] = []
+    while start < len(file.text):
+        end = file.text.find(b"\n", start + size) + 1 or len(file.text)
+        table = file.read(start, end, threads=file.has_quotes)
+        if table is None or _decode(table, schema) is None:
+            return None
+        chunks += table[schema.id_column].chunks
+        start = end
+    return pa.chunked_array(chunks, pa.string()).combine_chunks()
 
 
 def give_memory_back() -> None:
@@ -265,8 +269,13 @@ def _quotes_are_plain(text: bytes) -> bool:
 
 
 def _decode(table: pa.Table, schema: Schema) -> Columns | None:
-    columns = {column.name: _values(table[column.name], column) for column in schema.columns}
-    return None if any(values is None for values in columns.values()) else columns
+    columns: Columns = {}
+    for column in schema.columns:
+        values = _values(table[column.name], column)
+        if values is None:
+            return None
+        columns[column.name] = values
+    return columns
 
 
 def _values(cells: pa.ChunkedArray, column: Column) -> NDArray[Any] | Lists | None:

@@ -65,7 +65,7 @@ def end(page: Page) -> list[str]:
     closed = page.url
     wrong += visit(page, "admin-end-closed", closed, "wide-light")
     page.get_by_role("button", name="Start the final scoring").click()
-    expect(page.get_by_text("Nobody can submit or choose any more")).to_be_visible()
+    expect(page.get_by_text("Submissions and selections are closed")).to_be_visible()
     wait_for_scores(page)
     wrong += visit(page, "admin-end-scored", closed, "wide-light")
     page.get_by_role("link", name="Reveal the final scores").click()

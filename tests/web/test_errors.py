@@ -97,7 +97,7 @@ def test_a_file_that_finds_no_space_on_its_way_in_is_refused(
 
 
 def test_too_many_requests_have_a_page() -> None:
-    assert "Wait a minute" in render_to_string("429.html")
+    assert "wait a minute" in render_to_string("429.html")
 
 
 @pytest.mark.parametrize("path", ["/c/digits/leaderboard/?team=%00", "/c/digits/data/a%00b"])
