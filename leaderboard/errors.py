@@ -29,17 +29,17 @@ class Refused(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """Return the HTTP status."""
         return REFUSALS[self.code].status
 
     @property
     def title(self) -> str:
-        """The short form of what happened."""
+        """Return the short form of what happened."""
         return REFUSALS[self.code].title
 
     @property
     def detail(self) -> str:
-        """What happened, what it means and what can be done, in English."""
+        """Return what happened, what it means and what can be done, in English."""
         several = self.facts.get("errors", (self.facts,))
         if len(several) == 1:
             return word(self.code, several[0])
@@ -47,7 +47,7 @@ class Refused(Exception):
 
     @property
     def errors(self) -> list[dict[str, str]]:
-        """What is wrong with single fields of a form or body: code, field and message."""
+        """Return what is wrong with single fields of a form or body: code, field and message."""
         return [
             {
                 "code": facts.get("variant", self.code),
@@ -60,7 +60,7 @@ class Refused(Exception):
 
     @property
     def fields(self) -> dict[str, str]:
-        """The messages by the fields that they stand beside."""
+        """Return the messages by the fields that they stand beside."""
         return {each["field"]: each["message"] for each in self.errors}
 
     def problem(self) -> dict[str, Any]:

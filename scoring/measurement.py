@@ -88,7 +88,7 @@ class Mean(Secret):
 
     @property
     def whole(self) -> int:
-        """The number of units that make up a mean loss of 1."""
+        """Return the number of units that make up a mean loss of 1."""
         return self.rows * self.resolution
 
     def claimed(self, loss: Fraction | float) -> "Mean":

@@ -54,12 +54,12 @@ class Page:
 
     @property
     def ranked(self) -> dict[str, Any]:
-        """The same, as the queries of boards take it."""
+        """Return the same, as the queries of boards take it."""
         return {"page": self.number, "page_rows": self.size, "search": self.search}
 
     @property
     def part(self) -> slice:
-        """The rows of this page."""
+        """Return the rows of this page."""
         return slice((self.number - 1) * self.size, self.number * self.size)
 
     def answer(self, item: Callable[..., Any], rows: Any, total: int, **extra: Any) -> Response:

@@ -69,7 +69,7 @@ class Competition(models.Model):
 
     @property
     def current_round(self) -> Round:
-        """The latest round that has begun, or the first one; without a solution none begins.
+        """Return the latest round that has begun, or the first one; without a solution none begins.
 
         Rounds and boards are read once for each instance, and again after `refresh_from_db`.
         """

@@ -77,5 +77,5 @@ class FinalScore(models.Model):
 
     @property
     def loss(self) -> Fraction:
-        """The exact mean loss."""
+        """Return the exact mean loss."""
         return Fraction(self.units, self.rows * self.resolution)

@@ -145,7 +145,7 @@ class Holdout(models.Model):
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether no worker has compared this revision with the ones before."""
+        """Return whether no worker has compared this revision with the ones before."""
         return bool(self.reason) and self.fits_at is None
 
 

@@ -107,22 +107,22 @@ class Round(models.Model):
 
     @property
     def origin(self) -> Round:
-        """The round that brought the rows, and with them the files."""
+        """Return the round that brought the rows, and with them the files."""
         return self.continues.origin if self.continues else self
 
     @property
     def board(self) -> Board:
-        """The first board, which ranks."""
+        """Return the first board, which ranks."""
         return self.boards.all()[0]
 
     @property
     def active_holdout(self) -> Holdout | None:
-        """The sealed solution that answers now; None without one."""
+        """Return the sealed solution that answers now; None without one."""
         return self.ledger.holdouts.active().first() if self.ledger else None
 
     @property
     def paused_for(self) -> str:
-        """Why its ledger answers nobody, a `Pause`; empty where it answers."""
+        """Return why its ledger answers nobody, a `Pause`; empty where it answers."""
         return self.ledger.paused_for if self.ledger else ""
 
     def phase(self, now: datetime) -> Phase:
@@ -166,7 +166,7 @@ class Board(models.Model):
 
     @property
     def takes_claims(self) -> bool:
-        """Whether every file comes with a claimed score, which the mechanism checks."""
+        """Return whether every file comes with a claimed score, which the mechanism checks."""
         mechanism = mechanisms.MECHANISMS.get(self.mechanism)
         if mechanism is None:
             return False

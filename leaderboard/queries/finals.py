@@ -51,7 +51,7 @@ class Choice:
 
     @property
     def entered(self) -> tuple[int, ...]:
-        """What the final scoring counts."""
+        """Return what the final scoring counts."""
         return self.numbers or (() if self.stand_in is None else (self.stand_in,))
 
 
@@ -145,7 +145,7 @@ class FinalBoard(RankedPage[FinalRow]):
 
     @property
     def together(self) -> bool:
-        """Whether an interval on this page, not the winner's own, overlaps the winner's."""
+        """Return whether an interval on this page, not the winner's own, overlaps the winner's."""
         return any(row.with_winner and row.rank > 1 for row in self.rows)
 
 

@@ -47,7 +47,7 @@ class Scale:
 
     @property
     def is_even(self) -> bool:
-        """Whether all steps of the grid are alike as scores; those of a root are not."""
+        """Return whether all steps of the grid are alike as scores; those of a root are not."""
         return metrics.get(self.metric).kind != "transformed_mean"
 
     def text(self, loss: float) -> str:

@@ -65,12 +65,12 @@ class SubmissionRow:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the file was lost with a database, and only its answer is known."""
+        """Return whether the file was lost with a database, and only its answer is known."""
         return not self.sha256
 
     @property
     def waits_again(self) -> bool:
-        """Whether it has an answer on an earlier solution and is to be scored on the new one."""
+        """Return whether it has an answer on an earlier solution and waits for one on the new."""
         return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)
 
 

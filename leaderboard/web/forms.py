@@ -92,6 +92,6 @@ class TokenForm(forms.Form):
 
     @property
     def days(self) -> int | None:
-        """The chosen lifetime, None for no end."""
+        """Return the chosen lifetime, None for no end."""
         chosen = self.cleaned_data["lifetime"]
         return None if chosen == "never" else int(chosen)

@@ -42,23 +42,23 @@ class Page:
 
     @property
     def board(self) -> Board:
-        """The board that ranks."""
+        """Return the board that ranks."""
         return self.round.board
 
     @property
     def team(self) -> Team | None:
-        """The person's team."""
+        """Return the person's team."""
         return self.membership.team if self.membership else None
 
     @property
     def tabs(self) -> list[Link]:
-        """The tabs that this person has."""
+        """Return the tabs that this person has."""
         names = (*_TABS, *(_MEMBER_TABS if self.membership else ()), *_LAST_TABS)
         return [Link(label, self.url(name), name == self.tab) for name, label in names]
 
     @property
     def next_step(self) -> Link | None:
-        """The one thing to do next, unless this page is the place to do it."""
+        """Return the one thing to do next, unless this page is the place to do it."""
         if self.head.phase is Phase.CLOSED:
             choosing = self.membership is not None and self.stage == queries.Stage.CHOOSING.value
             link = Link("Select your finals", self.url("submissions") + "#finals")
@@ -74,17 +74,17 @@ class Page:
 
     @property
     def stage(self) -> str:
-        """Where the end stands: "running", "choosing", "scoring" or "revealed"."""
+        """Return where the end stands: "running", "choosing", "scoring" or "revealed"."""
         return queries.stage(self.round).value
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a board: a draft may lack its metric or its holdout."""
+        """Return whether there is a board: a draft may lack its metric or its holdout."""
         return self.head.phase is not Phase.DRAFT
 
     @property
     def rules_changed(self) -> bool:
-        """Whether the member accepted an earlier version of the rules."""
+        """Return whether the member accepted an earlier version of the rules."""
         return (
             self.membership is not None
             and self.membership.rules_version != self.competition.rules_version

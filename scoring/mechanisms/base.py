@@ -144,13 +144,13 @@ class Answer:
 
     @property
     def certificate(self) -> float | None:
-        """Width and tolerance together; None where that is so wide that it certifies nothing."""
+        """Return width and tolerance together; None where that certifies nothing."""
         total = self.width + self.tolerance
         return total if total < NO_CERTIFICATE else None
 
     @property
     def loss(self) -> Fraction | None:
-        """The shown loss, exactly; None where there is none."""
+        """Return the shown loss, exactly; None where there is none."""
         return None if self.level is None else Fraction(self.level, self.steps)
 
 
@@ -257,7 +257,7 @@ class Mechanism(ABC, Generic[P]):
 
     @property
     def shows_scores(self) -> bool:
-        """Whether a board of it has scores: some answer shows the submission's own loss."""
+        """Return whether a board of it has scores: some answer shows the submission's own loss."""
         return any(kind.shows == "own" for kind in self.kinds)
 
     def kind(self, code: str) -> AnswerKind:

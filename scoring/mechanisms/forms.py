@@ -22,23 +22,25 @@ class Form:
 
     @property
     def comparison_cost(self) -> Fraction:
-        """Epsilon times noise scale times rows, of one firing and all questions before it that
-        did not fire: a row moves the threshold by one row and the comparison by two."""
+        """Return epsilon times noise scale times rows, of one firing and the questions before it.
+
+        A row moves the threshold by one row and the comparison by two.
+        """
         return Fraction(1, self.threshold) + Fraction(2, self.comparison)
 
     @property
     def answer_cost(self) -> Fraction:
-        """The same of one answer."""
+        """Return the same of one answer."""
         return Fraction(1, self.answer)
 
     @property
     def cost(self) -> Fraction:
-        """Epsilon times noise scale times rows, of one correction: 2, 1 and 9/4."""
+        """Return epsilon times noise scale times rows, of one correction: 2, 1 and 9/4."""
         return self.comparison_cost + self.answer_cost
 
     @property
     def smallest(self) -> int:
-        """The quietest of the three noises, which has to hide a row by itself."""
+        """Return the quietest of the three noises, which has to hide a row by itself."""
         return min(self.threshold, self.comparison, self.answer)
 
 

@@ -74,7 +74,7 @@ class GuardParams:
 
     @property
     def alphabet(self) -> int:
-        """The most values that a corrected loss can have: the whole grid."""
+        """Return the most values that a corrected loss can have: the whole grid."""
         return self.steps + 1
 
     def band(self, reference: Mean, private_rows: int) -> int:

@@ -89,7 +89,7 @@ class LadderParams:
 
     @property
     def alphabet(self) -> int:
-        """The most values that an answer can have: what a team's first one can show."""
+        """Return the most values that an answer can have: what a team's first one can show."""
         return self.rung or self.steps + 1
 
     def best(self, team: TeamState) -> int | None:

@@ -74,12 +74,12 @@ class SparseValidateParams:
 
     @property
     def steps(self) -> int:
-        """The coarsest grid that the mark lies on."""
+        """Return the coarsest grid that the mark lies on."""
         return self.mark.denominator
 
     @property
     def alphabet(self) -> int:
-        """A pass says nothing but that it is one."""
+        """Return 1: a pass says nothing but that it is one."""
         return 1
 
 

@@ -126,17 +126,17 @@ class ThresholdoutParams:
 
     @property
     def scales(self) -> Form:
-        """The three noises, as multiples of the noise scale."""
+        """Return the three noises, as multiples of the noise scale."""
         return forms.FORMS[self.form]
 
     @property
     def alphabet(self) -> int:
-        """The values that a corrected loss can have: the whole grid."""
+        """Return the values that a corrected loss can have: the whole grid."""
         return self.steps + 1
 
     @property
     def beta_half(self) -> Fraction:
-        """Half of 1 - confidence: one half is for the ledger, the other for the noise."""
+        """Return half of 1 - confidence: one half is for the ledger, the other for the noise."""
         return (1 - self.confidence) / 2
 
 

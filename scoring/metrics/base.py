@@ -249,7 +249,7 @@ class Metric:
 
     @property
     def obstacle(self) -> str:
-        """What a mechanism that hides single rows has against it."""
+        """Return what a mechanism that hides single rows has against it."""
         known = self.sensitivity
         if known is None:
             return "nobody has a useful bound on what one row can do to it."

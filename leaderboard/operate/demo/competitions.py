@@ -28,7 +28,7 @@ class DemoCompetition:
 
     @property
     def label(self) -> str:
-        """The column to predict."""
+        """Return the column to predict."""
         return self.schema.columns[0].name
 
     def text(self, page: str) -> str:
