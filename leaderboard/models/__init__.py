@@ -32,5 +32,6 @@ from leaderboard.models.submission import Submission as Submission
 from leaderboard.models.team import Invitation as Invitation
 from leaderboard.models.team import Membership as Membership
 from leaderboard.models.team import Team as Team
+from leaderboard.models.team import TeamAccount as TeamAccount
 from leaderboard.models.team import TeamState as TeamState
 from leaderboard.models.user import User as User

@@ -34,7 +34,7 @@ class FinalScore(models.Model):
     The rest is stored once all scores are there. `low` and `high` are the interval of the loss;
     null where the metric allows none. The entry that counts for its team has the team's `place`,
     shared by equal scores, its `position` in the order of the board, and where the released board
-    had the team.
+    had the team; `best_place` to `worst_place` are the places that the tests of all pairs leave it.
 
     Only `pipeline.finalize` writes it, and nobody but organizers sees it before the reveal.
     """
@@ -51,6 +51,8 @@ class FinalScore(models.Model):
     high = models.FloatField(null=True)
     place = models.PositiveIntegerField(null=True)
     position = models.PositiveIntegerField(null=True)
+    best_place = models.PositiveIntegerField(null=True)
+    worst_place = models.PositiveIntegerField(null=True)
     released_place = models.PositiveIntegerField(null=True)
     released_loss = models.FloatField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

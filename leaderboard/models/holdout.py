@@ -32,6 +32,11 @@ class Ledger(models.Model):
     `version` rises with every change, so that none is lost. `watermarked` records that the counter
     outside the database knows this ledger, by its `uid`. A paused ledger answers nobody until that
     is repaired.
+
+    `law` is the version of the laws by which its answers are charged, `law_weight` the part of the
+    count in their mixture, and `account` what they have come to; a ledger without one is charged by
+    the count alone. The limits are those of the round that it began with. On one that is `by_team`,
+    each team has its own account and an equal part of beta.
     """
 
     competition = models.ForeignKey("Competition", models.PROTECT, related_name="ledgers")
@@ -42,6 +47,13 @@ class Ledger(models.Model):
     log_alphabets = models.FloatField(default=0.0)
     entries = models.PositiveBigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, blank=True)
+    law = models.CharField(max_length=20, blank=True)
+    law_weight = models.CharField(max_length=20, blank=True)
+    question_limit = models.PositiveBigIntegerField(null=True)
+    team_limit = models.PositiveIntegerField(null=True)
+    nats_limit = models.PositiveIntegerField(null=True)
+    by_team = models.BooleanField(default=False)
+    account = models.JSONField(default=dict)
     watermarked = models.BooleanField(default=False)
     paused_at = models.DateTimeField(null=True, blank=True)
     paused_for = models.CharField(max_length=12, choices=Pause.choices, blank=True)
@@ -90,7 +102,8 @@ class Holdout(models.Model):
     """A revision of the private solution, sealed to the vault's public key.
 
     The file holds the labels and which row is in which set; both are secret. The counts are public:
-    every guarantee is a function of them. Weighted rows count as fewer plain ones (`effective`).
+    every guarantee is a function of them. Weighted rows count as fewer plain ones (`effective`);
+    `designs` says what intervals count rows in groups as, by set.
     The commitments are hidden by salts inside the seals; `publication` is the archive that shows
     what they commit to, made after the end at the organizer's word; `publication_claimed_at` is
     when a worker took to writing it.
@@ -113,6 +126,7 @@ class Holdout(models.Model):
     ignored_rows = models.PositiveIntegerField()
     effective_public_rows = models.PositiveIntegerField()
     effective_private_rows = models.PositiveIntegerField()
+    designs = models.JSONField(default=dict)
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -155,6 +169,8 @@ class NoteKind(models.TextChoices):
     REVISION = "revision", "The solution was revised"
     MERGE = "merge", "A team was merged into another"
     WRITE_OFF = "write_off", "Lost answers were written off"
+    TOP_UP = "top_up", "The budget of a board was raised"
+    DUEL = "duel", "Two files were compared on the private rows"
 
 
 class LedgerNote(models.Model):

@@ -20,6 +20,9 @@ class Release(models.Model):
     guarantee". `low` and `high` are the interval of the loss as it was shown, by the bound of that
     name; null where nothing was promised. `repeat_of` marks a question asked before, whose stored
     answer this is.
+    `length` is what the ledger's laws charge for everything that was answered before, L in
+    millionths of a nat, and `public_loss` the exact loss on the Public rows, units/whole, that they
+    read. `is_baseline`: the team was a baseline then, and took nothing from the budget.
     `answered`, `log_alphabets`, `firings` and `budget_left` are the ledger's head after it.
     `predictions_tag` stands for the predictions in public; their digest stays here, and is empty
     for an answer that was replayed from the published ledger.
@@ -47,6 +50,9 @@ class Release(models.Model):
     log_alphabets = models.FloatField()
     firings = models.PositiveBigIntegerField()
     budget_left = models.PositiveIntegerField(null=True)
+    length = models.PositiveBigIntegerField(null=True)
+    public_loss = models.CharField(max_length=50, blank=True)
+    is_baseline = models.BooleanField(default=False)
     predictions_tag = models.CharField(max_length=64)
     predictions_digest = models.CharField(max_length=64, blank=True)
     question = models.CharField(max_length=200)
@@ -69,6 +75,11 @@ class Release(models.Model):
                 fields=["holdout", "board", "team", "predictions_tag", "question"],
                 condition=Q(repeat_of__isnull=True),
                 name="question_answered_once",
+            ),
+            models.UniqueConstraint(
+                fields=["holdout", "team", "predictions_tag"],
+                condition=Q(repeat_of__isnull=True, length__isnull=False),
+                name="predictions_answered_once",
             ),
             models.CheckConstraint(
                 condition=Q(level__isnull=True) | Q(level__lte=models.F("steps")),

@@ -38,6 +38,9 @@ class Round(models.Model):
     everyone, and `publication_at` is the organizer's word to publish solution and secret.
     `finals_enqueued_at` is when workers were last asked for final scores that are missing. On rows
     that several rounds share, all of this happens once, in the last of them.
+
+    `question_limit`, `team_limit`, `nats_limit` and `is_hidden` are what its ledger begins with, for
+    good. A board that is hidden until the end shows each team its own answers and nothing of others.
     """
 
     competition = models.ForeignKey("Competition", models.CASCADE, related_name="rounds")
@@ -82,6 +85,25 @@ class Round(models.Model):
     revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
     publication_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    question_limit = models.PositiveBigIntegerField(
+        "questions in all",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="For all teams together, on all boards. Empty: no limit.",
+    )
+    team_limit = models.PositiveIntegerField(
+        "teams at most", null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    nats_limit = models.PositiveIntegerField(
+        "nats a team may cost",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="How much a team's answers may tell of the private rows. Empty: no limit.",
+    )
+    is_hidden = models.BooleanField("hidden until the end", default=False)
+
     schema = models.JSONField("prediction schema", default=dict)
 
     class Meta:
@@ -97,7 +119,10 @@ class Round(models.Model):
                 condition=Q(daily_limit__gte=1)
                 & (Q(total_limit__isnull=True) | Q(total_limit__gte=1))
                 & Q(max_file_bytes__gte=1)
-                & Q(finals_limit__gte=1),
+                & Q(finals_limit__gte=1)
+                & (Q(question_limit__isnull=True) | Q(question_limit__gte=1))
+                & (Q(team_limit__isnull=True) | Q(team_limit__gte=1))
+                & (Q(nats_limit__isnull=True) | Q(nats_limit__gte=1)),
                 name="round_limits_positive",
             ),
         ]
@@ -142,7 +167,8 @@ def new_uid() -> str:
 class Board(models.Model):
     """A metric with a mechanism in a round. The first board ranks; further ones are columns.
 
-    `finalists` is how many entries got a final score, once all are there.
+    `finalists` is how many entries got a final score, once all are there; `rank_sets` is then what
+    the tests of all pairs of them found.
     """
 
     round = models.ForeignKey(Round, models.CASCADE, related_name="boards")
@@ -154,6 +180,7 @@ class Board(models.Model):
     mechanism = models.CharField(max_length=40)
     mechanism_parameters = models.JSONField(default=dict, blank=True)
     finalists = models.PositiveIntegerField(default=0, editable=False)
+    rank_sets = models.JSONField(null=True, editable=False)
 
     class Meta:
         ordering = ["round", "position"]

@@ -29,7 +29,7 @@ class Submission(models.Model):
     `problems` is what the participant reads of a rejected file; `failure` is for the organizer
     and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
     broker has not taken the message. `release` is the first board's answer on the revision that it
-    was scored on last.
+    was scored on last. `takes_quota` is false of one that repeats what the team had sent before.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
@@ -47,6 +47,7 @@ class Submission(models.Model):
     problem_count = models.PositiveIntegerField(default=0)
     failure = models.CharField(max_length=200, blank=True)
     release = models.ForeignKey("Release", models.PROTECT, null=True, blank=True, related_name="+")
+    takes_quota = models.BooleanField(default=True)
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     enqueued_at = models.DateTimeField(null=True)

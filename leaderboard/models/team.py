@@ -96,7 +96,8 @@ class Invitation(models.Model):
 class TeamState(models.Model):
     """What a board's mechanism knows of a team on one holdout; only `leaderboard.ledger` writes it.
 
-    Levels are grid steps of the loss. `share_left` is the team's part of the budget.
+    Levels are grid steps of the loss. `share_left` is the team's part of the budget, `law_memory`
+    what the laws of its ledger remember of it.
     """
 
     holdout = models.ForeignKey(Holdout, models.PROTECT, related_name="team_states")
@@ -105,6 +106,7 @@ class TeamState(models.Model):
     best = models.PositiveIntegerField(null=True)
     last = models.PositiveIntegerField(null=True)
     share_left = models.PositiveIntegerField(null=True)
+    law_memory = models.JSONField(default=dict)
 
     class Meta:
         constraints = [
@@ -113,3 +115,22 @@ class TeamState(models.Model):
 
     def __str__(self) -> str:
         return f"state of {self.team_id}"
+
+
+class TeamAccount(models.Model):
+    """What a team's answers told, on a ledger that counts each team by itself.
+
+    Only `leaderboard.ledger` writes it.
+    """
+
+    ledger = models.ForeignKey("Ledger", models.PROTECT, related_name="team_accounts")
+    team = models.ForeignKey(Team, models.PROTECT, related_name="accounts")
+    account = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["ledger", "team"], name="one_account_per_team"),
+        ]
+
+    def __str__(self) -> str:
+        return f"account of {self.team_id}"
