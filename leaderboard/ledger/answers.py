@@ -1,11 +1,19 @@
 """One question, one answer: asks a board's mechanism, writes its state and the ledger's entry."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 from leaderboard.ledger import levels
-from leaderboard.ledger.entries import entry_hash, ledger_head, parameters_hash, team_head
-from leaderboard.ledger.heads import save_heads
+from leaderboard.ledger.accounts import read_account, read_book, save_account
+from leaderboard.ledger.entries import (
+    entry_hash,
+    ledger_head,
+    parameters_hash,
+    team_head,
+    terms_of,
+)
+from leaderboard.ledger.heads import rules_of, save_heads
 from leaderboard.models import (
     Board,
     BoardState,
@@ -18,6 +26,7 @@ from leaderboard.models import (
     TeamState,
 )
 from leaderboard.vault import Measured
+from scoring import ledger as rules
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields
 from scoring.guarantees.certificate import interval_fields
@@ -40,21 +49,35 @@ def answer(
     function of what is asked, and a question that has been answered is not asked again. Raises
     LostRace.
     """
-    mechanism = mechanisms.get(board.mechanism)
-    parameters = mechanism.parse(board.mechanism_parameters)
+    asked, team = rules_of(board, holdout), submission.team
     head = ledger_head(ledger, BoardState.objects.get(board=board))
-    known = TeamState.objects.filter(holdout=holdout, board=board, team=submission.team).first()
+    known = TeamState.objects.filter(holdout=holdout, board=board, team=team).first()
     state = State(head, team_head(known) if known else TeamHead())
-    team, by = submission.team, {"team": submission.team.uid, "board": board.uid}
-    question = mechanism.question(parameters, state, measured.measurement.reference)
+    before = rules.Standing(state, read_account(ledger, team), read_book(known))
+    by = {"team": team.uid, "board": board.known_as}
+    question = asked.mechanism.question(asked.params, state, measured.measurement.reference)
     tag = measured.noise.tag(digest, **by)
     stored = find_answer(holdout, board, team, tag, question)
+    fields: dict[str, Any]
     if stored is None:
         noise = measured.noise.for_question(digest, question, **by)
-        state, given = mechanism.step(parameters, state, measured.measurement, noise)
-        fields = answer_fields(given)
+        after, given, length = rules.ask(
+            terms_of(ledger),
+            asked,
+            before,
+            measured.measurement,
+            noise,
+            again=was_answered(submission, holdout, board),
+            is_baseline=team.is_baseline,
+        )
+        fields = answer_fields(given) | {"length": length}
     else:
         fields = {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
+        after = before
+        if stored.board_id != board.pk:
+            state = rules.recall(state, asked, stored.kind, stored.level)
+            after = replace(before, state=state)
+    state, reference = after.state, measured.measurement.reference
     entry = Release(
         submission=submission,
         holdout=holdout,
@@ -69,6 +92,8 @@ def answer(
         parameters_hash=parameters_hash(board, holdout),
         previous_hash=ledger.head_hash,
         created_at=now,
+        is_baseline=team.is_baseline,
+        public_loss=rules.exact_loss(asked, reference),
         **(asdict(state.holdout) | fields),
     )
     rows = holdout.effective_private_rows
@@ -77,8 +102,13 @@ def answer(
         setattr(entry, name, value)
     add_entry(entry)
     save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)
+    save_account(ledger, team, after.account)
+    memory = after.book.to_json() if after.book else {}
     TeamState.objects.update_or_create(
-        holdout=holdout, board=board, team=team, defaults=asdict(state.team)
+        holdout=holdout,
+        board=board,
+        team=team,
+        defaults=asdict(state.team) | {"law_memory": memory},
     )
     stand(entry, submission, state)
     return entry
@@ -87,9 +117,23 @@ def answer(
 def find_answer(
     holdout: Holdout, board: Board, team: Team, tag: str, question: str
 ) -> Release | None:
-    """Return the answer that a team has had to a question: it is given again, and costs nothing."""
-    asked = Release.objects.filter(holdout=holdout, board=board, team=team, predictions_tag=tag)
-    return asked.filter(question=question, repeat_of__isnull=True).first()
+    """Return the answer that a team has had: it is given again, and costs nothing.
+
+    By laws, predictions have one answer, whatever is claimed of them and whenever they come;
+    what said nothing is no answer. By the count alone, it is one for each question.
+    """
+    asked = Release.objects.filter(
+        holdout=holdout, team=team, predictions_tag=tag, repeat_of__isnull=True
+    )
+    if holdout.ledger.law:
+        return asked.filter(length__isnull=False).first()
+    return asked.filter(board=board, question=question).first()
+
+
+def was_answered(submission: Submission, holdout: Holdout, board: Board) -> bool:
+    """Return whether the board has answered the file before the solution was revised."""
+    earlier = Release.objects.filter(submission=submission, board=board).exclude(holdout=holdout)
+    return earlier.exclude(length=None).exists()
 
 
 def add_entry(entry: Release) -> None:

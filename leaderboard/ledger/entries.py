@@ -1,9 +1,11 @@
 """Entries of the public ledger: how they are published and chained."""
 
+from fractions import Fraction
 from typing import Any, Final
 
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Release, Round, TeamState
 from scoring.chain import ANSWER_FIELDS, document_hash
+from scoring.ledger import Terms
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
 
@@ -27,6 +29,18 @@ def ledger_head(ledger: Ledger, state: BoardState) -> LedgerHead:
     )
 
 
+def terms_of(ledger: Ledger) -> Terms:
+    """Return what the ledger began with."""
+    return Terms(
+        version=ledger.law,
+        weight=Fraction(ledger.law_weight or 0),
+        question_limit=ledger.question_limit,
+        team_limit=ledger.team_limit,
+        nats_limit=ledger.nats_limit,
+        by_team=ledger.by_team,
+    )
+
+
 def team_head(row: TeamState) -> TeamHead:
     """Return a team's state as mechanisms know it."""
     return TeamHead(row.best, row.last, row.share_left)
@@ -47,28 +61,36 @@ def holdout_facts(holdout: Holdout) -> dict[str, Any]:
     }
 
 
+def ledger_facts(ledger: Ledger) -> dict[str, Any]:
+    """Return what is published and hashed of a ledger: its laws and limits, if it has any."""
+    return {"ledger": terms_of(ledger).to_json()} if ledger.law else {}
+
+
 def board_facts(board: Board) -> dict[str, Any]:
     """Return what is published and hashed of a board: what it asks, and how it answers."""
-    return {
+    facts = {
         "metric": board.metric,
         "metric_parameters": board.metric_parameters,
         "mechanism": board.mechanism,
         "mechanism_parameters": board.mechanism_parameters,
     }
+    return facts | {"same_as": board.same_as.uid} if board.same_as else facts
 
 
 def scoring_facts(holdout: Holdout) -> dict[str, Any]:
     """Return everything that fixes what a revision's answers mean, for all boards that asked it."""
-    boards = Board.objects.filter(state__ledger=holdout.ledger_id)
+    boards = Board.objects.filter(state__ledger=holdout.ledger_id).select_related("same_as")
     return {
         "holdout": holdout_facts(holdout),
         "boards": {board.uid: board_facts(board) for board in boards.order_by("uid")},
+        **ledger_facts(holdout.ledger),
     }
 
 
 def parameters_hash(board: Board, holdout: Holdout) -> str:
     """Return the SHA-256 of everything that fixes what a board's answer means."""
-    return document_hash(holdout_facts(holdout) | board_facts(board) | {"board": board.uid})
+    facts = holdout_facts(holdout) | board_facts(board) | ledger_facts(holdout.ledger)
+    return document_hash(facts | {"board": board.uid})
 
 
 def entry_hash(entry: Release) -> str:
@@ -78,7 +100,13 @@ def entry_hash(entry: Release) -> str:
 
 def ledger_document(entry: Release) -> dict[str, Any]:
     """Return a ledger entry as it is published and hashed."""
+    of_laws = {
+        "length": entry.length,
+        "public_loss": entry.public_loss,
+        "baseline": entry.is_baseline,
+    }
     return {
+        **(of_laws if entry.holdout.ledger.law else {}),
         **{name: getattr(entry, name) for name in OWN_FIELDS},
         "board": entry.board.uid,
         "team": entry.team.uid,

@@ -1,24 +1,59 @@
 """The heads of a ledger's boards: how they begin, and the one way to write them."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.db.models import F
 
-from leaderboard.ledger.entries import LostRace, ledger_head
-from leaderboard.models import BoardState, Ledger, Round
+from leaderboard.ledger.entries import LostRace, board_facts, ledger_head
+from leaderboard.models import Board, BoardState, Holdout, Ledger, Round
+from scoring import ledger as rules
 from scoring import mechanisms
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 
 
 def start_ledger(round: Round) -> None:
-    """Give every board of an opened round its state."""
+    """Give every board of an opened round its state, and a ledger that nobody asked its terms."""
+    if round.ledger is not None and round.continues is None and not round.ledger.entries:
+        _set_terms(round, round.ledger)
     # An opening that was taken back may have left a state with the budget of other parameters.
     for board in round.boards.exclude(state__ledger__entries__gt=0):
         mechanism = mechanisms.get(board.mechanism)
         head = mechanism.initial_holdout(mechanism.parse(board.mechanism_parameters))
         fresh = {"ledger": round.ledger, "budget_left": head.budget_left}
         BoardState.objects.update_or_create(board=board, defaults=fresh)
+        board.same_as = _find_same(board)
+        board.save(update_fields=["same_as"])
+
+
+def rules_of(board: Board, holdout: Holdout) -> rules.Board:
+    """Return the board as the ledger's rules know it."""
+    mechanism = mechanisms.get(board.mechanism)
+    params = mechanism.parse(board.mechanism_parameters)
+    claims = mechanism.reference(params) == "claim"
+    public = 0 if claims else holdout.effective_public_rows
+    return rules.Board(board.uid, mechanism, params, holdout.effective_private_rows, public)
+
+
+def _set_terms(round: Round, ledger: Ledger) -> None:
+    """Begin the ledger by today's laws and the round's limits, for good."""
+    holdout = Holdout.objects.active().get(ledger=ledger)
+    boards = [rules_of(board, holdout) for board in round.boards.all()]
+    limits = {name: getattr(round, name) for name in ("question_limit", "team_limit", "nats_limit")}
+    terms = rules.begin([(each.mechanism, each.laws) for each in boards], **limits)
+    ledger.law, ledger.law_weight = terms.version, str(terms.weight)
+    ledger.question_limit, ledger.team_limit = terms.question_limit, terms.team_limit
+    ledger.nats_limit, ledger.by_team = terms.nats_limit, round.is_hidden
+    ledger.save(update_fields=["law", "law_weight", *limits, "by_team"])
+
+
+def _find_same(board: Board) -> Board | None:
+    """Return the board of an earlier round on these rows that asks the same, the first of them."""
+    earlier = Board.objects.filter(
+        round__ledger=board.round.ledger, round__number__lt=board.round.number, same_as=None
+    )
+    wanted = {name: value for name, value in board_facts(board).items() if name != "same_as"}
+    found = (each for each in earlier.order_by("round__number") if board_facts(each) == wanted)
+    return next(found, None) if board.round.ledger and board.round.ledger.law else None
 
 
 def heads(ledger: Ledger) -> list[tuple[BoardState, LedgerHead]]:
@@ -35,8 +70,8 @@ def save_heads(ledger: Ledger, after: dict[int, LedgerHead], **newest: Any) -> N
     """
     counts: dict[str, Any] = {}
     for board_id, head in after.items():
-        counts = asdict(head)
-        of_board = {name: counts.pop(name) for name in ("firings", "budget_left")}
+        counts = {name: getattr(head, name) for name in ("asked", "answered", "log_alphabets")}
+        of_board = {name: getattr(head, name) for name in ("firings", "budget_left")}
         BoardState.objects.filter(ledger=ledger, board=board_id).update(**of_board)
     if newest:
         counts |= newest | {"watermarked": True}

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from leaderboard.ledger import levels, watermark
+from leaderboard.ledger.accounts import merge_memories
 from leaderboard.ledger.entries import team_head
 from leaderboard.ledger.notes import add_note
 from leaderboard.models import (
@@ -45,7 +46,10 @@ def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
             other, merged = TeamState.objects.filter(**key).first(), team_head(state)
             if other is not None:
                 merged = books.merge_teams(team_head(other), merged)
-            TeamState.objects.update_or_create(**key, defaults=asdict(merged))
+            memory = merge_memories(other, state)
+            TeamState.objects.update_or_create(
+                **key, defaults=asdict(merged) | {"law_memory": memory}
+            )
             state.delete()
         note = add_note(
             ledger, holdout, NoteKind.MERGE, team=team.uid, into=into.uid, offset=offset

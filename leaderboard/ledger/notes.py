@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from leaderboard.ledger.accounts import revise_accounts
 from leaderboard.ledger.entries import holdout_facts, team_head
 from leaderboard.ledger.heads import heads, save_heads
 from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind, TeamState
@@ -22,11 +23,13 @@ def carry_on(ledger: Ledger, before: Holdout, holdout: Holdout) -> LedgerNote:
     """
     ledger.refresh_from_db()
     save_heads(ledger, {state.board_id: books.carry_on(head) for state, head in heads(ledger)})
+    revise_accounts(ledger)
     TeamState.objects.bulk_create(
         TeamState(
             holdout=holdout,
             board_id=each.board_id,
             team_id=each.team_id,
+            law_memory=each.law_memory,
             **asdict(books.carry_team(team_head(each))),
         )
         for each in TeamState.objects.filter(holdout=before)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
+from leaderboard.ledger.accounts import save_account, write_off_accounts
 from leaderboard.ledger.answers import add_entry, find_answer, stand
 from leaderboard.ledger.entries import OWN_FIELDS, team_head
 from leaderboard.ledger.heads import heads, save_heads
@@ -98,9 +99,17 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
         TeamState.objects.filter(holdout=holdout).delete()
         teams = {team.uid: team for team in Team.objects.filter(competition=ledger.competition)}
         TeamState.objects.bulk_create(
-            TeamState(holdout=holdout, board=boards[board], team=teams[team], **asdict(state))
+            TeamState(
+                holdout=holdout,
+                board=boards[board],
+                team=teams[team],
+                law_memory=end.memory(board, team),
+                **asdict(state),
+            )
             for (board, team), state in end.teams.items()
         )
+        for uid, account in end.accounts.items():
+            save_account(ledger, teams.get(uid), account)
     look(round)
     return len(lost)
 
@@ -278,6 +287,9 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
         created_at=_moment(entry),
         **{name: entry[name] for name in OWN_FIELDS},
     )
+    if holdout.ledger.law:
+        release.length, release.public_loss = entry["length"], entry["public_loss"]
+        release.is_baseline = entry["baseline"]
     add_entry(release)
     if release.hash != entry["hash"]:
         raise Refused("not_restored", variant="not_as_published", number=entry["number"])
@@ -321,6 +333,7 @@ def _write_off(ledger: Ledger, known: Head, written: Head, lost: int) -> LedgerN
     save_heads(
         ledger, {state.board_id: books.write_off(head, lost, most) for state, head in boards}
     )
+    write_off_accounts(ledger, lost, most)
     holdout = ledger.holdouts.active().get()
     for each in TeamState.objects.filter(holdout=holdout):
         after = books.write_off_team(team_head(each), lost)

@@ -39,8 +39,9 @@ class Round(models.Model):
     `finals_enqueued_at` is when workers were last asked for final scores that are missing. On rows
     that several rounds share, all of this happens once, in the last of them.
 
-    `question_limit`, `team_limit`, `nats_limit` and `is_hidden` are what its ledger begins with, for
-    good. A board that is hidden until the end shows each team its own answers and nothing of others.
+    `question_limit`, `team_limit`, `nats_limit` and `is_hidden` are what its ledger begins with,
+    for good. A board that is hidden until the end shows each team its own answers and nothing of
+    others.
     """
 
     competition = models.ForeignKey("Competition", models.CASCADE, related_name="rounds")
@@ -168,7 +169,8 @@ class Board(models.Model):
     """A metric with a mechanism in a round. The first board ranks; further ones are columns.
 
     `finalists` is how many entries got a final score, once all are there; `rank_sets` is then what
-    the tests of all pairs of them found.
+    the tests of all pairs of them found. `same_as` is the board of an earlier round on the same
+    ledger that asks the same: a file that it has answered gets that answer.
     """
 
     round = models.ForeignKey(Round, models.CASCADE, related_name="boards")
@@ -179,6 +181,9 @@ class Board(models.Model):
     metric_parameters = models.JSONField(default=dict, blank=True)
     mechanism = models.CharField(max_length=40)
     mechanism_parameters = models.JSONField(default=dict, blank=True)
+    same_as = models.ForeignKey(
+        "self", models.PROTECT, null=True, editable=False, related_name="asked_again"
+    )
     finalists = models.PositiveIntegerField(default=0, editable=False)
     rank_sets = models.JSONField(null=True, editable=False)
 
@@ -190,6 +195,11 @@ class Board(models.Model):
 
     def __str__(self) -> str:
         return self.title or self.metric
+
+    @property
+    def known_as(self) -> str:
+        """Return the id that names its questions, in noise and tags."""
+        return self.same_as.uid if self.same_as else self.uid
 
     @property
     def takes_claims(self) -> bool:

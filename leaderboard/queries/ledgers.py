@@ -69,7 +69,7 @@ def _newest(versions: Sequence[tuple[Holdout, int]], skip: int, wanted: int) -> 
     """Return a part of the ledger, newest first: each version's own index is read from its end."""
     found = list[Release]()
     for version, answers in versions:
-        rows = _described(Release.objects.filter(holdout=version)).select_related("holdout")
+        rows = _described(Release.objects.filter(holdout=version))
         found += rows.order_by("-number")[skip : skip + wanted - len(found)]
         skip = max(0, skip - answers)
         if len(found) >= wanted:
@@ -150,4 +150,4 @@ def _notes(holdout: Holdout, last: int) -> Iterator[_Line]:
 
 def _described(rows: QuerySet[Release]) -> QuerySet[Release]:
     """Return the releases with all that their documents name."""
-    return rows.select_related("board", "team")
+    return rows.select_related("board", "team", "holdout__ledger")

@@ -12,7 +12,8 @@ from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import Interval, Scale, sampling_interval, scale
 from scoring import mechanisms
 from scoring.errors import Problem
-from scoring.mechanisms.base import AnswerKind, Unit
+from scoring.mechanisms.base import Unit
+from scoring.mechanisms.kinds import AnswerKind
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ all sets of revisions add up to the product of 1 + 1/(100 s^2) over s, less than
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -111,6 +111,10 @@ class TeamBook:
     memories: tuple[Fraction, ...]
     spent: int = 0
 
+    def merge(self, other: "TeamBook") -> "TeamBook":
+        """Return the book after another team became a part of this one: nothing is freed."""
+        return replace(self, spent=self.spent + other.spent)
+
     @classmethod
     def start(cls, laws: Laws) -> "TeamBook":
         """Return the book of a team that has not asked yet."""
@@ -124,6 +128,43 @@ class TeamBook:
     def from_json(cls, stored: Mapping[str, Any]) -> "TeamBook":
         """Return the book that was stored."""
         return cls(tuple(map(Fraction, stored["memories"])), stored["spent"])
+
+
+@dataclass(frozen=True)
+class Account:
+    """What all answers of a ledger have come to: its count, and the books of its boards.
+
+    A board without a book has not answered yet.
+    """
+
+    count: Count = Count()
+    boards: Mapping[str, BoardBook] = field(default_factory=dict)
+
+    def length(self, weight: Fraction) -> int:
+        """Return -ln Q_t of everything that was answered so far, in millionths."""
+        return code_length(self.count, self.boards.values(), weight)
+
+    def revise(self) -> "Account":
+        """Count a revision of the solution."""
+        return replace(self, count=self.count.revise())
+
+    def write_off(self, lost: int, alphabet: int) -> "Account":
+        """Count answers that nobody can read any more."""
+        return replace(self, count=self.count.write_off(lost, alphabet))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads, the same for equal accounts."""
+        boards = {board: self.boards[board].to_json() for board in sorted(self.boards)}
+        return {"count": self.count.to_json(), "boards": boards}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Account":
+        """Return the account that was stored; an empty one is that of a ledger without answers."""
+        boards = stored.get("boards", {}).items()
+        return cls(
+            Count(**stored.get("count", {})),
+            {board: BoardBook.from_json(book) for board, book in boards},
+        )
 
 
 def charge(

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from scoring.errors import ParameterError, StateError
-from scoring.mechanisms.base import AnswerKind, Mechanism
+from scoring.mechanisms.base import Mechanism
 from scoring.mechanisms.guard import Guard
+from scoring.mechanisms.kinds import EXHAUSTED, LIMIT, AnswerKind
 from scoring.mechanisms.ladder import Ladder
 from scoring.mechanisms.sparse_validate import SparseValidate
 from scoring.mechanisms.thresholdout import Thresholdout
@@ -37,7 +38,8 @@ def get(name: str) -> Mechanism[Any]:
 
 def answer_kinds() -> dict[str, AnswerKind]:
     """Return the kinds of answers of all mechanisms, by code."""
-    return {kind.code: kind for mechanism in MECHANISMS.values() for kind in mechanism.kinds}
+    kinds = (kind for mechanism in MECHANISMS.values() for kind in mechanism.kinds)
+    return {kind.code: kind for kind in (*kinds, EXHAUSTED, LIMIT)}
 
 
 def answer_kind(code: str) -> AnswerKind:

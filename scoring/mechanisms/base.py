@@ -11,27 +11,22 @@ state.
 """
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from string import Formatter
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from scoring.errors import StateError
 from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.laws.laws import Disclosure, Law, Plain, Question
 from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.kinds import CODE, EXHAUSTED, LIMIT, AnswerKind
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter
 
-CODE: Final = re.compile(r"[a-z][a-z_]{0,11}")
-FIELDS: Final = frozenset({"score", "step", "public", "claimed", "left"})
-
 Reference = Literal["optional", "public", "claim"]
-Mark = Literal["confirmed", "corrected", "improved", "not_improved", "pass", "fail", "exhausted"]
 
 
 def _require(holds: bool, message: str) -> None:
@@ -54,7 +49,8 @@ class HoldoutState:
     `asked`: submissions scored, i. `answered`: answers that said more than "no", f.
     `log_alphabets`: sum of ln(number of values each of those could have had). `firings`: index of
     the active noisy threshold. `budget_left`: answers that are in no team's share yet, None
-    where the mechanism has no budget.
+    where the mechanism has no budget. `length`: what the next question's width follows from, L in
+    millionths of a nat by the ledger's laws; None where it is the count of the first three.
     """
 
     asked: int = 0
@@ -62,12 +58,14 @@ class HoldoutState:
     log_alphabets: float = 0.0
     firings: int = 0
     budget_left: int | None = None
+    length: int | None = None
 
     def __post_init__(self) -> None:
         _require(_is_count(self.asked), "asked is a count.")
         _require(_is_count(self.answered), "answered is a count.")
         _require(_is_count(self.firings), "firings is a count.")
         _require(_is_count_or_none(self.budget_left), "budget_left is a count or absent.")
+        _require(_is_count_or_none(self.length), "length is a count or absent.")
         _require(self.firings <= self.answered <= self.asked, "firings <= answered <= asked.")
         _require(
             type(self.log_alphabets) is float
@@ -155,49 +153,6 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class AnswerKind:
-    """One kind of answer, with all that pages, API and certificates have to know of it.
-
-    code: its name in ledgers and in the API, for good: at most 12 characters of a-z and _. Two
-        mechanisms may share a kind; they differ in `sentences` at most.
-    label, word: what it is called above an answer, and beside a score.
-    mark: the shape and colour in which it is shown; codes of other kinds may share one.
-    sentences: what the team reads. A sentence names FIELDS in braces and is left out where one of
-        them has no value: {score} as shown, {step} of the grid, {public} and {claimed} the score
-        on the reference rows or as claimed, {left} of the share.
-    says_more: whether it says more than "no", so that the ledger counts its values.
-    shows: whose loss `level` is: this submission's "own", that of an "earlier" one, or "none".
-    bounds: what a certificate bounds: the true loss on "both" sides of the shown one, from "below"
-        or "above" only, or "nothing", because nothing is said of this submission.
-    """
-
-    code: str
-    label: str
-    word: str
-    mark: Mark
-    sentences: tuple[str, ...]
-    says_more: bool
-    shows: Literal["own", "earlier", "none"]
-    bounds: Literal["both", "below", "above", "nothing"]
-
-    def __post_init__(self) -> None:
-        if not CODE.fullmatch(self.code):
-            raise ValueError(f"{self.code!r} is no code of an answer")
-        for sentence in self.sentences:
-            if unknown := _fields_of(sentence) - FIELDS:
-                raise ValueError(f"{self.code} names unknown fields: {', '.join(sorted(unknown))}")
-
-    def select_sentences(self, values: Mapping[str, object]) -> tuple[str, ...]:
-        """Return the templates whose fields all have a value other than None."""
-        known = {name for name, value in values.items() if value is not None}
-        return tuple(each for each in self.sentences if _fields_of(each) <= known)
-
-
-def _fields_of(template: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
-
-
-@dataclass(frozen=True)
 class Advice:
     """When to choose a mechanism: what it fits, what it protects, what it costs."""
 
@@ -217,11 +172,15 @@ class Unit:
 class Params(Protocol):
     """What the parameters of every mechanism have.
 
-    steps: the grid of released losses. alphabet: the most values that an answer can have.
+    steps: the grid of released losses. confidence: of its guarantees, 1 - beta. alphabet: the most
+    values that an answer can have.
     """
 
     @property
     def steps(self) -> int: ...
+
+    @property
+    def confidence(self) -> Fraction: ...
 
     @property
     def alphabet(self) -> int: ...
@@ -261,8 +220,11 @@ class Mechanism(ABC, Generic[P]):
         return any(kind.shows == "own" for kind in self.kinds)
 
     def kind(self, code: str) -> AnswerKind:
-        """Return the kind of answers of this code. Raises StateError if it is none of its own."""
-        for kind in self.kinds:
+        """Return the kind of answers of this code, its own or one that every ledger can give.
+
+        Raises StateError for another one.
+        """
+        for kind in (*self.kinds, EXHAUSTED, LIMIT):
             if kind.code == code:
                 return kind
         raise StateError("This mechanism gives no such answer.")
@@ -312,6 +274,10 @@ class Mechanism(ABC, Generic[P]):
         `noise` must be keyed by this holdout, this board and team, these predictions and the
         question above. Raises StateError if the state does not belong to these parameters.
         """
+
+    def ledger_beta(self, params: P) -> Fraction:
+        """Return the part of beta that the ledger has; the rest is for the mechanism's noise."""
+        return 1 - params.confidence
 
     def laws(self, params: P, private_rows: int, public_rows: int) -> tuple[Law[Any], ...]:
         """Return the laws that foresee a board's answers, in an order that never changes.

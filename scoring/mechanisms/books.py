@@ -13,23 +13,10 @@ from typing import Final
 
 from scoring.errors import StateError
 from scoring.guarantees.ledger import ledger_width
+from scoring.laws.books import law_width
 from scoring.measurement import Mean, Measurement
-from scoring.mechanisms.base import Answer, AnswerKind, HoldoutState, State, TeamState
-
-EXHAUSTED: Final = AnswerKind(
-    code="exhausted",
-    label="No budget left",
-    word="no budget left",
-    mark="exhausted",
-    sentences=(
-        "Your team gets no more answers: its share is used up, or the budget of all teams is.",
-        "Files are still kept, and the finals score them.",
-        "On the public rows this file scores {public}, which nothing guarantees.",
-    ),
-    says_more=False,
-    shows="earlier",
-    bounds="nothing",
-)
+from scoring.mechanisms.base import Answer, HoldoutState, State, TeamState
+from scoring.mechanisms.kinds import EXHAUSTED, AnswerKind
 
 VACUOUS: Final = 1.0  # a width or tolerance that says nothing, since losses lie in [0, 1]
 
@@ -85,9 +72,13 @@ def show_level(team: TeamState, level: int) -> TeamState:
 def question_width(holdout: HoldoutState, mean: Mean, beta: Fraction) -> float:
     """Return w of the next question, from the ledger before it; 1 for a set function (no such
     bound).
+
+    beta: what the count is taken at; a length by the ledger's laws has its part in it.
     """
     if not mean.additive:
         return VACUOUS
+    if holdout.length is not None:
+        return law_width(holdout.length, mean.rows)
     return ledger_width(
         mean.rows,
         holdout.asked + 1,
@@ -103,12 +94,16 @@ def grid_level(mean: Mean | None, steps: int) -> int | None:
 
 
 def exhausted_answer(
-    state: State, measurement: Measurement, steps: int, width: float
+    state: State,
+    measurement: Measurement,
+    steps: int,
+    width: float = VACUOUS,
+    kind: AnswerKind = EXHAUSTED,
 ) -> tuple[State, Answer]:
     """Count the question and say nothing of the holdout: the last level and the reference's."""
     holdout = count_question(state.holdout, yes=False)
     answer = Answer(
-        kind=EXHAUSTED.code,
+        kind=kind.code,
         level=state.team.last,
         reference_level=grid_level(measurement.reference, steps),
         steps=steps,

@@ -23,7 +23,6 @@ from scoring.mechanisms.base import (
     Unit,
 )
 from scoring.mechanisms.books import (
-    EXHAUSTED,
     VACUOUS,
     check_level,
     count_question,
@@ -40,6 +39,7 @@ from scoring.mechanisms.fitness import (
     check_has_rows,
     check_share,
 )
+from scoring.mechanisms.kinds import EXHAUSTED
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.mechanisms.thresholdout import (
     CLAIM,
@@ -276,7 +276,7 @@ class Guard(Mechanism[GuardParams]):
         mean, reference = measurement.holdout, _given(measurement.reference)
         if not (mean.additive and reference.additive):
             raise StateError("Guard takes means only.")
-        width = question_width(state.holdout, mean, 1 - params.confidence)
+        width = question_width(state.holdout, mean, self.ledger_beta(params))
         if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
         shown = reference.level(params.steps)

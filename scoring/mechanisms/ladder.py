@@ -20,7 +20,6 @@ from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Advice,
     Answer,
-    AnswerKind,
     Mechanism,
     State,
     TeamState,
@@ -42,6 +41,7 @@ from scoring.mechanisms.fitness import (
     check_has_rows,
     check_rung,
 )
+from scoring.mechanisms.kinds import AnswerKind
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
@@ -190,7 +190,7 @@ class Ladder(Mechanism[LadderParams]):
             raise StateError("A team on the ladder has no share.")
         check_level(state.team, params.steps)
         mean = measurement.holdout
-        width = question_width(state.holdout, mean, 1 - params.confidence)
+        width = question_width(state.holdout, mean, self.ledger_beta(params))
         best = params.best(state.team)
         improved = best is None or mean.units * params.steps < mean.whole * (best - 1)
         alphabet = params.alphabet if best is None else max(best, 1)

@@ -15,14 +15,12 @@ from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Advice,
     Answer,
-    AnswerKind,
     HoldoutState,
     Mechanism,
     State,
     Unit,
 )
 from scoring.mechanisms.books import (
-    EXHAUSTED,
     VACUOUS,
     check_level,
     count_question,
@@ -34,6 +32,7 @@ from scoring.mechanisms.books import (
     spend,
 )
 from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_has_rows, check_share
+from scoring.mechanisms.kinds import EXHAUSTED, AnswerKind
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
@@ -207,7 +206,7 @@ class SparseValidate(Mechanism[SparseValidateParams]):
     ) -> tuple[State, Answer]:
         check_level(state.team, params.steps)
         mean = measurement.holdout
-        width = question_width(state.holdout, mean, 1 - params.confidence)
+        width = question_width(state.holdout, mean, self.ledger_beta(params))
         if self._exhausted(params, state):
             return exhausted_answer(state, measurement, params.steps, width)
         passed = self.says_yes(params, measurement)

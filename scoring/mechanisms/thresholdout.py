@@ -21,7 +21,6 @@ from scoring.mechanisms import forms
 from scoring.mechanisms.base import (
     Advice,
     Answer,
-    AnswerKind,
     HoldoutState,
     Mechanism,
     Reference,
@@ -29,7 +28,6 @@ from scoring.mechanisms.base import (
     Unit,
 )
 from scoring.mechanisms.books import (
-    EXHAUSTED,
     check_level,
     count_question,
     exhausted_answer,
@@ -46,6 +44,7 @@ from scoring.mechanisms.fitness import (
     check_share,
 )
 from scoring.mechanisms.forms import Form
+from scoring.mechanisms.kinds import EXHAUSTED, AnswerKind
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
 from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all, show
@@ -345,6 +344,9 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         }
         yield Draft(raw, need.teams, share * need.teams)
 
+    def ledger_beta(self, params: ThresholdoutParams) -> Fraction:
+        return params.beta_half
+
     def initial_holdout(self, params: ThresholdoutParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)
 
@@ -370,7 +372,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     ) -> tuple[State, Answer]:
         reference = _checked(params, state, measurement)
         mean, index = measurement.holdout, state.holdout.firings
-        width = question_width(state.holdout, mean, params.beta_half)
+        width = question_width(state.holdout, mean, self.ledger_beta(params))
         if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
         shown = level = reference.level(params.steps)

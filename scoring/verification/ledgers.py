@@ -63,7 +63,14 @@ class Header:
     def boards(self) -> dict[str, Document]:
         """Return everything that fixes what a board's answers mean, by the board's id."""
         boards = self.scoring["boards"].items()
-        return {board: {**self.holdout, **facts, "board": board} for board, facts in boards}
+        shared = {**self.holdout, **({"ledger": self.terms} if self.terms else {})}
+        return {board: {**shared, **facts, "board": board} for board, facts in boards}
+
+    @property
+    def terms(self) -> Document:
+        """Return the laws and limits that the ledger began with; nothing of one without laws."""
+        terms: Document = self.scoring.get("ledger", {})
+        return terms
 
     def hash_for(self, entry: Document) -> str:
         """Return the hash of everything that fixes an entry's meaning, "" for an unknown board."""
@@ -90,8 +97,8 @@ class Header:
                 raise Differs(None, name, f"{shown(document[name])} can't be the header's {name}.")
         boards = header.scoring.get("boards")
         each_board = boards.values() if isinstance(boards, dict) else [boards]
-        facts = (header.scoring.get("holdout"), *each_board)
-        known = header.scoring.keys() == {"holdout", "boards"}
+        facts = (header.scoring.get("holdout"), header.terms, *each_board)
+        known = header.scoring.keys() - {"ledger"} == {"holdout", "boards"}
         if not known or not all(isinstance(each, dict) for each in facts):
             raise Differs(None, "scoring", "It holds the facts of the holdout and of each board.")
         return header
@@ -157,8 +164,8 @@ def check_chain(lines: Iterable[bytes]) -> Iterator[Header | dict[str, Any]]:
             _check_header(item, header, number, head)
             header = item
         else:
-            number = _check_link(item, number, head)
             assert header is not None  # noqa: S101  (the first line is a header)
+            number = _check_link(item, number, head, header)
             if item["parameters_hash"] != header.hash_for(item):
                 raise Differs(
                     number,
@@ -211,12 +218,19 @@ TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(("certificate", "low", "high"), (float, int, type(None))),
     "repeat": (bool,),
 }
+LAW_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "length": (int, type(None)),
+    "public_loss": (str,),
+    "baseline": (bool,),
+}
 ENTRY_FIELDS: Final = frozenset({*TYPES, "number", "parameters_hash", "previous_hash", "hash"})
 
 
-def _check_link(entry: dict[str, Any], before: int, head: str) -> int:
+def _check_link(entry: dict[str, Any], before: int, head: str, header: Header) -> int:
     """Check an entry against the number and hash of the one before it; return its own number."""
     known = notes.FIELDS[entry["kind"]] if notes.is_note(entry) else ENTRY_FIELDS
+    if header.terms and not notes.is_note(entry):
+        known = known | LAW_TYPES.keys()
     if wrong := sorted(entry.keys() ^ known):
         raise Differs(before + 1, "fields", f"Missing or unknown: {', '.join(wrong)[:200]}.")
     number, previous = notes.place(before, head, entry)
@@ -246,10 +260,13 @@ def _check_header(header: Header, before: Header | None, number: int, head: str)
         )
     if before is None:
         return
-    if header.competition != before.competition:
-        raise Differs(None, "competition", "The segments are of two competitions.")
-    if header.version <= before.version:
-        raise Differs(None, "version", "The versions of the holdout do not rise.")
+    for holds, name, message in (
+        (header.competition == before.competition, "competition", "It is of another competition."),
+        (header.terms == before.terms, "ledger", "A revision changes no laws and no limits."),
+        (header.version > before.version, "version", "The versions of the holdout do not rise."),
+    ):
+        if not holds:
+            raise Differs(None, name, message)
     for board, facts in before.boards.items():
         now = header.boards.get(board, {})
         if changed := [name for name in _KEPT if now.get(name) != facts.get(name)]:
@@ -271,6 +288,7 @@ def _same_facts(kept: Header, found: Header | dict[str, Any] | None) -> None:
     if (
         not isinstance(found, Header)
         or any(getattr(kept, name) != getattr(found, name) for name in names)
+        or kept.terms != found.terms
         # A later round may bring boards; those that were there stay as they were.
         or kept.boards != {board: found.boards.get(board) for board in kept.boards}
     ):

@@ -8,15 +8,17 @@ asked before, the guarantee's parts, the counts of the ledger, budget and shares
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol
 
-from scoring import mechanisms, metrics
+from scoring import ledger, mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import HoldfastError, ParameterError
 from scoring.guarantees.certificate import interval_fields
+from scoring.laws.books import Account, TeamBook
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
 from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
@@ -26,16 +28,27 @@ from scoring.noise import KeyedNoise, Noise
 from scoring.predictions import Solution
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
-from scoring.verification.ledgers import TYPES, Header
+from scoring.verification.ledgers import LAW_TYPES, TYPES, Header
 from scoring.verification.publications import Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
 _OF_ANSWER: Final = (*ANSWER_FIELDS, "low", "high", "bound")
+_JOINT: Final = ""  # the account of a ledger that counts all teams together
+_EXACT: Final = re.compile(r"(0|[1-9][0-9]{0,19})/([1-9][0-9]{0,19})")
 # Widths come out of logarithms, which differ by a last digit between machines.
 _CLOSE: Final = 1e-9
 
 Entry = Mapping[str, Any]
+_Submission = tuple[str, str, int]  # board, team, number
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """An answer that is given again, and the board that gave it."""
+
+    board: str
+    fields: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,7 @@ class Rules:
     """How answers are made, by the published facts."""
 
     board: str
+    known_as: str
     mechanism: Mechanism[Any]
     parameters: Any
     metric: Metric | None
@@ -69,6 +83,7 @@ class Rules:
                 raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
         return cls(
             board=board,
+            known_as=facts.get("same_as", board),
             mechanism=mechanism,
             parameters=parameters,
             metric=metric,
@@ -77,6 +92,13 @@ class Rules:
             reference_rows=rows if mechanism.reference(parameters) == "claim" else public,
             rounding=metric.rounding(weighted=is_weighted) if metric else 0.0,
         )
+
+    @property
+    def asked(self) -> ledger.Board:
+        """Return the board as the ledger's rules know it."""
+        claims = self.mechanism.reference(self.parameters) == "claim"
+        public = 0 if claims else self.reference_rows
+        return ledger.Board(self.board, self.mechanism, self.parameters, self.rows, public)
 
     @property
     def additive(self) -> bool:
@@ -115,7 +137,8 @@ class Witness(Protocol):
 class Replay:
     """One segment. `take` its entries in order; `heads` and `teams` are the states after them.
 
-    `heads` are by board, `teams` by board and team. What heads say of the ledger as a whole (asked,
+    `heads` are by board, `teams` and `books` by board and team, `accounts` by team where each has
+    its own, else under "". What heads say of the ledger as a whole (asked,
     answered, log_alphabets) is the same in all of them. A header names all boards of today, also
     those of rounds that were added later: each begins where an answer or a note first names it, so
     that nothing from before is counted as its own.
@@ -135,6 +158,11 @@ class Replay:
         self.witness = witness
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
+        self.terms = _terms(header)
+        self.accounts: dict[str, Account] = before.accounts if before else {}
+        self.books: dict[tuple[str, str], TeamBook] = before.books if before else {}
+        self._answered_before: set[_Submission] = before._charged if before else set()
+        self._charged: set[_Submission] = set(self._answered_before)
         self.heads: notes.Heads = dict(before.heads) if before else {}
         self.teams: notes.Teams = before.teams if before else {}
         self._merged: set[str] = set(before._merged) if before else set()
@@ -142,8 +170,8 @@ class Replay:
         if before is not None:
             self.recomputed, self.lost = before.recomputed, before.lost
             self.measured = before.measured
-        self._answered: dict[bytes, tuple[Any, ...]] = {}
-        self._entered: set[tuple[str, str, int]] = set()
+        self._answered: dict[bytes, _Stored] = {}
+        self._entered: set[_Submission] = set()
         self._resolutions = {board: rules.resolutions for board, rules in self.rules.items()}
 
     @property
@@ -156,6 +184,15 @@ class Replay:
             for board in custom
             if self.witness and self.recall
         )
+
+    def account(self, team: str) -> Account:
+        """Return the account that a team's questions are charged to."""
+        return self.accounts.get(team if self.terms.by_team else _JOINT, Account())
+
+    def memory(self, board: str, team: str) -> dict[str, Any]:
+        """Return what the laws of a board remember of a team, as it is stored."""
+        book = self.books.get((board, team))
+        return book.to_json() if book else {}
 
     def state_after(self, entry: Entry) -> State:
         """Return the states of the ledger and the team after an answer that was just taken."""
@@ -186,7 +223,9 @@ class Replay:
             raise _differs(entry, "kind", f"No such answer is possible here: {error}") from None
 
     def _take_answer(self, entry: Entry) -> None:
-        _check_types(entry)
+        _check_types(entry, TYPES)
+        if self.terms.version:
+            _check_types(entry, LAW_TYPES)
         if entry["board"] not in self.rules:
             raise _differs(entry, "board", "The header names no such board.")
         if entry["team"] in self._merged:
@@ -204,7 +243,7 @@ class Replay:
             self._check_as_said(entry, rules, state)
             return
         measurement = origin.measurement
-        asked_by = {"team": entry["team"], "board": entry["board"]}
+        asked_by = {"team": entry["team"], "board": rules.known_as}
         if self.witness.noise.tag(origin.digest, **asked_by) != entry["predictions_tag"]:
             raise _differs(entry, "predictions_tag", "It is not of the published predictions.")
         self._check_rows(entry, rules, measurement)
@@ -229,6 +268,7 @@ class Replay:
         self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
         if entry["kind"] == notes.MERGE:
             self._merge(entry)
+        self._charge_note(entry, alphabet)
         head = next(iter(self.heads.values()))
         for name in COUNTS:
             _same(entry, name, getattr(head, name))
@@ -239,19 +279,35 @@ class Replay:
         _same(entry, "boards", {board: of_boards[board] for board in sorted(of_boards)})
         self._share_counts(replace(head, log_alphabets=float(entry["log_alphabets"])))
 
+    def _charge_note(self, entry: Entry, alphabet: int) -> None:
+        """Charge what is no answer to all accounts. Where one serves all, it has begun."""
+        if not self.terms.version or entry["kind"] == notes.MERGE:
+            return
+        if not self.terms.by_team:
+            self.accounts.setdefault(_JOINT, Account())
+        for name, account in self.accounts.items():
+            is_revision = entry["kind"] == notes.REVISION
+            self.accounts[name] = (
+                account.revise() if is_revision else account.write_off(entry["lost"], alphabet)
+            )
+
     def _merge(self, entry: Entry) -> None:
         """End a team, and carry the numbers of its submissions over to the other one."""
         team, into = entry["team"], entry["into"]
         if {team, into} & self._merged:
             raise _differs(entry, "team", "One of these teams was merged before.")
         self._merged.add(team)
+        for board in self.rules:
+            book, kept = self.books.pop((board, team), None), self.books.get((board, into))
+            if book is not None:
+                self.books[board, into] = kept.merge(book) if kept else book
         offset = entry["offset"]
         last = max((number for _, of, number in self._entered if of == into), default=0)
         if type(offset) is not int or offset < last:
             raise _differs(entry, "offset", "Two submissions would get the same number.")
-        self._entered |= {
-            (board, into, offset + number) for board, of, number in self._entered if of == team
-        }
+        for numbered in (self._entered, self._charged, self._answered_before):
+            found = [(board, number) for board, of, number in numbered if of == team]
+            numbered.update((board, into, offset + number) for board, number in found)
 
     def _share_counts(self, head: HoldoutState) -> None:
         """Give every board's head the counts of the ledger as a whole."""
@@ -279,16 +335,35 @@ class Replay:
         """Compare the entry with the mechanism's answer, and continue from the state after it."""
         question = rules.mechanism.question(rules.parameters, state, measurement.reference)
         _same(entry, "question", question)
-        key = _key(entry)
+        key, who = self._key(entry, rules), (rules.board, entry["team"])
         stored = self._answered.get(key)
         _same(entry, "repeat", stored is not None)
+        after = ledger.Standing(state, self.account(entry["team"]), self.books.get(who))
+        submission = (*who, entry["submission"])
         if stored is None:
-            state, answer = rules.mechanism.step(rules.parameters, state, measurement, noise)
+            after, answer, length = ledger.ask(
+                self.terms,
+                rules.asked,
+                after,
+                measurement,
+                noise,
+                again=submission in self._answered_before,
+                is_baseline=bool(self.terms.version) and entry["baseline"],
+            )
             said = replace(answer, width=entry["width"], tolerance=entry["tolerance"])
             fields = answer_fields(answer) | {"certificate": said.certificate}
             fields |= interval_fields(said, rules.rows, rounding=rules.rounding)
         else:
-            fields = dict(zip(_OF_ANSWER, stored, strict=True))
+            length, fields = None, dict(zip(_OF_ANSWER, stored.fields, strict=True))
+            if stored.board != rules.board:
+                recalled = ledger.recall(state, rules.asked, entry["kind"], entry["level"])
+                after = replace(after, state=recalled)
+        state = after.state
+        if self.terms.version:
+            fields |= {
+                "length": length,
+                "public_loss": ledger.exact_loss(rules.asked, measurement.reference),
+            }
         fields |= {name: getattr(state.holdout, name) for name in HEAD_FIELDS}
         fields["share_left"] = state.team.share_left
         for name, value in fields.items():
@@ -297,8 +372,22 @@ class Replay:
         head = replace(state.holdout, log_alphabets=float(entry["log_alphabets"]))
         self.heads[rules.board] = head
         self._share_counts(head)
-        self.teams[rules.board, entry["team"]] = state.team
-        self._answered.setdefault(key, tuple(entry[name] for name in _OF_ANSWER))
+        self.teams[who] = state.team
+        if self.terms.version:
+            self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
+            if after.book is not None:
+                self.books[who] = after.book
+        if length is not None or not self.terms.version:
+            self._charged.add(submission)
+            said_now = tuple(entry[name] for name in _OF_ANSWER)
+            self._answered.setdefault(key, _Stored(rules.board, said_now))
+
+    def _key(self, entry: Entry, rules: Rules) -> bytes:
+        """Return what has one answer: a team's predictions, and what is asked of them."""
+        asked = {"team": entry["team"], "predictions_tag": entry["predictions_tag"]}
+        if not self.terms.version:
+            asked |= {"board": rules.board, "question": entry["question"]}
+        return hashlib.sha256(canonical({"board": rules.known_as} | asked)).digest()
 
     def _check_rows(self, entry: Entry, rules: Rules, measurement: Measurement) -> None:
         """Check that means are of the published number of rows, in a unit that the metric has."""
@@ -356,13 +445,27 @@ def _account_for(entry: Entry, rules: Rules, resolution: int) -> tuple[Measureme
     if reference is None:
         return Measurement(holdout), noise
     rows = max(1, rules.reference_rows)
+    if entry.get("public_loss"):
+        exact = _EXACT.fullmatch(entry["public_loss"])
+        if exact is None or int(exact[2]) != rows * resolution:
+            raise _differs(entry, "public_loss", "It is no number of units of these rows.")
+        return Measurement(holdout, Mean(int(exact[1]), rows, resolution, rules.additive)), noise
     nearest = math.floor(reference * rows * resolution + Fraction(1, 2))
     return Measurement(holdout, Mean(nearest, rows, resolution, rules.additive)), noise
 
 
-def _check_types(entry: Entry) -> None:
+def _terms(header: Header) -> ledger.Terms:
+    if not header.terms:
+        return ledger.Terms()
+    try:
+        return ledger.Terms.from_json(header.terms)
+    except (ValueError, KeyError, ZeroDivisionError) as error:
+        raise Differs(None, "ledger", f"These laws and limits are impossible: {error}.") from None
+
+
+def _check_types(entry: Entry, types: Mapping[str, tuple[type, ...]]) -> None:
     """Check types, that numbers are finite and not negative, and that levels are on their grid."""
-    for name, kinds in TYPES.items():
+    for name, kinds in types.items():
         value = entry[name]
         is_number = type(value) in (int, float)
         if type(value) not in kinds or (is_number and not 0 <= value < math.inf):
@@ -384,12 +487,6 @@ def _same(entry: Entry, name: str, computed: Any) -> None:
         raise _differs(
             entry, name, f"It is {shown(found)}; computed again it is {shown(computed)}."
         )
-
-
-def _key(entry: Entry) -> bytes:
-    """Return what makes two questions the same: board, team, predictions and what is asked."""
-    asked = {name: entry[name] for name in ("board", "team", "predictions_tag", "question")}
-    return hashlib.sha256(canonical(asked)).digest()
 
 
 def _differs(entry: Entry, name: str, message: str) -> Differs:

@@ -1,0 +1,64 @@
+"""What the answers of a ledger have come to by its laws, as it is stored.
+
+On a ledger that counts by team, each team has an account of its own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from leaderboard.models import Ledger, Team, TeamAccount, TeamState
+from scoring.laws.books import Account, TeamBook
+
+
+def read_account(ledger: Ledger, team: Team | None) -> Account:
+    """Return the account that the next question of a team is charged to; None for any team."""
+    if not ledger.by_team:
+        return Account.from_json(ledger.account)
+    row = TeamAccount.objects.filter(ledger=ledger, team=team).first() if team else None
+    return Account.from_json(row.account if row else {})
+
+
+def save_account(ledger: Ledger, team: Team | None, account: Account) -> None:
+    """Write the account. Call it with the ledger locked."""
+    if not ledger.law:
+        return
+    if ledger.by_team:
+        stored = {"account": account.to_json()}
+        TeamAccount.objects.update_or_create(ledger=ledger, team=team, defaults=stored)
+        return
+    ledger.account = account.to_json()
+    Ledger.objects.filter(pk=ledger.pk).update(account=ledger.account)
+
+
+def revise_accounts(ledger: Ledger) -> None:
+    """Charge a revision of the solution to everybody. Call it with the ledger locked."""
+    _change_all(ledger, Account.revise)
+
+
+def write_off_accounts(ledger: Ledger, lost: int, alphabet: int) -> None:
+    """Charge lost answers to everybody: all may have been any team's. Lock the ledger first."""
+    _change_all(ledger, lambda account: account.write_off(lost, alphabet))
+
+
+def read_book(row: TeamState | None) -> TeamBook | None:
+    """Return what the laws of a board remember of a team; None of one that has not asked."""
+    return TeamBook.from_json(row.law_memory) if row and row.law_memory else None
+
+
+def merge_memories(kept: TeamState | None, merged: TeamState) -> dict[str, Any]:
+    """Return what laws remember of a team after another became a part of it."""
+    book, other = read_book(kept), read_book(merged)
+    if book is None or other is None:
+        return (kept.law_memory if kept and book else merged.law_memory) or {}
+    return book.merge(other).to_json()
+
+
+def _change_all(ledger: Ledger, change: Callable[[Account], Account]) -> None:
+    if not ledger.law:
+        return
+    for row in TeamAccount.objects.filter(ledger=ledger):
+        row.account = change(Account.from_json(row.account)).to_json()
+        row.save(update_fields=["account"])
+    if not ledger.by_team:
+        ledger.account = change(Account.from_json(ledger.account)).to_json()
+        Ledger.objects.filter(pk=ledger.pk).update(account=ledger.account)

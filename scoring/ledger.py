@@ -1,0 +1,214 @@
+"""One question on a ledger: whether it may be asked, what its width rests on, what it costs.
+
+The server, both verifiers and every rehearsal ask through `ask`, so that what is promised, checked
+and planned is one rule. A ledger of version "" is charged by the count of theory.md 2.1, as all
+were before there were laws; any other by the mixture of 10.1 and 10.2.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
+
+from scoring.laws import VERSION
+from scoring.laws.books import (
+    Account,
+    BoardBook,
+    Laws,
+    TeamBook,
+    budget,
+    charge,
+    count_weight,
+    is_over,
+)
+from scoring.laws.index import declared, open_ended
+from scoring.measurement import Mean, Measurement
+from scoring.mechanisms.base import Answer, Mechanism, State
+from scoring.mechanisms.books import exhausted_answer, show_level
+from scoring.mechanisms.kinds import LIMIT
+from scoring.noise import Noise
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a ledger begins with, published and hashed, for good.
+
+    version: of its laws. weight: the part that the count has in their mixture. question_limit: how
+    many questions are certified, None for no end. nats_limit: what the answers to one team may
+    cost. by_team: each of the `team_limit` teams has an account of its own, with an equal part of
+    beta and of the questions; that holds only if no team learns anything of another's answers
+    (theory.md 10.5).
+    """
+
+    version: str = ""
+    weight: Fraction = Fraction(0)
+    question_limit: int | None = None
+    team_limit: int | None = None
+    nats_limit: int | None = None
+    by_team: bool = False
+
+    @property
+    def parts(self) -> int:
+        """Return how many accounts share beta."""
+        return self.team_limit or 1 if self.by_team else 1
+
+    @property
+    def account_limit(self) -> int | None:
+        """Return how many questions an account certifies, None for no end."""
+        return None if self.question_limit is None else -(-self.question_limit // self.parts)
+
+    def next_length(self, account: Account, beta: Fraction, ahead: int = 1) -> int:
+        """Return L in millionths of a nat for the question that comes next, or `ahead` of it."""
+        number, limit = account.count.numbered + ahead, self.account_limit
+        index = open_ended(number) if limit is None else declared(number, limit)
+        return budget(beta / self.parts, index, account.length(self.weight))
+
+    def is_full(self, account: Account) -> bool:
+        """Return whether the account has answered all that was declared."""
+        return self.account_limit is not None and account.count.numbered >= self.account_limit
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as they are published."""
+        return {
+            "law": self.version,
+            "weight": str(self.weight),
+            "question_limit": self.question_limit,
+            "team_limit": self.team_limit,
+            "nats_limit": self.nats_limit,
+            "by_team": self.by_team,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
+        """Return the terms of published facts. Raises ValueError for impossible ones."""
+        if facts.keys() != cls().to_json().keys() or facts["law"] != VERSION:
+            raise ValueError(f"a ledger's laws are those of {VERSION}")
+        limits = {name: facts[name] for name in ("question_limit", "team_limit", "nats_limit")}
+        if any(
+            each is not None and (type(each) is not int or each < 1) for each in limits.values()
+        ):
+            raise ValueError("a limit is a positive count or absent")
+        weight = Fraction(str(facts["weight"]))
+        if not 0 <= weight < 1 or type(facts["by_team"]) is not bool:
+            raise ValueError("a weight is a part of 1, and by_team is true or false")
+        return cls(version=VERSION, weight=weight, by_team=facts["by_team"], **limits)
+
+
+def begin(boards: Iterable[tuple[Mechanism[Any], Laws]], **limits: Any) -> Terms:
+    """Return the terms of a ledger that begins with these boards.
+
+    The count takes part where some mechanism wants it, as much as one of the laws.
+    """
+    boards = list(boards)
+    counted = all(mechanism.counted for mechanism, _ in boards)
+    weight = count_weight((laws for _, laws in boards), counted=counted)
+    return Terms(version=VERSION, weight=weight, **limits)
+
+
+@dataclass(frozen=True)
+class Board:
+    """Who answers: a board by its id, its mechanism and parameters, and the rows that its laws use.
+
+    `public_rows` is 0 where there are none, or where teams claim their scores.
+    """
+
+    uid: str
+    mechanism: Mechanism[Any]
+    params: Any
+    private_rows: int
+    public_rows: int
+
+    @property
+    def laws(self) -> Laws:
+        """Return the laws that foresee the board's answers."""
+        return self.mechanism.laws(self.params, self.private_rows, self.public_rows)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known before a question, or after it: states, the account, and the team's book.
+
+    `book` is None of a team that has not asked this board.
+    """
+
+    state: State
+    account: Account
+    book: TeamBook | None = None
+
+
+def ask(
+    terms: Terms,
+    board: Board,
+    before: Standing,
+    measurement: Measurement,
+    noise: Noise,
+    *,
+    again: bool = False,
+    is_baseline: bool = False,
+) -> tuple[Standing, Answer, int | None]:
+    """Answer one question; return what is known after it, the answer, and the length L of it.
+
+    The length is None where the answer says nothing, and costs nothing: the team or the board had
+    answered all that it may. Both follow from published facts alone.
+    again: the file was answered before the solution was revised; it may be answered beyond the
+        limit, from the share of beta that is kept for that.
+    is_baseline: the team takes nothing from the budget of the others.
+    """
+    mechanism, params, state = board.mechanism, board.params, before.state
+    if not terms.version:
+        state, answer = mechanism.step(params, state, measurement, noise)
+        return replace(before, state=state), answer, None
+    book = before.book or TeamBook.start(board.laws)
+    cap = None if terms.nats_limit is None else Fraction(terms.nats_limit)
+    if terms.is_full(before.account) and not again:
+        state, answer = exhausted_answer(state, measurement, params.steps, kind=LIMIT)
+        return replace(before, state=state), answer, None
+    if is_over(book, cap) and not is_baseline:
+        state, answer = exhausted_answer(state, measurement, params.steps)
+        return replace(before, state=state), answer, None
+    length = terms.next_length(before.account, mechanism.ledger_beta(params))
+    lent = _lend(state, length, is_baseline=is_baseline)
+    question = mechanism.law_question(params, lent, board.private_rows, measurement.reference)
+    stepped, answer = mechanism.step(params, lent, measurement, noise)
+    state = _take_back(state, stepped, is_baseline=is_baseline)
+    if mechanism.kind(answer.kind).bounds == "nothing":
+        return replace(before, state=state), answer, None
+    level = mechanism.law_answer(answer.kind, answer.level)
+    books = before.account.boards.get(board.uid) or BoardBook.start(board.laws)
+    books, book = charge(board.laws, books, book, question, level)
+    count = before.account.count.after(question, level)
+    account = Account(count, {**before.account.boards, board.uid: books})
+    return Standing(state, account, book), answer, length
+
+
+def recall(state: State, board: Board, kind: str, level: int | None) -> State:
+    """Return the state after a stored answer is given again, on a later round's board.
+
+    It shows the team what it knows; a board that starts from there asks no more of it.
+    """
+    if board.mechanism.kind(kind).shows != "own" or level is None:
+        return state
+    best = state.team.best
+    return replace(state, team=show_level(state.team, level)) if best is None else state
+
+
+def exact_loss(board: Board, reference: Mean | None) -> str:
+    """Return the exact loss on the Public rows, as entries show it: units/whole, or nothing."""
+    if reference is None or not board.public_rows:
+        return ""
+    return f"{reference.units}/{reference.whole}"
+
+
+def _lend(state: State, length: int, *, is_baseline: bool) -> State:
+    """Tell the ledger's head its length, and a baseline that it has an answer of its own left."""
+    team = replace(state.team, share_left=1) if _has_budget(state) and is_baseline else state.team
+    return State(replace(state.holdout, length=length), team)
+
+
+def _take_back(before: State, after: State, *, is_baseline: bool) -> State:
+    team = replace(after.team, share_left=before.team.share_left) if is_baseline else after.team
+    return State(replace(after.holdout, length=None), team)
+
+
+def _has_budget(state: State) -> bool:
+    return state.holdout.budget_left is not None
