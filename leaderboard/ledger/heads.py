@@ -4,10 +4,10 @@ from typing import Any
 
 from django.db.models import F
 
-from leaderboard.ledger.entries import LostRace, board_facts, ledger_head
+from leaderboard.ledger.entries import LostRace, ledger_head
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Round
 from scoring import ledger as rules
-from scoring import mechanisms
+from scoring import mechanisms, metrics
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 
 
@@ -48,12 +48,22 @@ def _set_terms(round: Round, ledger: Ledger) -> None:
 
 def _find_same(board: Board) -> Board | None:
     """Return the board of an earlier round on these rows that asks the same, the first of them."""
-    earlier = Board.objects.filter(
-        round__ledger=board.round.ledger, round__number__lt=board.round.number, same_as=None
+    ledger, number = board.round.ledger, board.round.number
+    if ledger is None or not ledger.law:
+        return None
+    earlier = Board.objects.filter(round__ledger=ledger, round__number__lt=number, same_as=None)
+    asked = _what_it_asks(board)
+    found = (each for each in earlier.order_by("round__number") if _what_it_asks(each) == asked)
+    return next(found, None)
+
+
+def _what_it_asks(board: Board) -> tuple[object, ...]:
+    """Return metric and mechanism as they are understood, however they were written down."""
+    metric, mechanism = metrics.get(board.metric), mechanisms.get(board.mechanism)
+    return (
+        *(metric.name, metric.parse(board.metric_parameters)),
+        *(mechanism.name, mechanism.parse(board.mechanism_parameters)),
     )
-    wanted = {name: value for name, value in board_facts(board).items() if name != "same_as"}
-    found = (each for each in earlier.order_by("round__number") if board_facts(each) == wanted)
-    return next(found, None) if board.round.ledger and board.round.ledger.law else None
 
 
 def heads(ledger: Ledger) -> list[tuple[BoardState, LedgerHead]]:

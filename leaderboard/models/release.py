@@ -7,6 +7,10 @@ from leaderboard.models.holdout import Holdout
 from leaderboard.models.round import Board
 from leaderboard.models.submission import Submission
 from leaderboard.models.team import Team
+from scoring.mechanisms.kinds import EXHAUSTED, LIMIT
+
+# Answers that say nothing are not kept: the same file may be answered later.
+UNANSWERED = tuple(kind.code for kind in (EXHAUSTED, LIMIT))
 
 
 class Release(models.Model):
@@ -73,7 +77,7 @@ class Release(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["holdout", "board", "team", "predictions_tag", "question"],
-                condition=Q(repeat_of__isnull=True),
+                condition=Q(repeat_of__isnull=True) & ~Q(kind__in=UNANSWERED),
                 name="question_answered_once",
             ),
             models.UniqueConstraint(

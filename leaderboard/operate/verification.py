@@ -206,9 +206,14 @@ class _Itself:
 
     def ended(self, header: Header, replay: Replay) -> None:
         """Compare the version's teams; behind the last version also head and board."""
-        _same_rows("team", self._found.teams[self._holdouts[header.version]], replay.teams)
+        holdout = self._holdouts[header.version]
+        _same_rows("team", self._found.teams[holdout], replay.teams)
+        memories = {key: replay.memory(*key) for key in replay.teams}
+        _same_rows("laws' memory of team", self._found.memories[holdout], memories)
         if header.version < max(self._holdouts):
             return
+        for team in sorted(self._found.accounts.keys() | replay.accounts.keys()):
+            _same(f"account {team}", self._found.accounts.get(team), replay.accounts.get(team))
         for board, stored in self._found.heads.items():
             head = replay.head(board)
             for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):

@@ -164,7 +164,7 @@ def origin_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Origin 
         known = {FileNotFoundError: "is gone", FileDamaged: "is damaged"}
         how = known.get(type(error), "can't be read any more")
         return Lost(entry.number, f"The stored file {how}.")
-    tag = measured.noise.tag(digest, team=entry.team.uid, board=entry.board.uid)
+    tag = measured.noise.tag(digest, team=entry.team.uid, board=entry.board.known_as)
     if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
     return Origin(entry.number, digest, measured.measurement)

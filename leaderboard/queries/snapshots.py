@@ -1,11 +1,13 @@
 """What the database says beside a ledger, at one moment, to be compared with it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
 from leaderboard.ledger.entries import ledger_head, team_head
 from leaderboard.models import BoardState, Ledger, Standing, TeamState
+from scoring.laws.books import Account
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.mechanisms.base import TeamState as TeamHead
 
@@ -27,12 +29,15 @@ class Snapshot:
     """What the database keeps of a ledger; boards and teams are named by their permanent ids.
 
     `heads` is the head as each board's mechanism knows it, `teams` has the teams' states for each
-    holdout's key, `board` the rows of the boards.
+    holdout's key, with what laws remember of them in `memories`, `board` the rows of the boards.
+    `accounts` are by team, or one under "" for all.
     """
 
     head: Ledger
     heads: dict[str, LedgerHead]
     teams: dict[int, dict[BoardAndTeam, TeamHead]]
+    memories: dict[int, dict[BoardAndTeam, dict[str, Any]]]
+    accounts: dict[str, Account]
     board: dict[BoardAndTeam, Stand]
 
 
@@ -48,9 +53,11 @@ def snapshot(ledger: Ledger) -> Snapshot:
         teams: dict[int, dict[BoardAndTeam, TeamHead]] = {
             holdout.pk: {} for holdout in head.holdouts.all()
         }
+        memories: dict[int, dict[BoardAndTeam, dict[str, Any]]] = {key: {} for key in teams}
         known = TeamState.objects.filter(holdout__in=teams).select_related("board", "team")
         for each in known:
             teams[each.holdout_id][each.board.uid, each.team.uid] = team_head(each)
+            memories[each.holdout_id][each.board.uid, each.team.uid] = each.law_memory
         standings = Standing.objects.filter(board__round__ledger=head)
         board = {
             (row.board.uid, row.team.uid): Stand(
@@ -58,4 +65,7 @@ def snapshot(ledger: Ledger) -> Snapshot:
             )
             for row in standings.select_related("board", "team", "best", "last")
         }
-    return Snapshot(head, heads, teams, board)
+        accounts = {"": Account.from_json(head.account)} if head.account else {}
+        for row in head.team_accounts.select_related("team"):
+            accounts[row.team.uid] = Account.from_json(row.account)
+    return Snapshot(head, heads, teams, memories, accounts, board)

@@ -230,9 +230,7 @@ def test_a_claim_that_does_not_hold_is_corrected(world: World, claimed: Competit
     assert (said(submission).level or 0) >= 15
 
 
-def test_the_first_claim_for_a_file_stands(
-    world: World, claimed: Competition
-) -> None:
+def test_the_first_claim_for_a_file_stands(world: World, claimed: Competition) -> None:
     team = world.join(world.alice, competition=claimed)
     world.score(team, _checked_file(), claimed=0.9)
     again = world.score(team, _checked_file(), claimed=0.9)

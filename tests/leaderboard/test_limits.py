@@ -1,0 +1,157 @@
+"""What a ledger's terms promise: limits, caps, baselines, accounts, and one answer for a file."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from leaderboard import organize
+from leaderboard.models import Competition, Ledger, Rescore, Standing, Team, TeamAccount, TeamState
+from leaderboard.operate.verification import verify_ledger
+from leaderboard.organize.revisions import revise_solution
+from leaderboard.tasks import score_submission
+from tests.cast import (
+    ROWS,
+    World,
+    ledger_of,
+    make_checked,
+    predictions,
+    said,
+    set_round,
+    solution,
+    upload,
+)
+
+
+def begin_with(competition: Competition, **limits: Any) -> None:
+    """Open a competition again, with limits."""
+    organize.return_to_draft(competition)
+    set_round(competition, **limits)
+    organize.open_competition(competition)
+    competition.refresh_from_db()
+
+
+def wrong(count: int) -> bytes:
+    return predictions(wrong=range(ROWS - count, ROWS))
+
+
+def assert_verified(competition: Competition) -> None:
+    verified = verify_ledger(ledger_of(competition))
+    assert verified.report.difference is None
+    assert verified.report.lost == 0
+
+
+def test_a_board_at_its_limit_says_so_to_everybody(world: World) -> None:
+    begin_with(world.digits, question_limit=2)
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, wrong(20))
+    world.score(bob, wrong(15))
+    refused = world.score(bob, wrong(2))
+    assert (said(refused).kind, said(refused).length, said(refused).certificate) == (
+        "limit",
+        None,
+        None,
+    )
+    assert_verified(world.digits)
+
+
+def test_a_file_that_met_the_limit_has_no_stored_answer(world: World) -> None:
+    begin_with(world.digits, question_limit=1)
+    team = world.join(world.alice)
+    world.score(team, wrong(20))
+    world.score(team, wrong(2))
+    assert said(world.score(team, wrong(2))).repeat_of is None
+    assert said(world.score(team, wrong(20))).repeat_of is not None
+    assert_verified(world.digits)
+
+
+def test_behind_the_limit_a_revision_scores_again_what_was_answered(world: World) -> None:
+    begin_with(world.digits, question_limit=1)
+    team = world.join(world.alice)
+    answered, late = world.score(team, wrong(20)), world.score(team, wrong(2))
+    labels = upload(solution().replace(b"r39,3,", b"r39,0,"), "solution.csv")
+    revise_solution(
+        world.digits.current_round,
+        labels,
+        reason="A label.",
+        rescore=Rescore.ALL,
+        by=world.organizer,
+    )
+    for submission in (answered, late):
+        score_submission(submission_id=submission.pk)
+        submission.refresh_from_db()
+    assert said(answered).kind == "improved"
+    assert said(late).kind == "limit"
+    assert_verified(world.digits)
+
+
+def test_a_team_that_has_cost_its_nats_is_exhausted(world: World) -> None:
+    begin_with(world.digits, nats_limit=1)
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    kinds = [said(world.score(alice, wrong(count))).kind for count in (30, 24, 18, 12, 6)]
+    assert kinds[-1] == "exhausted"
+    assert said(world.score(bob, wrong(20))).kind == "improved"
+    assert_verified(world.digits)
+
+
+def test_a_baseline_takes_nothing_from_the_budget(world: World) -> None:
+    checked = make_checked("checked", world.organizer, budget="1", team_share="1")
+    baseline = world.join(world.alice, competition=checked)
+    Team.objects.filter(pk=baseline.pk).update(is_baseline=True)
+    honest = world.join(world.bob, competition=checked)
+    files = [predictions(wrong=range(first, 100), rows=100) for first in (20, 24)]
+    teams = [baseline, baseline, honest]
+    answers = [said(world.score(*each)) for each in zip(teams, [*files, files[0]], strict=True)]
+    assert [answer.kind for answer in answers] == ["corrected"] * 3
+    assert_verified(checked)
+
+
+def test_hidden_boards_count_each_team_by_itself(world: World) -> None:
+    begin_with(world.digits, question_limit=6, team_limit=3, is_hidden=True, nats_limit=90)
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    for count in (20, 16):
+        world.score(alice, wrong(count))
+    assert said(world.score(alice, wrong(2))).kind == "limit"
+    first = said(world.score(bob, wrong(20)))
+    assert first.length == said(alice.submissions.get(number=1)).length
+    assert TeamAccount.objects.count() == 2
+    assert_verified(world.digits)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_account_that_was_changed_is_named(world: World, hidden: bool) -> None:
+    begin_with(world.digits, question_limit=6, team_limit=3, is_hidden=hidden)
+    world.score(world.join(world.alice), wrong(20))
+    assert_verified(world.digits)
+    rows = TeamAccount.objects if hidden else Ledger.objects
+    row: Any = rows.get()
+    row.account["count"]["numbered"] += 1
+    row.save()
+    difference = verify_ledger(ledger_of(world.digits)).report.difference
+    assert difference is not None
+    assert "account" in difference.field
+
+
+def test_what_laws_remember_of_a_team_is_verified(world: World) -> None:
+    world.score(world.join(world.alice), wrong(20))
+    TeamState.objects.update(law_memory={"memories": ["3", "0"], "spent": 1})
+    difference = verify_ledger(ledger_of(world.digits)).report.difference
+    assert difference is not None
+    assert "memory" in difference.field
+
+
+def test_a_file_of_an_earlier_round_gets_its_answer_in_the_next(world: World) -> None:
+    team = world.join(world.alice)
+    earlier = said(world.score(team, wrong(10)))
+    now = timezone.now()
+    set_round(world.digits, opens_at=now - timedelta(days=2), closes_at=now - timedelta(hours=1))
+    fields = {"opens_at": now - timedelta(minutes=30), "closes_at": now + timedelta(days=7)}
+    organize.add_round(world.digits, by=world.organizer, continues=True, **fields)
+    world.digits.refresh_from_db()
+    again = said(world.score(team, wrong(10)))
+    assert (again.repeat_of, again.level) == (earlier, earlier.level)
+    assert again.board != earlier.board
+    assert Standing.objects.get(board=again.board).loss == (earlier.level or 0) / earlier.steps
+    assert said(world.score(team, wrong(4))).kind == "improved"
+    assert_verified(world.digits)
