@@ -23,10 +23,10 @@ from scoring.laws.books import (
 )
 from scoring.laws.index import declared, open_ended
 from scoring.measurement import Mean, Measurement
-from scoring.mechanisms.base import Answer, Mechanism, State
+from scoring.mechanisms.base import Answer, HoldoutState, Mechanism, State, TeamState
 from scoring.mechanisms.books import exhausted_answer, show_level
 from scoring.mechanisms.kinds import LIMIT
-from scoring.noise import Noise
+from scoring.noise import Noise, SteadyNoise
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,13 @@ class Terms:
 
     def next_length(self, account: Account, beta: Fraction, ahead: int = 1) -> int:
         """Return L in millionths of a nat for the question that comes next, or `ahead` of it."""
-        number, limit = account.count.numbered + ahead, self.account_limit
+        return self.length_at(account.count.numbered + ahead, account.length(self.weight), beta)
+
+    def length_at(self, number: int, code: int, beta: Fraction) -> int:
+        """Return L for question `number` of an account after answers of this code length."""
+        limit = self.account_limit
         index = open_ended(number) if limit is None else declared(number, limit)
-        return budget(beta / self.parts, index, account.length(self.weight))
+        return budget(beta / self.parts, index, code)
 
     def is_full(self, account: Account) -> bool:
         """Return whether the account has answered all that was declared."""
@@ -192,6 +196,20 @@ def recall(state: State, board: Board, kind: str, level: int | None) -> State:
     return replace(state, team=show_level(state.team, level)) if best is None else state
 
 
+def foresee(
+    board: Board, head: HoldoutState, length: int | None, level: int, *, is_mean: bool
+) -> Answer:
+    """Return what the next answer would be to a file that has this loss on all rows.
+
+    Of a team that has not asked yet; it follows from published facts. length: L of that question.
+    """
+    steps = board.params.steps
+    private, public = board.private_rows, board.public_rows or board.private_rows
+    means = [Mean(level * rows, rows, steps, is_mean) for rows in (private, public)]
+    lent = _lend(State(head, TeamState()), length, is_baseline=True)
+    return board.mechanism.step(board.params, lent, Measurement(*means), SteadyNoise())[1]
+
+
 def exact_loss(board: Board, reference: Mean | None) -> str:
     """Return the exact loss on the Public rows, as entries show it: units/whole, or nothing."""
     if reference is None or not board.public_rows:
@@ -199,7 +217,7 @@ def exact_loss(board: Board, reference: Mean | None) -> str:
     return f"{reference.units}/{reference.whole}"
 
 
-def _lend(state: State, length: int, *, is_baseline: bool) -> State:
+def _lend(state: State, length: int | None, *, is_baseline: bool) -> State:
     """Tell the ledger's head its length, and a baseline that it has an answer of its own left."""
     team = replace(state.team, share_left=1) if _has_budget(state) and is_baseline else state.team
     return State(replace(state.holdout, length=length), team)

@@ -72,6 +72,7 @@ def answer(
         )
         fields = answer_fields(given) | {"length": length}
     else:
+        length = stored.length
         fields = {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
         after = before
         if stored.board_id != board.pk:
@@ -98,7 +99,7 @@ def answer(
     )
     rows = holdout.effective_private_rows
     rounding = metrics.get(board.metric).rounding(weighted=rows < holdout.private_rows)
-    for name, value in interval_fields(entry, rows, rounding=rounding).items():
+    for name, value in interval_fields(entry, rows, rounding=rounding, length=length).items():
         setattr(entry, name, value)
     add_entry(entry)
     save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)

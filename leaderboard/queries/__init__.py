@@ -30,6 +30,8 @@ from leaderboard.queries.finals import final_entries as final_entries
 from leaderboard.queries.finals import progress as progress
 from leaderboard.queries.finals import stage as stage
 from leaderboard.queries.finals import whole_final_board as whole_final_board
+from leaderboard.queries.guarantees import Guarantee as Guarantee
+from leaderboard.queries.guarantees import guarantee as guarantee
 from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of

@@ -24,8 +24,12 @@ def certificate_interval(reads: Scale, entry: Ends | None) -> Interval | None:
 
 
 def reach(certificate: Interval, value: float) -> str:
-    """Return how far the guarantee reaches from the score, with two digits, rounded up."""
-    distance = max(value - certificate.low, certificate.high - value)
+    """Return how far the guarantee reaches from the score."""
+    return round_up(max(value - certificate.low, certificate.high - value))
+
+
+def round_up(distance: float) -> str:
+    """Return a distance with two digits, never too small."""
     if distance <= 0:
         return "0"
     decimals = 1 - math.floor(math.log10(distance))

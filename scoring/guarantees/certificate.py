@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from scoring.guarantees.conditions import require_positive
 from scoring.guarantees.intervals import kl_cell_interval
 from scoring.guarantees.ledger import NO_CERTIFICATE
+from scoring.laws.exact import MILLION
 from scoring.mechanisms import answer_kind
 
 
@@ -47,21 +48,26 @@ class Certificate:
     high: float
 
 
-def interval_fields(released: Released, rows: int, *, rounding: float = 0.0) -> dict[str, Any]:
+def interval_fields(
+    released: Released, rows: int, *, rounding: float = 0.0, length: int | None = None
+) -> dict[str, Any]:
     """Return `low`, `high` and `bound` of an entry: the interval that is shown of it, for good.
 
     Answers that bring no score of the file that they answer have none.
     """
     shows_own = answer_kind(released.kind).shows == "own"
-    found = certify(released, rows, rounding=rounding) if shows_own else None
+    found = certify(released, rows, rounding=rounding, length=length) if shows_own else None
     if found is None:
         return {"low": None, "high": None, "bound": ""}
     return {"low": found.low, "high": found.high, "bound": "kl"}
 
 
-def certify(released: Released, rows: int, *, rounding: float = 0.0) -> Certificate | None:
+def certify(
+    released: Released, rows: int, *, rounding: float = 0.0, length: int | None = None
+) -> Certificate | None:
     """Return the certified interval of a release on `rows` private rows, by the KL bound.
 
+    length: L in millionths of a nat, where the ledger has laws; else it follows from the width.
     rounding: how far a row's loss as it is counted may be from the exact one. The bounds hold for
         counted losses, which are in [0, 1] too; the means of the two, over rows or expected, differ
         by no more, so that the interval moved out by it holds for exact losses.
@@ -70,16 +76,15 @@ def certify(released: Released, rows: int, *, rounding: float = 0.0) -> Certific
     """
     require_positive(rows=rows)
     bounds = answer_kind(released.kind).bounds
-    if (
-        bounds == "nothing"
-        or released.level is None
-        or released.width + released.tolerance >= NO_CERTIFICATE
-    ):
+    if bounds == "nothing" or released.level is None:
         return None
-    loss = released.level / released.steps
-    low, high = kl_cell_interval(
-        rows, loss - released.tolerance, loss + released.tolerance, 2 * rows * released.width**2
-    )
+    loss, within = released.level / released.steps, released.tolerance
+    budget = 2 * rows * released.width**2 if length is None else length / MILLION
+    low, high = kl_cell_interval(rows, loss - within, loss + within, budget)
+    # The count of section 2 promised nothing where Hoeffding's width alone reached so far.
+    half = released.width + within if length is None else (high - low) / 2
+    if half >= NO_CERTIFICATE:
+        return None
     return Certificate(
         low=0.0 if bounds == "above" else max(0.0, low - rounding),
         high=1.0 if bounds == "below" else min(1.0, high + rounding),

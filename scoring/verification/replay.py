@@ -352,7 +352,7 @@ class Replay:
             )
             said = replace(answer, width=entry["width"], tolerance=entry["tolerance"])
             fields = answer_fields(answer) | {"certificate": said.certificate}
-            fields |= interval_fields(said, rules.rows, rounding=rules.rounding)
+            fields |= interval_fields(said, rules.rows, rounding=rules.rounding, length=length)
         else:
             length, fields = None, dict(zip(_OF_ANSWER, stored.fields, strict=True))
             if stored.board != rules.board:

@@ -47,6 +47,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         "chart": board.history(page.board),
         "digits": queries.scale(page.board).decimals,
         "facts": queries.mechanism_facts(page.board),
+        "guarantee": queries.guarantee(page.board, page.team),
     }
     return render(request, "pages/leaderboard.html", context)
 
