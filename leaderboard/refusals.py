@@ -70,6 +70,10 @@ PROBLEMS: Mapping[str, Refusal] = {
             "organizer do that.",
             "not_organizers": "{names}: no organizer's role yet. An operator grants it.",
             "last_owner": "A competition needs an owner: name another one first.",
+            # Budgets
+            "amount_out_of_range": "Add between 1 and {limit:,}.",
+            "no_budget": "This board has no budget: its mechanism needs none, or nobody has begun.",
+            "no_share": "This team has not taken a share of the budget yet.",
             # Files and solutions
             "no_file_name": "The file needs a name.",
             "file_exists": "There is a file named {name} already.",

@@ -145,6 +145,24 @@ def merge_teams(into: TeamState, team: TeamState) -> TeamState:
     return TeamState(best=best, last=last, share_left=share_left)
 
 
+def top_up(holdout: HoldoutState, amount: int) -> HoldoutState:
+    """Add answers to the budget; the teams that take a share from now on have them.
+
+    It follows from the history whether an organizer does so, and it tells nobody of the labels: it
+    costs nothing before it is used. Raises StateError where the mechanism has no budget.
+    """
+    if holdout.budget_left is None:
+        raise StateError("A board of this mechanism has no budget.")
+    return replace(holdout, budget_left=holdout.budget_left + amount)
+
+
+def top_up_team(team: TeamState, amount: int) -> TeamState:
+    """Add answers to the share of a team that has one. Raises StateError where it has none."""
+    if team.share_left is None:
+        raise StateError("The team has not taken a share.")
+    return replace(team, share_left=team.share_left + amount)
+
+
 def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
     """Write off `lost` answers that nobody can read any more, each of at most `alphabet` values.
 

@@ -1,4 +1,4 @@
-"""Entries of the ledger that are no answers: revisions, merged teams, and what was written off.
+"""Entries of the ledger that are no answers: revisions, mergers, raised budgets, write-offs.
 
 A revision is the first entry of each version but the first. A write-off stands where a database
 lost entries that nobody kept: it names the last entry that is known, the last one known to have
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 REVISION: Final = "revision"
 MERGE: Final = "merge"
 WRITE_OFF: Final = "write_off"
+TOP_UP: Final = "top_up"
 
 _SHARED: Final = (
     *("number", "kind", "asked", "answered", "log_alphabets", "boards"),
@@ -24,6 +25,7 @@ _SHARED: Final = (
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
     REVISION: frozenset({*_SHARED, "version", "reason", "rescore"}),
     MERGE: frozenset({*_SHARED, "team", "into", "offset"}),
+    TOP_UP: frozenset({*_SHARED, "board", "team", "amount"}),
     WRITE_OFF: frozenset(
         {*_SHARED, "lost", "known_number", "known_hash", "watermark_number", "watermark_hash"}
     ),
@@ -66,7 +68,7 @@ def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Head
     """Return the states after a note, from those before it.
 
     alphabet: the most values that an answer of any board can have. Raises Differs where a merge
-    names no two teams.
+    names no two teams, or a top-up no board and team that can have it.
     """
     from scoring.mechanisms import books  # so that a chain is checked without numpy
 
@@ -81,6 +83,8 @@ def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Head
                 known = merged.get((board, into))
                 merged[board, into] = books.merge_teams(known, state) if known else state
         return heads, merged
+    if entry["kind"] == TOP_UP:
+        return _after_top_up(entry, heads, teams)
     if entry["kind"] == REVISION:
         return (
             {board: books.carry_on(head) for board, head in heads.items()},
@@ -91,3 +95,16 @@ def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Head
         {board: books.write_off(head, lost, alphabet) for board, head in heads.items()},
         {key: books.write_off_team(team, lost) for key, team in teams.items()},
     )
+
+
+def _after_top_up(entry: Entry, heads: Heads, teams: Teams) -> tuple[Heads, Teams]:
+    from scoring.mechanisms import books
+
+    board, team, amount = entry["board"], entry["team"], entry["amount"]
+    if type(amount) is not int or amount < 1:
+        raise Differs(entry["number"], "amount", f"{shown(amount)} is no number of answers.")
+    if board not in heads or (team and (board, team) not in teams):
+        raise Differs(entry["number"], "team", "This board, or this team, has no budget.")
+    if team:
+        return heads, teams | {(board, team): books.top_up_team(teams[board, team], amount)}
+    return heads | {board: books.top_up(heads[board], amount)}, teams

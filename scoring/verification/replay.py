@@ -281,7 +281,7 @@ class Replay:
 
     def _charge_note(self, entry: Entry, alphabet: int) -> None:
         """Charge what is no answer to all accounts. Where one serves all, it has begun."""
-        if not self.terms.version or entry["kind"] == notes.MERGE:
+        if not self.terms.version or entry["kind"] in {notes.MERGE, notes.TOP_UP}:
             return
         if not self.terms.by_team:
             self.accounts.setdefault(_JOINT, Account())

@@ -7,8 +7,19 @@ import pytest
 from django.utils import timezone
 
 from leaderboard import organize
-from leaderboard.models import Competition, Ledger, Rescore, Standing, Team, TeamAccount, TeamState
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    BoardState,
+    Competition,
+    Ledger,
+    Rescore,
+    Standing,
+    Team,
+    TeamAccount,
+    TeamState,
+)
 from leaderboard.operate.verification import verify_ledger
+from leaderboard.organize.budgets import add_budget
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.tasks import score_submission
 from tests.cast import (
@@ -155,3 +166,61 @@ def test_a_file_of_an_earlier_round_gets_its_answer_in_the_next(world: World) ->
     assert Standing.objects.get(board=again.board).loss == (earlier.level or 0) / earlier.steps
     assert said(world.score(team, wrong(4))).kind == "improved"
     assert_verified(world.digits)
+
+
+# --- Raised budgets -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spent(world: World) -> Competition:
+    """A competition whose only correction went to alice."""
+    checked = make_checked("checked", world.organizer, budget="1", team_share="1")
+    team = world.join(world.alice, competition=checked)
+    assert said(world.score(team, checked_file(20))).kind == "corrected"
+    return checked
+
+
+def checked_file(first: int) -> bytes:
+    return predictions(wrong=range(first, 100), rows=100)
+
+
+def test_a_raised_budget_serves_the_team_that_had_none(world: World, spent: Competition) -> None:
+    late = world.join(world.bob, competition=spent)
+    assert said(world.score(late, checked_file(20))).kind == "exhausted"
+    add_budget(spent.current_round.board, 2, by=world.organizer)
+    assert said(world.score(late, checked_file(20))).kind == "corrected"
+    assert BoardState.objects.get(board__round__competition=spent).budget_left == 1
+    assert_verified(spent)
+
+
+def test_one_team_s_share_can_be_raised_alone(world: World, spent: Competition) -> None:
+    team = Team.objects.get(competition=spent)
+    add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
+    assert said(world.score(team, checked_file(24))).kind == "corrected"
+    assert said(world.score(team, checked_file(28))).kind == "exhausted"
+    assert_verified(spent)
+
+
+def test_a_raised_budget_is_told_to_everyone_who_replays(world: World, spent: Competition) -> None:
+    add_budget(spent.current_round.board, 2, by=world.organizer)
+    assert_verified(spent)
+    BoardState.objects.filter(board__round__competition=spent).update(budget_left=9)
+    difference = verify_ledger(ledger_of(spent)).report.difference
+    assert difference is not None
+
+
+@pytest.mark.parametrize("amount", [0, -1, 1_000_001])
+def test_a_budget_is_raised_by_some_answers(world: World, spent: Competition, amount: int) -> None:
+    with pytest.raises(Refused, match="Add between"):
+        add_budget(spent.current_round.board, amount, by=world.organizer)
+
+
+def test_a_ladder_has_no_budget_to_raise(world: World) -> None:
+    with pytest.raises(Refused, match="no budget"):
+        add_budget(world.board, 1, by=world.organizer)
+
+
+def test_a_team_without_a_share_gets_none(world: World, spent: Competition) -> None:
+    team = world.join(world.bob, competition=spent)
+    with pytest.raises(Refused, match="not taken a share"):
+        add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
