@@ -5,6 +5,7 @@ open competition goes back to being one only as long as nobody has submitted. Th
 the first release.
 """
 
+from leaderboard.organize.budgets import add_budget
 from leaderboard.organize.creation import add_board, add_round, create_competition
 from leaderboard.organize.drafts import (
     change_schema,
@@ -30,6 +31,7 @@ __all__ = [
     "RowCounts",
     "Scoring",
     "add_board",
+    "add_budget",
     "add_file",
     "add_round",
     "change_schema",

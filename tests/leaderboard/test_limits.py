@@ -19,7 +19,6 @@ from leaderboard.models import (
     TeamState,
 )
 from leaderboard.operate.verification import verify_ledger
-from leaderboard.organize.budgets import add_budget
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.tasks import score_submission
 from tests.cast import (
@@ -187,7 +186,7 @@ def checked_file(first: int) -> bytes:
 def test_a_raised_budget_serves_the_team_that_had_none(world: World, spent: Competition) -> None:
     late = world.join(world.bob, competition=spent)
     assert said(world.score(late, checked_file(20))).kind == "exhausted"
-    add_budget(spent.current_round.board, 2, by=world.organizer)
+    organize.add_budget(spent.current_round.board, 2, by=world.organizer)
     assert said(world.score(late, checked_file(20))).kind == "corrected"
     assert BoardState.objects.get(board__round__competition=spent).budget_left == 1
     assert_verified(spent)
@@ -195,14 +194,14 @@ def test_a_raised_budget_serves_the_team_that_had_none(world: World, spent: Comp
 
 def test_one_team_s_share_can_be_raised_alone(world: World, spent: Competition) -> None:
     team = Team.objects.get(competition=spent)
-    add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
+    organize.add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
     assert said(world.score(team, checked_file(24))).kind == "corrected"
     assert said(world.score(team, checked_file(28))).kind == "exhausted"
     assert_verified(spent)
 
 
 def test_a_raised_budget_is_told_to_everyone_who_replays(world: World, spent: Competition) -> None:
-    add_budget(spent.current_round.board, 2, by=world.organizer)
+    organize.add_budget(spent.current_round.board, 2, by=world.organizer)
     assert_verified(spent)
     BoardState.objects.filter(board__round__competition=spent).update(budget_left=9)
     difference = verify_ledger(ledger_of(spent)).report.difference
@@ -212,15 +211,15 @@ def test_a_raised_budget_is_told_to_everyone_who_replays(world: World, spent: Co
 @pytest.mark.parametrize("amount", [0, -1, 1_000_001])
 def test_a_budget_is_raised_by_some_answers(world: World, spent: Competition, amount: int) -> None:
     with pytest.raises(Refused, match="Add between"):
-        add_budget(spent.current_round.board, amount, by=world.organizer)
+        organize.add_budget(spent.current_round.board, amount, by=world.organizer)
 
 
 def test_a_ladder_has_no_budget_to_raise(world: World) -> None:
     with pytest.raises(Refused, match="no budget"):
-        add_budget(world.board, 1, by=world.organizer)
+        organize.add_budget(world.board, 1, by=world.organizer)
 
 
 def test_a_team_without_a_share_gets_none(world: World, spent: Competition) -> None:
     team = world.join(world.bob, competition=spent)
     with pytest.raises(Refused, match="not taken a share"):
-        add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
+        organize.add_budget(spent.current_round.board, 1, by=world.organizer, team=team)

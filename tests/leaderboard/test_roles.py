@@ -56,6 +56,7 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
         EDITORS,
         lambda w, by: revisions.revise_solution(w.round, upload(solution()), by=by, reason="Typo."),
     ),
+    "budget": (EDITORS, lambda w, by: organize.add_budget(w.board, 1, by=by)),
     "opening": (EDITORS, lambda w, by: organize.open_competition(w.digits, by=by)),
     "draft": (EDITORS, lambda w, by: organize.return_to_draft(w.digits, by=by)),
     "publication": (EDITORS, lambda w, by: publish.publish(w.round, by=by)),
