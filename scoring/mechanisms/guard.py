@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.errors import ParameterError, StateError
+from scoring.errors import ParameterError
 from scoring.laws.exact import MILLION, floor_less_root
 from scoring.laws.laws import Agreement, Corrections, Law, Never
 from scoring.measurement import Mean, Measurement
@@ -41,16 +41,19 @@ from scoring.mechanisms.fitness import (
 )
 from scoring.mechanisms.kinds import EXHAUSTED
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
-from scoring.mechanisms.thresholdout import (
+from scoring.mechanisms.reference import (
     CLAIM,
     CONFIRMED,
     CORRECTED,
-    MINIMUM_PUBLIC_ROWS,
     PLANNED_ERRORS,
     PLANNED_GRIDS,
     PUBLIC,
     REFERENCE,
     SUBMISSIONS_A_CORRECTION,
+    check_metric,
+    check_public_rows,
+    given,
+    given_means,
 )
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
@@ -212,22 +215,11 @@ class Guard(Mechanism[GuardParams]):
         return params
 
     def check(self, params: GuardParams, metric: MetricFacts, counts: RowCounts) -> None:
-        if metric.kind not in self.metric_kinds:
-            raise ParameterError(
-                "mechanism",
-                f"Guard takes only metrics that are means over rows, and {metric.name} is a "
-                "function of the whole set: how far its public and private values may lie apart "
-                "by chance has no useful bound. Use the Ladder.",
-            )
+        check_metric(self, metric)
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
-        if params.reference == PUBLIC and counts.public < MINIMUM_PUBLIC_ROWS:
-            raise ParameterError(
-                "solution",
-                f"Guard shows the score on the public rows, and the solution has {counts.public} "
-                f"of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let teams claim "
-                "their scores, or use the Ladder.",
-            )
+        if params.reference == PUBLIC:
+            check_public_rows(self, counts)
 
     def reference(self, params: GuardParams) -> Reference:
         return "claim" if params.reference == CLAIM else "public"
@@ -266,16 +258,14 @@ class Guard(Mechanism[GuardParams]):
             rule = f"errors={params.errors}"
         text = f"guard {rule} steps={params.steps}"
         if params.reference == CLAIM:
-            text += f" claim={_given(reference).level(params.steps)}"
+            text += f" claim={given(reference).level(params.steps)}"
         return f"{text} exhausted" if is_exhausted(state) else text
 
     def step(
         self, params: GuardParams, state: State, measurement: Measurement, noise: Noise
     ) -> tuple[State, Answer]:
         check_level(state.team, params.steps)
-        mean, reference = measurement.holdout, _given(measurement.reference)
-        if not (mean.additive and reference.additive):
-            raise StateError("Guard takes means only.")
+        mean, reference = given_means(measurement)
         width = question_width(state.holdout, mean, self.ledger_beta(params))
         if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
@@ -312,7 +302,7 @@ class Guard(Mechanism[GuardParams]):
     ) -> Agreement | None:
         if is_exhausted(state):
             return None
-        reference = _given(reference)
+        reference = given(reference)
         shown = Fraction(reference.level(params.steps), params.steps)
         band = Fraction(params.band(reference, private_rows), MILLION)
         low = high = None
@@ -350,9 +340,3 @@ def guard_threshold(loss: Fraction, public_rows: int, private_rows: int, errors:
     spread = Fraction(1, public_rows) + Fraction(1, private_rows)
     square = errors**2 * (loss * (1 - loss) * spread + (errors * spread / 2) ** 2)
     return -floor_less_root(-(errors**2) * spread / 2 * MILLION, square * MILLION**2)
-
-
-def _given(reference: Mean | None) -> Mean:
-    if reference is None:
-        raise StateError("Guard needs a reference: public rows, or a claimed loss.")
-    return reference

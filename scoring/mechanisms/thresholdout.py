@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from scoring.errors import ParameterError, StateError
+from scoring.errors import ParameterError
 from scoring.guarantees.ledger import ln_anytime_share
 from scoring.guarantees.noise_tails import (
     discrete_laplace_quantile,
@@ -44,66 +44,30 @@ from scoring.mechanisms.fitness import (
     check_share,
 )
 from scoring.mechanisms.forms import Form
-from scoring.mechanisms.kinds import EXHAUSTED, AnswerKind
+from scoring.mechanisms.kinds import EXHAUSTED
 from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.reference import (
+    CLAIM,
+    CONFIRMED,
+    CORRECTED,
+    PLANNED_ERRORS,
+    PLANNED_GRIDS,
+    PUBLIC,
+    REFERENCE,
+    SUBMISSIONS_A_CORRECTION,
+    check_metric,
+    check_public_rows,
+    given,
+    given_means,
+)
 from scoring.noise import ANSWER, COMPARISON, THRESHOLD, Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all, show
 
-MINIMUM_PUBLIC_ROWS: Final = 10
 NOISE_TO_THRESHOLD: Final = 10
-PUBLIC: Final = "public"
-CLAIM: Final = "claim"
 NOISE_PARTS: Final = 3  # thresholds, comparisons, answers: each has a third of the noise's beta
 BEYOND_ALL_LOSSES: Final = 10**40
 
-PLANNED_ERRORS: Final = 3  # the threshold, in standard errors of public minus private loss
 PLANNED_NOISES: Final = 40  # the threshold, in noise scales
-PLANNED_GRIDS: Final = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-SUBMISSIONS_A_CORRECTION: Final = 20
-
-CONFIRMED: Final = AnswerKind(
-    code="confirmed",
-    label="Confirmed",
-    word="confirmed",
-    mark="confirmed",
-    sentences=(
-        "Confirmed: {public}. Public and hidden rows agree.",
-        "Confirmed: {claimed}. Your claim and the hidden rows agree.",
-    ),
-    says_more=False,
-    shows="own",
-    bounds="both",
-)
-CORRECTED: Final = AnswerKind(
-    code="corrected",
-    label="Corrected",
-    word="corrected",
-    mark="corrected",
-    sentences=(
-        "Your public score of {public} did not hold.",
-        "Your claimed score of {claimed} did not hold.",
-        "On the hidden rows it is about {score}.",
-        "{left} left for your team.",
-    ),
-    says_more=True,
-    shows="own",
-    bounds="both",
-)
-
-REFERENCE: Final = Parameter(
-    name="reference",
-    title="Reference",
-    help=(
-        "What the board confirms or corrects. public: the score on the public rows. claim: "
-        "the score that the team claims for its submission, for example from its own "
-        "validation; no public rows are needed then, and every submission has to make a "
-        "claim."
-    ),
-    kind="choice",
-    default=PUBLIC,
-    choices=(PUBLIC, CLAIM),
-    choice_titles=("The score on the public rows", "The score that the team claims"),
-)
 
 
 @dataclass(frozen=True)
@@ -294,22 +258,11 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         return params
 
     def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
-        if metric.kind not in self.metric_kinds:
-            raise ParameterError(
-                "mechanism",
-                f"Thresholdout takes only metrics that are means over rows, and {metric.name} is a "
-                "function of the whole set: one row can change it by an amount that has no useful "
-                "bound, so no noise is known to hide it. Use the Ladder.",
-            )
+        check_metric(self, metric)
         check_has_rows(counts)
         check_grid(params.steps, counts.private)
-        if params.reference == PUBLIC and counts.public < MINIMUM_PUBLIC_ROWS:
-            raise ParameterError(
-                "solution",
-                f"Thresholdout shows the score on the public rows, and the solution has "
-                f"{counts.public} of them. Mark at least {MINIMUM_PUBLIC_ROWS} rows as Public, let "
-                "teams claim their scores, or use the Ladder.",
-            )
+        if params.reference == PUBLIC:
+            check_public_rows(self, counts)
         _check_threshold_above_chance(params, counts)
         if params.scales.smallest * params.noise_scale * counts.private < 1:
             raise ParameterError(
@@ -360,7 +313,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
         if params.form != forms.NIPS.name:
             text += f" form={params.form}"
         if params.reference == CLAIM:
-            text += f" claim={_given(reference).level(params.steps)}"
+            text += f" claim={given(reference).level(params.steps)}"
         return f"{text} exhausted" if is_exhausted(state) else text
 
     def epsilon(self, params: ThresholdoutParams, rows: int) -> Fraction:
@@ -370,8 +323,9 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     def step(
         self, params: ThresholdoutParams, state: State, measurement: Measurement, noise: Noise
     ) -> tuple[State, Answer]:
-        reference = _checked(params, state, measurement)
-        mean, index = measurement.holdout, state.holdout.firings
+        check_level(state.team, params.steps)
+        mean, reference = given_means(measurement)
+        index = state.holdout.firings
         width = question_width(state.holdout, mean, self.ledger_beta(params))
         if is_exhausted(state):
             return exhausted_answer(state, measurement, params.steps, width)
@@ -420,20 +374,6 @@ def _round_up(loss: float) -> Fraction:
     """Round to two digits, so that people can read it."""
     unit = Fraction(10) ** (math.floor(math.log10(loss)) - 1)
     return math.ceil(Fraction(loss) / unit) * unit
-
-
-def _checked(params: ThresholdoutParams, state: State, measurement: Measurement) -> Mean:
-    check_level(state.team, params.steps)
-    reference = _given(measurement.reference)
-    if not (measurement.holdout.additive and reference.additive):
-        raise StateError("Thresholdout takes means only.")
-    return reference
-
-
-def _given(reference: Mean | None) -> Mean:
-    if reference is None:
-        raise StateError("Thresholdout needs a reference: public rows, or a claimed loss.")
-    return reference
 
 
 def _confirmed_tolerance(params: ThresholdoutParams, holdout: HoldoutState, mean: Mean) -> float:
