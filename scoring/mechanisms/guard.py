@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from scoring.errors import ParameterError
@@ -331,6 +332,7 @@ class Guard(Mechanism[GuardParams]):
         return min(whole, math.ceil((loss + half / params.steps) * whole) - 1), SteadyNoise()
 
 
+@lru_cache(maxsize=4096)
 def guard_threshold(loss: Fraction, public_rows: int, private_rows: int, errors: Fraction) -> int:
     """Return T(e) = c^2 / (2 N) + c sqrt(e (1 - e) / N + c^2 / (4 N^2)) in millionths, rounded up.
 
