@@ -134,7 +134,7 @@ def find_answer(
 def was_answered(submission: Submission, holdout: Holdout, board: Board) -> bool:
     """Return whether the board has answered the file before the solution was revised."""
     earlier = Release.objects.filter(submission=submission, board=board).exclude(holdout=holdout)
-    return earlier.exclude(length=None).exists()
+    return earlier.exclude(length=None, repeat_of=None).exists()
 
 
 def add_entry(entry: Release) -> None:

@@ -377,8 +377,9 @@ class Replay:
             self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
             if after.book is not None:
                 self.books[who] = after.book
-        if length is not None or not self.terms.version:
+        if length is not None or stored is not None:
             self._charged.add(submission)
+        if length is not None or not self.terms.version:
             said_now = tuple(entry[name] for name in _OF_ANSWER)
             self._answered.setdefault(key, _Stored(rules.board, said_now))
 
