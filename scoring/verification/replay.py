@@ -368,20 +368,25 @@ class Replay:
         fields["share_left"] = state.team.share_left
         for name, value in fields.items():
             _same(entry, name, value)
-        # Continues from the published value, so that differing last digits don't add up.
-        head = replace(state.holdout, log_alphabets=float(entry["log_alphabets"]))
-        self.heads[rules.board] = head
-        self._share_counts(head)
-        self.teams[who] = state.team
-        if self.terms.version:
-            self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
-            if after.book is not None:
-                self.books[who] = after.book
         if length is not None or stored is not None:
             self._charged.add(submission)
         if length is not None or not self.terms.version:
             said_now = tuple(entry[name] for name in _OF_ANSWER)
             self._answered.setdefault(key, _Stored(rules.board, said_now))
+        self._continue(entry, who, after)
+
+    def _continue(self, entry: Entry, who: tuple[str, str], after: ledger.Standing) -> None:
+        """Take what is known after an answer as what the next one begins with."""
+        # From the published value, so that differing last digits don't add up.
+        published = float(entry["log_alphabets"])
+        head = replace(after.state.holdout, log_alphabets=published)
+        self.heads[who[0]] = head
+        self._share_counts(head)
+        self.teams[who] = after.state.team
+        if self.terms.version:
+            self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
+            if after.book is not None:
+                self.books[who] = after.book
 
     def _key(self, entry: Entry, rules: Rules) -> bytes:
         """Return what has one answer: a team's predictions, and what is asked of them."""
