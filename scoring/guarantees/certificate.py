@@ -79,11 +79,12 @@ def certify(
     if bounds == "nothing" or released.level is None:
         return None
     loss, within = released.level / released.steps, released.tolerance
+    # The count of section 2 promised nothing where Hoeffding's width alone reached so far.
+    if length is None and released.width + within >= NO_CERTIFICATE:
+        return None
     budget = 2 * rows * released.width**2 if length is None else length / MILLION
     low, high = kl_cell_interval(rows, loss - within, loss + within, budget)
-    # The count of section 2 promised nothing where Hoeffding's width alone reached so far.
-    half = released.width + within if length is None else (high - low) / 2
-    if half >= NO_CERTIFICATE:
+    if (high - low) / 2 >= NO_CERTIFICATE:
         return None
     return Certificate(
         low=0.0 if bounds == "above" else max(0.0, low - rounding),
