@@ -226,7 +226,7 @@ def leaderboard(
     if mine:
         text = (mine.get("best") or mine)["score_text"]
         score = "no score yet" if text is None else f"with {text}"
-        output.note(f"You: rank {mine['rank']}, {mine['team']}, {score}.")
+        output.note(f"You: rank {mine['rank'] or 'hidden'}, {mine['team']}, {score}.")
 
 
 def _flat(row: Json, *, digits: bool) -> Json:

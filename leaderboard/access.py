@@ -3,6 +3,7 @@
 What a person may not know of does not exist: the answer is the same 404 as for a wrong address.
 """
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar
 
@@ -89,7 +90,7 @@ def submission_or_404(user: Person, competition: Competition, number: int) -> Su
     """Return a submission of the person's own team."""
     membership = membership_of(user, competition)
     team = membership.team if membership else None
-    rows = Submission.objects.select_related("release__holdout", "release__board", "user")
+    rows = Submission.objects.select_related("release__holdout", "release__board__round", "user")
     return _one(rows.filter(team=team, number=number), "submission")
 
 
@@ -143,6 +144,31 @@ def organized_competitions(user: Person) -> QuerySet[Competition]:
     if user.is_superuser:
         return Competition.objects.all()
     return Competition.objects.filter(organizers=user)
+
+
+def unseen(user: Person, competitions: Iterable[Competition]) -> set[int]:
+    """Return the keys of the competitions in which the person may know of no team but its own.
+
+    Those are the ones with a board that is hidden until the end, for all but its organizers: what a
+    team is promised there holds only if its files can't depend on others' answers (theory.md 10.5).
+    Every read of what other teams are, do or get asks this.
+    """
+    hidden = {each.pk for each in competitions if each.current_round.hides_others}
+    if not hidden:
+        return hidden
+    organized = organized_competitions(user).filter(pk__in=hidden)
+    return hidden.difference(organized.values_list("pk", flat=True))
+
+
+def may_see_others(user: Person, competition: Competition) -> bool:
+    """Return whether the person may know of teams that are not its own: `unseen`."""
+    return not unseen(user, (competition,))
+
+
+def check_sees_others(user: Person, competition: Competition) -> None:
+    """Raise Refused where the person may know of no team but its own."""
+    if not may_see_others(user, competition):
+        raise Refused("hidden_until_end", closes_at=competition.current_round.closes_at)
 
 
 def may_download(user: Person, competition: Competition) -> bool:

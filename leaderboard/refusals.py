@@ -65,6 +65,17 @@ PROBLEMS: Mapping[str, Refusal] = {
             "closes_after_next": "The next round opens before that.",
             "opens_in_the_past": "Choose a moment that is still to come.",
             "opens_too_early": "A round opens after the one before it has closed.",
+            "last_is_hidden": "The board of the round before is hidden until the end: reveal its "
+            "final scores first.",
+            "of_the_ledger": "It is fixed: the ledger of these rows begins with it, for good.",
+            "fewer_than_teams": "There are {teams} teams already.",
+            "hidden_without_end": "A board that is hidden until the end needs an end: without one "
+            "nobody would ever see it.",
+            "hidden_without_teams": "A board that is hidden until the end needs a largest number "
+            "of teams: each has an equal part in what may be wrong, so its guarantee follows from "
+            "how many there can be.",
+            "hidden_without_questions": "A board that is hidden until the end needs a limit of "
+            "questions: each team may ask an equal part of them, and its guarantee follows.",
             "role_unknown": "Choose one of {choices}.",
             "removes_oneself": "You would take the competition from yourself. Let another "
             "organizer do that.",
@@ -183,6 +194,13 @@ PROBLEMS: Mapping[str, Refusal] = {
         "No such format",
         "Ask for application/json, or for text/csv or application/jsonl where there is one.",
     ),
+    "hidden_until_end": Refusal(
+        403,
+        "Hidden until the end",
+        "What other teams do is hidden in this competition until its final scores are revealed[, "
+        f"after {{closes_at:{_WHEN}}}]. Until then you see your own answers.",
+        "Its board is hidden until the end: a team sees its own answers alone.",
+    ),
     "finals_not_revealed": Refusal(
         404,
         "There are no final scores yet",
@@ -212,6 +230,13 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Another team of this competition has this name. Choose another one.",
         field="team_name",
     ),
+    "competition_full": Refusal(
+        409,
+        "The competition is full",
+        "This competition takes at most {limit:# team/# teams}. A team with room for you can still "
+        "invite you.",
+        "The competition limits how many teams there are.",
+    ),
     "team_full": Refusal(
         409,
         "The team is full",
@@ -234,6 +259,10 @@ PROBLEMS: Mapping[str, Refusal] = {
         "You have left a team that submitted",
         "What your former team used of quota and corrections stays used, so you can't join or "
         "found another team in this round.",
+        variants={
+            "hidden": "You know answers of the team that you left. Where the board is hidden until "
+            "the end nobody may know those of two teams, so you can't join or found another one.",
+        },
     ),
     "team_merged": Refusal(
         410,
@@ -355,6 +384,12 @@ REFUSALS: Mapping[str, Refusal] = {
         "These teams can't be merged",
         "Only two different teams of this competition, neither of them merged before, can be "
         "merged.",
+    ),
+    "merge_hidden": Refusal(
+        409,
+        "Teams can't be merged before the end",
+        "The board is hidden until the end: each team has a guarantee of its own, which holds only "
+        "as long as teams don't share their answers.",
     ),
     "selections_left": Refusal(
         409,

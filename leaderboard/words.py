@@ -3,6 +3,8 @@
 from leaderboard.models import Status
 from leaderboard.queries import BoardRow, Choice, Released, SubmissionRow, reach
 
+# What a guarantee rests on where each team has its own, and the board is hidden until the end.
+ASSUMPTION = "if teams don't share answers"
 STATUS_WORDS = {
     Status.QUEUED: "Received. A worker takes it as soon as one is free.",
     Status.SCORING: "Being read and measured.",

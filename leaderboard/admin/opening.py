@@ -17,6 +17,7 @@ _FIXED_ON = {
     "solution": "solution",
     "metric": "scoring",
     "mechanism": "scoring",
+    "hidden": "change",
 }
 
 

@@ -17,11 +17,12 @@ from leaderboard.access import Right, may, signed_in
 from leaderboard.admin.steps import done, next_url, refusals, show, url_of
 from leaderboard.models import Competition, Round, User
 from leaderboard.organize.drafts import has_answers
-from leaderboard.organize.fields import LIMITS, OF_COMPETITION, OF_ROUND
+from leaderboard.organize.fields import LIMITS, OF_COMPETITION, OF_LEDGER, OF_ROUND
 from leaderboard.organize.settings import change_settings, create_draft, fixed_settings
 
 MEGABYTE: Final = 1_000_000
 _LARGEST_LIMIT: Final = 1_000_000
+_MOST_QUESTIONS: Final = 1_000_000_000
 
 _GROUPS: Final = (
     ("Name", ("title", "slug", "tagline")),
@@ -29,6 +30,7 @@ _GROUPS: Final = (
     ("Texts", ("description", "rules", "ask_again", "data_description")),
     ("People", ("visibility", "invited", "organizers")),
     ("Limits", LIMITS),
+    ("The ledger, for good once it opens", OF_LEDGER),
 )
 _LABELS: Final = {
     "slug": "Short name",
@@ -47,6 +49,10 @@ _HELP: Final = {
     "total_limit": "Per team. Empty: no limit. Every scored submission widens the "
     "guarantee a little, so a limit keeps it narrow.",
     "team_size": "Limits and budgets belong to the team: members share them.",
+    "is_hidden": "Until the final scores are revealed a team sees its own answers, and nothing of "
+    "other teams: no ranks, counts or times. Guarantees are much narrower then, if teams don't "
+    "share answers. Needs an end, a number of teams, and a number of questions.",
+    "team_limit": "Baselines count too. Empty: no limit.",
 }
 
 
@@ -118,10 +124,9 @@ class SettingsForm(forms.Form):
             help_texts=_HELP,
             error_messages={"slug": {"invalid": "Use letters a to z, digits and hyphens only."}},
         ) | forms.fields_for_model(Round, fields=OF_ROUND, help_texts=_HELP)
-        for name in LIMITS:
-            given[name].validators.append(
-                MaxValueValidator(_LARGEST_LIMIT, f"Give at most {_LARGEST_LIMIT:,}.")
-            )
+        largest = dict.fromkeys((*LIMITS, "team_limit", "nats_limit"), _LARGEST_LIMIT)
+        for name, limit in (largest | {"question_limit": _MOST_QUESTIONS}).items():
+            given[name].validators.append(MaxValueValidator(limit, f"Give at most {limit:,}."))
         given |= {
             "opens_at": MomentField(label="Opens (UTC)"),
             "closes_at": MomentField(

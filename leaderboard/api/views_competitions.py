@@ -77,8 +77,8 @@ class CompetitionView(PublicView):
             "phase": round.phase(timezone.now()),
             "metric": metric.title if metric else "",
             "direction": metric.direction if metric else "maximize",
-            "mechanism": queries.mechanism_facts(round.board),
-            "revision": queries.revision(round),
+            "mechanism": queries.mechanism_facts(round.board, request.user),
+            "revision": queries.revision(round, request.user),
             "paused": bool(round.paused_for),
             "joined": access.membership_of(request.user, competition) is not None,
         }
@@ -154,7 +154,8 @@ class BoardView(PublicView):
         summary="See the leaderboard",
         description=(
             "Released values only, ranked by them; ties go to who was first. `me` is your team's "
-            "row wherever it stands. `?format=csv` (or `Accept: text/csv`) gives all rows."
+            "row wherever it stands. `?format=csv` (or `Accept: text/csv`) gives all rows. A board "
+            "that is hidden until the end has your own row alone, without a rank."
         ),
         parameters=[SearchQuery, format_of("csv")],
         responses=responses(
@@ -192,7 +193,7 @@ class JoinView(View):
         responses=responses(
             {201: TeamDetail},
             *(*WRITES, *OPENED, "deadline_passed", "already_joined", "paused", "team_name_taken"),
-            *("team_full", "invitation_expired", "left_a_team", "team_merged"),
+            *("team_full", "competition_full", "invitation_expired", "left_a_team", "team_merged"),
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -244,13 +245,18 @@ class TeamsView(PublicView):
         operation_id="teams",
         tags=["teams"],
         summary="List the teams of a competition",
-        description="By name. `search` looks in the names.",
+        description=(
+            "By name. `search` looks in the names. As long as the board is hidden until the end, "
+            "your own team alone."
+        ),
         parameters=[SearchQuery],
         responses=responses({200: pages_of(TeamItem, "Team")}, "invalid", *OPENED),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request, SearchQuery)
-        rows, total = queries.team_rows(running(request, slug), search=page.search, part=page.part)
+        rows, total = queries.team_rows(
+            running(request, slug), request.user, search=page.search, part=page.part
+        )
         return page.answer(TeamItem, rows, total)
 
 
@@ -285,16 +291,19 @@ class LedgerView(PublicView):
             },
             "invalid",
             *OPENED,
+            "hidden_until_end",
             "not_acceptable",
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        round = running(request, slug).current_round
+        competition = running(request, slug)
+        access.check_sees_others(request.user, competition)
+        round = competition.current_round
         if request.accepted_renderer.format == JsonLinesRenderer.format:
             lines = queries.ledger_lines(round.ledger) if round.ledger else iter(())
             return jsonl_response(lines, f"{slug}-ledger.jsonl")
         page = Page.of(request)
-        found = queries.ledger(round, page=page.number, page_rows=page.size)
+        found = queries.ledger(round, request.user, page=page.number, page_rows=page.size)
         return page.answer(LedgerEntry, found.entries, found.total)
 
 

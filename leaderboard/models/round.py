@@ -142,6 +142,11 @@ class Round(models.Model):
         return self.boards.all()[0]
 
     @property
+    def hides_others(self) -> bool:
+        """Return whether teams may know nothing of each other yet."""
+        return self.is_hidden and self.revealed_at is None
+
+    @property
     def active_holdout(self) -> Holdout | None:
         """Return the sealed solution that answers now; None without one."""
         return self.ledger.holdouts.active().first() if self.ledger else None

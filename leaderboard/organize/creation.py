@@ -12,14 +12,11 @@ from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Audience, Board, Competition, EventKind, Organizer, Role, Round, User
 from leaderboard.notify import events
 from leaderboard.organize.drafts import locked_draft, withdraw
-from leaderboard.organize.fields import find_wrong
+from leaderboard.organize.fields import OF_LEDGER, OF_ROUND, find_wrong
 from leaderboard.organize.scoring import Scoring, check_scoring
 
 _BOARD_FIELDS = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
-_ROUND_FIELDS = (
-    *("opens_at", "closes_at", "daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
-    "schema",
-)
+_ROUND_FIELDS = (*OF_ROUND, "schema")
 
 
 def create_competition(*, slug: str, organizer: User, **fields: Any) -> Competition:
@@ -47,10 +44,10 @@ def add_round(
 ) -> Round:
     """Add a round behind the last one, with a board like the last one's.
 
-    continues: it goes on with the rows of the last round, and then with its ledger, files and
-        schema; else it brings a solution of its own, and with it a ledger, and begins once that is
-        sealed. Raises Refused where a field, metric or mechanism is wrong, and where the rows' end
-        has begun: reopening afterwards needs new rows.
+    continues: it goes on with the rows of the last round, and then with its ledger and what that
+        began with, files and schema; else it brings a solution of its own, and with it a ledger,
+        and begins once that is sealed. Raises Refused where a field, metric or mechanism is wrong,
+        and where the rows' end has begun: reopening afterwards needs new rows.
     """
     of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
     with transaction.atomic():
@@ -63,7 +60,13 @@ def add_round(
             raise Refused("finals_started", variant="rows")
         if continues and last.ledger is None:
             raise Refused("invalid", field="solution", variant="no_solution")
-        kept = {name: getattr(last, name) for name in ("daily_limit", "total_limit", "schema")}
+        if not continues and last.hides_others:
+            raise Refused("invalid", field="opens_at", variant="last_is_hidden")
+        names = ("daily_limit", "total_limit", "schema", *(OF_LEDGER if continues else ()))
+        kept = {name: getattr(last, name) for name in names}
+        if continues:
+            others = {name for name in OF_LEDGER if fields.get(name, kept[name]) != kept[name]}
+            refuse_fields({name: {"variant": "of_the_ledger"} for name in others})
         round = Round(
             competition=locked,
             number=last.number + 1,

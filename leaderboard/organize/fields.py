@@ -9,14 +9,18 @@ from django.db.models import Model
 from django.utils import timezone
 
 from leaderboard.models import Event, EventKind, Phase, Round
+from leaderboard.participate.membership import count_teams
 
 OF_COMPETITION: Final = (
     *("title", "slug", "tagline", "description", "rules", "data_description"),
     *("visibility", "team_size"),
 )
+# What a ledger begins with, for good.
+OF_LEDGER: Final = ("is_hidden", "team_limit", "question_limit", "nats_limit")
 OF_ROUND: Final = (
     *("opens_at", "closes_at"),
     *("daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
+    *OF_LEDGER,
 )
 TIMES: Final = ("opens_at", "closes_at")
 LIMITS: Final = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
@@ -49,7 +53,32 @@ def find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
     if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES
         wrong["max_file_bytes"] = {"variant": "too_large_for_site", "limit": limit}
+    return _find_wrong_of_ledger(round, changes) | wrong
+
+
+def _find_wrong_of_ledger(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
+    """Return what the ledger can't begin with; of a draft, what its checklist doesn't ask for."""
+    wrong = find_lacking(round)
+    if round.competition.opened_by_organizer_at is None:
+        wrong = {name: facts for name, facts in wrong.items() if name in TIMES}
+    limit, teams = changes.get("team_limit"), count_teams(round.competition_id)
+    if limit is not None and teams > limit:
+        wrong["team_limit"] = {"variant": "fewer_than_teams", "teams": teams}
     return wrong
+
+
+def find_lacking(round: Round) -> dict[str, _Wrong]:
+    """Return what a board that is hidden until the end can't be without, by field."""
+    needed = {
+        "closes_at": "hidden_without_end",
+        "team_limit": "hidden_without_teams",
+        "question_limit": "hidden_without_questions",
+    }
+    return {
+        name: {"variant": variant}
+        for name, variant in needed.items()
+        if round.is_hidden and getattr(round, name) is None
+    }
 
 
 def _find_wrong_times(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:

@@ -12,12 +12,13 @@ from leaderboard.ledger import lock
 from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Board, Competition, EventKind, Holdout, Round, User
 from leaderboard.notify import events
-from leaderboard.organize.fields import TIMES
+from leaderboard.organize.fields import TIMES, find_lacking
 from leaderboard.organize.files import sample_ids, schema_of
 from leaderboard.organize.scoring import (
     check_mechanism_fits,
     check_metric_fits,
     effective_rows,
+    hidden_teams,
 )
 from scoring.errors import HoldfastError, ParameterError
 from scoring.predictions import RowIds
@@ -55,10 +56,14 @@ def checklist(competition: Competition) -> list[Check]:
             lambda round: _check_boards(
                 round,
                 "mechanism",
-                lambda board: check_mechanism_fits(board, effective_rows(_sealed(round))),
+                lambda board: check_mechanism_fits(
+                    board, effective_rows(_sealed(round)), hidden_teams(round)
+                ),
             ),
         ),
     )
+    if round.is_hidden:
+        tests = (*tests, ("hidden", "Hidden until the end", _check_hidden))
     return [_run(name, title, test, round) for name, title, test in tests]
 
 
@@ -113,6 +118,12 @@ def _check_times(round: Round) -> str:
     if round.closes_at <= timezone.now():
         raise Refused("invalid", field="closes_at", variant="closing_passed")
     return "It closes in the future."
+
+
+def _check_hidden(round: Round) -> str:
+    for name, facts in find_lacking(round).items():
+        raise Refused("invalid", field=name, **facts)
+    return f"At most {round.team_limit} teams and {round.question_limit} questions in all."
 
 
 def _sample(round: Round) -> RowIds:

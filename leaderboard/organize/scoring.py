@@ -78,7 +78,7 @@ def check_scoring(round: Round, scoring: Scoring) -> Scoring:
     rows = effective_rows(holdout) if holdout else None
     tests: dict[str, Callable[[], str]] = {
         "metric": lambda: check_metric_fits(checked, schema),
-        "mechanism": lambda: check_mechanism_fits(checked, rows),
+        "mechanism": lambda: check_mechanism_fits(checked, rows, hidden_teams(round)),
     }
     for kind, test in tests.items():
         try:
@@ -119,8 +119,18 @@ def check_metric_fits(chosen: Board | Scoring, schema: Schema | None) -> str:
     return f"{metric.title}."
 
 
-def check_mechanism_fits(chosen: Board | Scoring, counts: RowCounts | None) -> str:
-    """Return the mechanism's title. Raises ParameterError where it fits neither metric nor rows."""
+def hidden_teams(round: Round) -> int | None:
+    """Return how many teams a board that is hidden until the end can have; None for any other."""
+    return round.team_limit if round.is_hidden else None
+
+
+def check_mechanism_fits(
+    chosen: Board | Scoring, counts: RowCounts | None, apart: int | None = None
+) -> str:
+    """Return the mechanism's title. Raises ParameterError where it fits neither metric nor rows.
+
+    apart: so many teams may learn nothing of each other by their answers.
+    """
     mechanism = mechanisms.get(chosen.mechanism)
     parameters: Any = mechanism.parse(chosen.mechanism_parameters)
     metric = metrics.get(chosen.metric)
@@ -128,6 +138,8 @@ def check_mechanism_fits(chosen: Board | Scoring, counts: RowCounts | None) -> s
         raise ParameterError("mechanism", reason)
     if counts is not None:
         mechanism.check(parameters, metric, counts)
+    if apart is not None:
+        mechanism.check_apart(parameters, apart)
     return f"{mechanism.title}."
 
 

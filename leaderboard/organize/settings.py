@@ -12,7 +12,15 @@ from leaderboard.errors import Refused, refuse_fields
 from leaderboard.models import Audience, Competition, EventKind, Phase, Round, User
 from leaderboard.notify.events import record
 from leaderboard.organize.creation import create_competition
-from leaderboard.organize.fields import LIMITS, OF_ROUND, TIMES, find_wrong, holder
+from leaderboard.organize.drafts import is_frozen
+from leaderboard.organize.fields import (
+    LIMITS,
+    OF_LEDGER,
+    OF_ROUND,
+    TIMES,
+    find_wrong,
+    holder,
+)
 from leaderboard.organize.people import (
     change_invited,
     change_organizers,
@@ -51,8 +59,8 @@ def fixed_settings(competition: Competition) -> frozenset[str]:
     round = competition.current_round
     phase = round.phase(timezone.now())
     if phase is Phase.DRAFT:
-        return frozenset()
-    fixed = {"slug"}
+        return frozenset(OF_LEDGER if round.continues_id or is_frozen(round) else ())
+    fixed = {"slug", *OF_LEDGER}
     if phase is not Phase.UPCOMING:
         fixed.add("opens_at")
     if round.announced_closes_at is not None:  # closed early, which is for good
@@ -90,7 +98,9 @@ def change_settings(
             if getattr(holder(round, name), name) != value
         }
         fixed = fixed_settings(locked).intersection(changed)
-        wrong = {name: {"variant": "fixed"} for name in fixed}
+        wrong = {
+            name: {"variant": "of_the_ledger" if name in OF_LEDGER else "fixed"} for name in fixed
+        }
         if ask_again and "rules" not in changed:
             wrong["ask_again"] = {"variant": "rules_unchanged"}
         refuse_fields(find_wrong(round, changed) | wrong)
@@ -99,6 +109,9 @@ def change_settings(
             changed["rules_version"] = locked.rules_version
         locked.save(update_fields=[name for name in changed if name not in OF_ROUND])
         round.save(update_fields=[name for name in changed if name in OF_ROUND])
+        of_ledger = {name: changed[name] for name in OF_LEDGER if name in changed}
+        same_rows = locked.rounds.filter(ledger__isnull=False, ledger=round.ledger)
+        same_rows.update(**of_ledger)
         if locked.opened_by_organizer_at is not None:
             _record(round, by, changed)
         if organizers is not None:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.errors import Refused
@@ -17,6 +17,7 @@ from leaderboard.models import (
     Invitation,
     Membership,
     Phase,
+    Round,
     Selection,
     Status,
     Submission,
@@ -39,6 +40,9 @@ def join(*, competition: Competition, user: User, accept_rules: bool, team_name:
             # is made here is among them, or comes too late.
             locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
             _check_may_join(locked, user, accept_rules)
+            limit = locked.current_round.team_limit
+            if limit is not None and count_teams(locked.pk) >= limit:
+                raise Refused("competition_full", limit=limit)
             team = Team.objects.create(competition=competition, name=name, captain=user)
             _add(team, user)
             _record(team, EventKind.TEAM_CREATED, user, name=name)
@@ -66,6 +70,17 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
     except IntegrityError:
         raise _why_not(invitation.team.competition, user) from None
     return team
+
+
+def count_teams(competition: int | None) -> int:
+    """Return how many teams there are to a ledger: all that have or had people or files.
+
+    Baselines are among them, and merged ones, whose answers stay their own.
+    """
+    people = Membership.objects.filter(team=OuterRef("pk"))
+    files = Submission.objects.filter(team=OuterRef("pk"))
+    counted = Exists(people) | Exists(files) | Q(merged_into__isnull=False)
+    return Team.objects.filter(counted, competition=competition).count()
 
 
 def accept_rules_again(*, membership: Membership) -> None:
@@ -112,7 +127,8 @@ def leave(*, team: Team, user: User) -> None:
     """Leave a team. Raises Refused for the captain of a team with other members.
 
     Whoever leaves a team that has submitted in this round stays bound to it: its used quota and
-    corrections can't be won back in another team. The way back into the same team stays open.
+    corrections can't be won back in another team, and where the board is hidden until the end,
+    nobody may know answers of two teams. The way back into the same team stays open.
     """
     with transaction.atomic():
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
@@ -122,12 +138,14 @@ def leave(*, team: Team, user: User) -> None:
         others = team.memberships.active().exclude(user=user)
         if team.captain_id == user.pk and others.exists():
             raise Refused("captain_stays")
-        sent = team.submissions.filter(round=team.competition.current_round)
+        sent = team.submissions.filter(round__in=_binding_rounds(team.competition))
         last: datetime | None = sent.aggregate(last=Max("created_at"))["last"]
         if last is not None:
             mine.update(left_at=max(last, timezone.now()))  # clocks of servers differ
         else:
             mine.delete()
+            if not others.exists():
+                team.invitations.all().delete()  # it leaves its place to another team
         _record(team, EventKind.MEMBER_LEFT, user)
 
 
@@ -163,6 +181,8 @@ def merge(*, team: Team, into: Team, by: User) -> None:
 def _check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
     if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
         raise Refused("not_mergeable")
+    if competition.current_round.hides_others:
+        raise Refused("merge_hidden")
     ledgers = unended(competition)
     if not competition.rounds.filter(Q(ledger=None) | Q(ledger__in=ledgers)).exists():
         raise Refused("finals_started")
@@ -197,6 +217,16 @@ def _add(team: Team, user: User) -> None:
     )
 
 
+def _binding_rounds(competition: Competition) -> QuerySet[Round]:
+    """Return the rounds whose submissions bind people to the team that sent them.
+
+    On a board that is hidden until the end, those are all rounds on its rows.
+    """
+    round = competition.current_round
+    same = Q(ledger=round.ledger) if round.is_hidden and round.ledger else Q(pk=round.pk)
+    return Round.objects.filter(same)
+
+
 def _bound_elsewhere(
     competition: Competition, user: User, team: Team | None
 ) -> QuerySet[Membership]:
@@ -204,7 +234,7 @@ def _bound_elsewhere(
     return Membership.objects.filter(
         competition=competition,
         user=user,
-        team__submissions__round=competition.current_round,
+        team__submissions__round__in=_binding_rounds(competition),
         team__submissions__created_at__lte=F("left_at"),
     ).exclude(team=team)
 
@@ -220,7 +250,7 @@ def _check_may_join(
     if Membership.objects.active().filter(competition=competition, user=user).exists():
         raise Refused("already_joined")
     if _bound_elsewhere(competition, user, team).exists():
-        raise Refused("left_a_team")
+        raise Refused("left_a_team", variant="hidden" if round.is_hidden else None)
     if not accept_rules:
         raise Refused("invalid", field="accept_rules", variant="rules_not_accepted")
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
-from leaderboard.access import Person
+from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board, Holdout, LevelCount, Standing, Team, User
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.moments import to_the_second
@@ -30,11 +30,12 @@ _FEW_FOUND: Final = 1000
 class BoardRow:
     """A team on the board. `value` and the intervals are scores; None: nothing released yet.
 
-    `version` is that of the solution that the score was released on, `earlier` whether it has been
-    revised since.
+    `rank` is None while the board is hidden. `version` is that of the solution that the score was
+    released on, `earlier` whether it has been revised since. `apart`: the guarantee holds if teams
+    don't share answers.
     """
 
-    rank: int
+    rank: int | None
     team_id: int
     team: str
     is_baseline: bool
@@ -49,6 +50,7 @@ class BoardRow:
     last_at: datetime
     version: int
     earlier: bool
+    apart: bool
     mine: bool
 
 
@@ -83,12 +85,18 @@ def board(
     search: str = "",
     page_rows: int = PAGE_ROWS,
 ) -> BoardPage:
-    """Return a page of the board, ranked by released value, ties by who was first."""
-    return page_of(_Ranking(board, user), page, search, page_rows)
+    """Return a page of the board, ranked by released value, ties by who was first.
+
+    A person who may not know of other teams gets its own row alone, without a rank.
+    """
+    return page_of(_ranking(board, user), page, search, page_rows)
 
 
 def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
     """Return every row, for the CSV: read from the database as they are asked for."""
+    if not may_see_others(user, board.round.competition):
+        yield from _OwnRow(board, user).rows("", 0, 1)
+        return
     make = _RowMaker(board, my_team(board, user))
     for rank, row in enumerate(chain(*map(_read, _parts(board))), start=1):
         yield make(rank, row)
@@ -96,7 +104,7 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
 
 def board_row(board: Board, user: Person) -> BoardRow | None:
     """Return the person's own row."""
-    mine = _Ranking(board, user).mine()
+    mine = _ranking(board, user).mine()
     return mine[1] if mine else None
 
 
@@ -120,8 +128,13 @@ def named(board: Board, search: str) -> Q:
     return Q(team__in=keys) if len(keys) <= _FEW_FOUND else Q(team__name__icontains=search)
 
 
-def score_counts(board: Board) -> list[ScoreCount]:
-    """Return the scores on the board, best first: at most as many as the grid has levels."""
+def score_counts(board: Board, user: Person) -> list[ScoreCount]:
+    """Return the scores on the board, best first: at most as many as the grid has levels.
+
+    None for those who may not know of other teams.
+    """
+    if not may_see_others(user, board.round.competition):
+        return []
     reads, holdout = scale(board), board.round.active_holdout
     counts = board.level_counts.filter(loss__isnull=False).values_list("loss", "teams")
     return [
@@ -134,9 +147,14 @@ def score_counts(board: Board) -> list[ScoreCount]:
     ]
 
 
-def leading_steps(board: Board, teams: int = 8) -> list[Step]:
-    """Return when the teams that lead now reached each of their best scores, oldest first."""
+def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
+    """Return when the teams that lead now reached each of their best scores, oldest first.
+
+    Those of the own team for somebody who may not know of others.
+    """
     leaders = _parts(board)[0][:teams]
+    if not may_see_others(user, board.round.competition):
+        leaders = board.standings.filter(team=my_team(board, user))
     names = dict(leaders.values_list("team_id", "team__name"))
     reads, mechanism = scale(board), mechanisms.get(board.mechanism)
     best = dict[int, int]()
@@ -192,6 +210,24 @@ def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
 
 def _read(rows: QuerySet[Standing]) -> Iterator[_Record]:
     return map(_Record._make, rows.values_list(*_FIELDS).iterator())
+
+
+class _OwnRow:
+    """What there is to see of a board for those who may not know of other teams."""
+
+    def __init__(self, board: Board, user: Person) -> None:
+        self.standings = board.standings.filter(team=my_team(board, user))
+        self.make = _RowMaker(board, my_team(board, user))
+
+    def count(self, search: str) -> int:
+        return len(self.rows(search, 0, 1))
+
+    def rows(self, search: str, first: int, count: int) -> list[BoardRow]:
+        found = self.standings.filter(team__name__icontains=search)
+        return [self.make(None, row) for row in _read(found.order_by())][first : first + count]
+
+    def mine(self) -> tuple[int, BoardRow] | None:
+        return next(((1, row) for row in self.rows("", 0, 1)), None)
 
 
 class _Ranking:
@@ -292,16 +328,22 @@ class _Ranking:
         return within
 
 
+def _ranking(board: Board, user: Person) -> _Ranking | _OwnRow:
+    seen = may_see_others(user, board.round.competition)
+    return _Ranking(board, user) if seen else _OwnRow(board, user)
+
+
 class _RowMaker:
     """Make board rows; look up once what all rows share, and read each score once."""
 
     def __init__(self, board: Board, my_team: int | None) -> None:
         self.my_team = my_team
         self.reads = scale(board)
+        self.apart = board.round.is_hidden
         self.holdouts = Holdout.objects.filter(ledger=board.round.ledger_id).in_bulk()
         self.score = cache(self._score)
 
-    def __call__(self, rank: int, row: _Record) -> BoardRow:
+    def __call__(self, rank: int | None, row: _Record) -> BoardRow:
         holdout = self.holdouts[row.best_holdout or row.last_holdout]
         text, value, sampling = self.score(row.loss, holdout.pk)
         return BoardRow(
@@ -320,6 +362,7 @@ class _RowMaker:
             last_at=to_the_second(row.last_at),
             version=holdout.version,
             earlier=holdout.retired_at is not None,
+            apart=self.apart,
             mine=row.team_id == self.my_team,
         )
 

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from leaderboard.access import Person, visible_competitions
+from leaderboard.access import Person, may_see_others, unseen, visible_competitions
 from leaderboard.models import (
     Board,
     BoardState,
@@ -39,7 +39,10 @@ PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"PAR1")
 
 @dataclass(frozen=True)
 class CompetitionCard:
-    """A competition in the list. `closes_at` is None where it has no end."""
+    """A competition in the list. `closes_at` is None where it has no end.
+
+    `teams` and `submissions` are None for those who may not know of other teams.
+    """
 
     slug: str
     title: str
@@ -49,8 +52,8 @@ class CompetitionCard:
     closes_at: datetime | None
     metric: str
     mechanism: str
-    teams: int
-    submissions: int
+    teams: int | None
+    submissions: int | None
     joined: bool
     revealed_at: datetime | None
 
@@ -59,21 +62,25 @@ class CompetitionCard:
 class CompetitionHead:
     """What stands above all pages of a competition. Empty texts: not chosen yet.
 
-    `scores` are the range and step of released scores, and which way is better. `paused` is why
-    nothing is taken or answered, a `Pause`; empty where it runs.
+    `scores` are the range and step of released scores, and which way is better. `teams` is None for
+    those who may not know of others. `paused` is why nothing is taken or answered, a `Pause`; empty
+    where it runs.
     """
 
     phase: Phase
     metric: str
     scores: str
     mechanism: str
-    teams: int
+    teams: int | None
     paused: str
 
 
 @dataclass(frozen=True)
 class MechanismFacts:
-    """What may be known of the mechanism of a board: name, sentence, parameters, rows, budget."""
+    """What may be known of the mechanism of a board: name, sentence, parameters, rows, budget.
+
+    `asked`, `answered` and `budget_left` are None for those who may not know of other teams.
+    """
 
     name: str
     title: str
@@ -83,8 +90,8 @@ class MechanismFacts:
     effective_rows: int
     public_rows: int
     final_rows: int
-    asked: int
-    answered: int
+    asked: int | None
+    answered: int | None
     budget_left: int | None
 
 
@@ -105,7 +112,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
         .annotate(count=Sum("entries"))
         .order_by()
     )
-    joined = set[int]()
+    blind, joined = unseen(user, rows), set[int]()
     if isinstance(user, User):
         joined = set(user.memberships.active().values_list("competition_id", flat=True))
     cards = [
@@ -118,8 +125,8 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
             closes_at=round.closes_at,
             metric=_metric_title(round.board),
             mechanism=_mechanism_title(round.board),
-            teams=teams.get(row.pk, 0),
-            submissions=entries.get(row.pk, 0),
+            teams=None if row.pk in blind else teams.get(row.pk, 0),
+            submissions=None if row.pk in blind else entries.get(row.pk, 0),
             joined=row.pk in joined,
             revealed_at=round.revealed_at,
         )
@@ -132,7 +139,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
     )
 
 
-def competition_head(competition: Competition) -> CompetitionHead:
+def competition_head(competition: Competition, user: Person) -> CompetitionHead:
     """Return phase, metric, mechanism and size of a competition."""
     round = competition.current_round
     return CompetitionHead(
@@ -140,7 +147,7 @@ def competition_head(competition: Competition) -> CompetitionHead:
         metric=_metric_title(round.board),
         scores=_scores(round.board),
         mechanism=_mechanism_title(round.board),
-        teams=_teams(competition),
+        teams=_teams(competition) if may_see_others(user, competition) else None,
         paused=round.paused_for,
     )
 
@@ -189,13 +196,20 @@ def _first_rows(name: str, sha256: str, schema: str, rows: int) -> Preview | Non
         return None
 
 
-def mechanism_facts(board: Board) -> MechanismFacts | None:
+def mechanism_facts(board: Board, user: Person) -> MechanismFacts | None:
     """Return what the pages say about the mechanism; None for a draft that is not set up."""
     holdout = board.round.active_holdout
     if holdout is None or board.mechanism not in mechanisms.MECHANISMS:
         return None
     mechanism = mechanisms.get(board.mechanism)
     state = BoardState.objects.filter(board=board).select_related("ledger").first()
+    if not may_see_others(user, board.round.competition):
+        asked = answered = budget_left = None
+    elif state is None:
+        asked, answered, budget_left = 0, 0, None
+    else:
+        asked, answered = state.ledger.asked, state.ledger.answered
+        budget_left = state.budget_left
     raw = board.mechanism_parameters
     return MechanismFacts(
         name=mechanism.name,
@@ -209,9 +223,9 @@ def mechanism_facts(board: Board) -> MechanismFacts | None:
         effective_rows=holdout.effective_private_rows,
         public_rows=holdout.public_rows,
         final_rows=holdout.final_rows,
-        asked=state.ledger.asked if state else 0,
-        answered=state.ledger.answered if state else 0,
-        budget_left=state.budget_left if state else None,
+        asked=asked,
+        answered=answered,
+        budget_left=budget_left,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from leaderboard.access import Person, may_see_others
 from leaderboard.ledger.entries import ledger_document, scoring_facts
 from leaderboard.models import Holdout, Ledger, LedgerNote, Release, Round
 from leaderboard.queries.paging import PAGE_ROWS
@@ -25,6 +26,7 @@ class LedgerPage:
     """A page of the public ledger, newest first, of all versions of the solution.
 
     `notes` are the entries that are no answers: revisions, merged teams, and what was written off.
+    Those who may not know of other teams see the commitments and nothing else.
     """
 
     entries: tuple[dict[str, Any], ...]
@@ -37,11 +39,17 @@ class LedgerPage:
     secret_commitment: str
 
 
-def ledger(round: Round, *, page: int = 1, page_rows: int = PAGE_ROWS) -> LedgerPage:
+def ledger(round: Round, user: Person, *, page: int = 1, page_rows: int = PAGE_ROWS) -> LedgerPage:
     """Return a page of the ledger of a round's rows; an empty one where none is sealed."""
     row = Ledger.objects.filter(rounds=round).first()
     versions = Holdout.objects.filter(ledger=row).order_by("-version")
     active = next((each for each in versions if each.retired_at is None), None)
+    commitments = {
+        "solution_commitment": active.solution_commitment if active else "",
+        "secret_commitment": active.secret_commitment if active else "",
+    }
+    if not may_see_others(user, round.competition):
+        return LedgerPage((), (), page=1, pages=1, total=0, head_hash="", **commitments)
     answers = dict(versions.values_list("pk").annotate(count=Count("releases")))
     total = sum(answers.values())
     pages = max(1, math.ceil(total / page_rows))
@@ -60,8 +68,7 @@ def ledger(round: Round, *, page: int = 1, page_rows: int = PAGE_ROWS) -> Ledger
         pages=pages,
         total=total,
         head_hash=row.head_hash if row else "",
-        solution_commitment=active.solution_commitment if active else "",
-        secret_commitment=active.secret_commitment if active else "",
+        **commitments,
     )
 
 

@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from leaderboard.access import Person, may_see_others
 from leaderboard.models import Round, Status, Submission
 
 
 @dataclass(frozen=True)
 class Revision:
-    """The last revision of a solution; `scored` of `of` submissions have their new answer."""
+    """The last revision of a solution; `scored` of `of` submissions have their new answer.
+
+    Both are 0 for those who may not know of other teams.
+    """
 
     version: int
     at: datetime
@@ -17,11 +21,12 @@ class Revision:
     of: int
 
 
-def revision(round: Round) -> Revision | None:
+def revision(round: Round, user: Person) -> Revision | None:
     """Return the last revision; None where the solution is as it was at the opening."""
     holdout = round.active_holdout
     if holdout is None or not holdout.reason:
         return None
+    of = holdout.rescored if may_see_others(user, round.competition) else 0
     left = Submission.objects.filter(
         round__ledger=holdout.ledger_id,
         status__in=(Status.QUEUED, Status.SCORING, Status.FAILED),
@@ -31,6 +36,6 @@ def revision(round: Round) -> Revision | None:
         version=holdout.version,
         at=holdout.created_at,
         reason=holdout.reason,
-        scored=max(0, holdout.rescored - left.count()) if holdout.rescored else 0,
-        of=holdout.rescored,
+        scored=max(0, of - left.count()) if of else 0,
+        of=of,
     )

@@ -20,12 +20,14 @@ from scoring.mechanisms.kinds import AnswerKind
 class Released:
     """What was released about one submission, ready to be put in words.
 
-    `unit` is what shares are counted in. `version` is that of the solution that it was measured on,
-    `earlier` whether it has been revised since.
+    `number` and `asked` are its places in the ledger and among all questions, None while teams may
+    not know of each other. `unit` is what shares are counted in. `version` is that of the solution
+    that it was measured on, `earlier` whether it has been revised since. `apart`: the guarantee
+    holds if teams don't share answers.
     """
 
     kind: AnswerKind
-    number: int
+    number: int | None
     score: str | None
     value: float | None
     reference: str | None
@@ -35,10 +37,11 @@ class Released:
     step: str
     share_left: int | None
     unit: Unit | None
-    asked: int
+    asked: int | None
     repeat: bool
     version: int
     earlier: bool
+    apart: bool
     created_at: datetime
 
 
@@ -77,7 +80,7 @@ class SubmissionRow:
 
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
     """Return the team's submissions, newest first, or a part of them."""
-    rows = team.submissions.select_related("user", "release__holdout", "release__board")
+    rows = team.submissions.select_related("user", "release__holdout", "release__board__round")
     scale_once = cache(scale)
     return [_submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
 
@@ -102,17 +105,18 @@ def _submission_row(submission: Submission, scale_of: Callable[[Board], Scale]) 
         created_at=submission.created_at,
         read_at=to_the_second(submission.read_at),
         finished_at=to_the_second(submission.finished_at),
-        released=_released(entry, scale_of(entry.board)) if entry else None,
+        released=_released(entry, scale_of(entry.board), submission.team) if entry else None,
     )
 
 
-def _released(entry: Release, reads: Scale) -> Released:
+def _released(entry: Release, reads: Scale, team: Team) -> Released:
     holdout, mechanism = entry.holdout, mechanisms.get(entry.board.mechanism)
+    hides = team.competition.current_round.hides_others
     loss = None if entry.level is None else entry.level / entry.steps
     reference = entry.reference_level
     return Released(
         kind=mechanism.kind(entry.kind),
-        number=entry.number,
+        number=None if hides else entry.number,
         score=None if loss is None else reads.text(loss),
         value=None if loss is None else reads.score(loss),
         reference=None if reference is None else reads.text(reference / entry.steps),
@@ -122,9 +126,10 @@ def _released(entry: Release, reads: Scale) -> Released:
         step=reads.step_text(loss or 0.0),
         share_left=entry.share_left,
         unit=mechanism.unit,
-        asked=entry.asked,
+        asked=None if hides else entry.asked,
         repeat=entry.repeat_of_id is not None,
         version=holdout.version,
         earlier=holdout.retired_at is not None,
+        apart=entry.board.round.is_hidden,
         created_at=to_the_second(entry.created_at),
     )

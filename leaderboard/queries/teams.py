@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from leaderboard.access import Person, membership_of
+from leaderboard.access import Person, may_see_others, membership_of
 from leaderboard.models import Competition, Invitation, Team, User
 from leaderboard.participate import quotas
 
@@ -39,10 +39,16 @@ def invitation_links(team: Team) -> list[Invitation]:
 
 
 def team_rows(
-    competition: Competition, *, search: str = "", part: slice = slice(None)
+    competition: Competition, user: Person, *, search: str = "", part: slice = slice(None)
 ) -> tuple[list[Team], int]:
-    """Return teams by name, or a part of them, with their `members`, and how many there are."""
+    """Return teams by name, or a part of them, with their `members`, and how many there are.
+
+    The own team alone for somebody who may not know of others.
+    """
     teams = competition.teams.filter(merged_into=None, name__icontains=search)
+    if not may_see_others(user, competition):
+        mine = membership_of(user, competition)
+        teams = teams.filter(pk=mine.team_id) if mine else teams.none()
     members = Count("memberships", filter=Q(memberships__left_at=None))
     return list(teams.annotate(members=members).order_by("name", "pk")[part]), teams.count()
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.utils import timezone
 
 from leaderboard import models, queries, words
+from leaderboard.access import Person
 from leaderboard.queries import BoardPage, BoardRow, FinalRow, Interval, Scale, Step
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
@@ -46,12 +47,12 @@ class Board:
     banded: bool
 
 
-def draw(board: models.Board, rows: Sequence[BoardRow]) -> Board:
+def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
     """Draw the forest plot of some rows of the board."""
     reads = queries.scale(board)
     tied = [
         Tied(each.value, each.sampling, each.teams)
-        for each in queries.score_counts(board)
+        for each in queries.score_counts(board, user)
         if each.sampling
     ]
     shared = bands(tied)
@@ -91,15 +92,15 @@ def plot(
 
 def around(page: BoardPage) -> list[BoardRow]:
     """Return the person's row with its neighbours on the same page."""
-    if page.my_row is None:
+    mine = next((place for place, row in enumerate(page.rows) if row.mine), None)
+    if mine is None:
         return []
-    rank = page.my_row.rank
-    return [row for row in page.rows if abs(row.rank - rank) <= NEIGHBOURS]
+    return list(page.rows[max(0, mine - NEIGHBOURS) : mine + NEIGHBOURS + 1])
 
 
-def history(board: models.Board) -> StepChart | None:
+def history(board: models.Board, user: Person) -> StepChart | None:
     """Draw the chart of the leading scores over time."""
-    steps = queries.leading_steps(board, CHART_TEAMS)
+    steps = queries.leading_steps(board, user, CHART_TEAMS)
     if not steps:
         return None
     now = timezone.now()

@@ -6,7 +6,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from leaderboard import queries
-from leaderboard.access import competition_or_404, may_view_console, membership_of
+from leaderboard.access import (
+    competition_or_404,
+    may_see_others,
+    may_view_console,
+    membership_of,
+)
 from leaderboard.models import Board, Competition, Membership, Phase, Round, Team
 
 _TABS = (
@@ -38,6 +43,7 @@ class Page:
     head: queries.CompetitionHead
     membership: Membership | None
     organizes: bool
+    sees_others: bool
     tab: str
 
     @property
@@ -101,9 +107,10 @@ def load(request: HttpRequest, slug: str, tab: str) -> Page:
     return Page(
         competition=competition,
         round=competition.current_round,
-        head=queries.competition_head(competition),
+        head=queries.competition_head(competition, request.user),
         membership=membership_of(request.user, competition),
         organizes=may_view_console(request.user, competition),
+        sees_others=may_see_others(request.user, competition),
         tab=tab,
     )
 

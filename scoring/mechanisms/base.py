@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
-from scoring.errors import StateError
+from scoring.errors import ParameterError, StateError
 from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.laws.laws import Disclosure, Law, Plain, Question
 from scoring.measurement import Mean, Measurement
@@ -239,6 +239,18 @@ class Mechanism(ABC, Generic[P]):
     @abstractmethod
     def check(self, params: P, metric: MetricFacts, counts: RowCounts) -> None:
         """Raise ParameterError, saying why, if this metric or holdout does not fit."""
+
+    def check_apart(self, params: P, teams: int) -> None:
+        """Raise ParameterError if an answer to one of so many teams may depend on those to others.
+
+        Where a board is hidden until the end, none does (theory.md 10.5).
+        """
+        if self.initial_holdout(params).budget_left is not None:
+            raise ParameterError(
+                "mechanism",
+                f"{self.title} answers all teams from one state, so that answers to one would tell "
+                "of others. For a board that is hidden until the end take the Ladder or Guard.",
+            )
 
     def reference(self, params: P) -> Reference:
         """Return what a submission is compared with: Public rows, the team's claim, or nothing.

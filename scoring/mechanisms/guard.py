@@ -222,6 +222,14 @@ class Guard(Mechanism[GuardParams]):
         if params.reference == PUBLIC:
             check_public_rows(self, counts)
 
+    def check_apart(self, params: GuardParams, teams: int) -> None:
+        if (needed := teams * params.team_share) > params.budget:
+            raise ParameterError(
+                "budget",
+                f"On a board that is hidden until the end no team may run out because others were "
+                f"corrected: give at least {needed}, the shares of all {teams} teams.",
+            )
+
     def reference(self, params: GuardParams) -> Reference:
         return "claim" if params.reference == CLAIM else "public"
 

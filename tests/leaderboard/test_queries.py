@@ -78,7 +78,8 @@ def test_the_history_has_a_step_for_each_new_best(world: World) -> None:
     team = world.join(world.alice)
     for count in (16, 17, 10):
         world.score(team, predictions(wrong=range(8, 8 + count)))
-    assert [step.score for step in queries.leading_steps(world.board)] == ["0.50", "0.70"]
+    steps = queries.leading_steps(world.board, world.alice)
+    assert [step.score for step in steps] == ["0.50", "0.70"]
 
 
 def test_queries_of_a_board_page_do_not_grow_with_its_rows(world: World) -> None:
@@ -98,7 +99,7 @@ def test_the_quota_says_when_it_renews(world: World) -> None:
 
 def test_the_ledger_lists_every_release_with_its_hash(world: World) -> None:
     _with_teams(world, {"a": 0, "b": 5})
-    page = queries.ledger(world.round)
+    page = queries.ledger(world.round, world.alice)
     assert [entry["number"] for entry in page.entries] == [2, 1]
     assert page.entries[0]["previous_hash"] == page.entries[1]["hash"]
     assert page.head_hash == page.entries[0]["hash"]
@@ -177,7 +178,7 @@ def test_nobody_sees_by_fractions_of_a_second_how_long_an_answer_took(world: Wor
     submission = world.score(world.join(world.alice))
     row = queries.submission_row(submission)
     assert row.released
-    entry = queries.ledger(world.round).entries[0]
+    entry = queries.ledger(world.round, world.alice).entries[0]
     board = queries.board(world.board, AnonymousUser())
     moments = (row.read_at, row.finished_at, row.released.created_at, board.rows[0].last_at)
     assert [each and each.microsecond for each in moments] == [0, 0, 0, 0]

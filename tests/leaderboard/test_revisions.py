@@ -564,9 +564,11 @@ def test_the_ledger_s_pages_show_all_versions_newest_first(world: World, alice: 
     numbers = [
         (entry["number"], entry["version"])
         for page in (1, 2, 3)
-        for entry in queries.ledger(world.round, page=page, page_rows=1 + page % 2).entries
+        for entry in queries.ledger(
+            world.round, world.alice, page=page, page_rows=1 + page % 2
+        ).entries
     ]
-    whole = queries.ledger(world.round)
+    whole = queries.ledger(world.round, world.alice)
     assert [entry["number"] for entry in whole.entries] == [5, 4, 2, 1]
     assert whole.total == 4
     assert numbers[:2] == [(5, 2), (4, 2)]
@@ -581,7 +583,7 @@ def test_the_board_says_what_was_revised_and_how_far_it_is(
 ) -> None:
     revise(world, rescore="all")
     score_submission(submission_id=Submission.objects.get(number=1).pk)
-    found = queries.revision(world.round)
+    found = queries.revision(world.round, world.alice)
     assert found is not None
     assert (found.version, found.reason) == (2, "Row 39 was mislabelled.")
     assert (found.scored, found.of) == (1, 2)

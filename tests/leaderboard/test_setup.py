@@ -162,6 +162,6 @@ def test_weighted_rows_count_as_fewer_plain_ones_wherever_certainty_is_told(worl
     assert weighted
     assert plain
     assert weighted.high - weighted.low > plain.high - plain.low
-    facts = queries.mechanism_facts(world.board)
+    facts = queries.mechanism_facts(world.board, world.alice)
     assert facts
     assert facts.effective_rows == 26

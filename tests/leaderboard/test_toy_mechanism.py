@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.http.response import HttpResponseBase
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 
@@ -95,7 +96,7 @@ def test_the_pages_show_its_own_words(door: Competition, alice: Client) -> None:
     assert "Keyhole" in board
     assert "Seen through the keyhole" in page(alice, "/c/door/ledger/")
     assert page(alice, "/c/door/leaderboard.csv").count(",shut,") == 1
-    steps = queries.leading_steps(door.current_round.board)
+    steps = queries.leading_steps(door.current_round.board, AnonymousUser())
     assert [step.score for step in steps] == ["0.5", "0.9"]
     how = page(alice, "/how-it-works/")
     assert '<h2 id="peek">Keyhole</h2>' in how

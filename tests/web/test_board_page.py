@@ -41,8 +41,8 @@ def test_my_row_is_marked_and_one_jump_away(world: World) -> None:
     response = browser(world.alice).get("/c/digits/leaderboard/")
     assert "You: 3rd" in text(response)
     html = response.content.decode()
-    assert f'href="?page=1#team-{team.pk}"' in html
-    assert f'id="team-{team.pk}" class="mine"' in html
+    assert 'href="?page=1#mine"' in html
+    assert 'id="mine" class="mine"' in html
     assert 'class="mine"' not in browser().get("/c/digits/leaderboard/").content.decode()
 
 

@@ -68,7 +68,8 @@ class Scored(Out):
         allow_null=True, help_text="What the ledger guarantees; null: no guarantee."
     )
     guarantee_text = serializers.SerializerMethodField(
-        help_text='How far it reaches: "±0.16", or "none"; empty without a score.'
+        help_text='How far it reaches: "±0.16", or "none"; empty without a score. What it assumes '
+        "of teams on a board that is hidden until the end stands with it."
     )
     version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
     earlier = serializers.BooleanField(help_text="That solution has been revised since.")
@@ -77,7 +78,8 @@ class Scored(Out):
         return None if row.score is None else float(row.score)
 
     def get_guarantee_text(self, row: BoardRow | Released) -> str:
-        return words.guarantee(row)
+        text = words.guarantee(row)
+        return f"{text}, {words.ASSUMPTION}" if row.apart and row.certificate else text
 
 
 class AnswerCode(serializers.CharField):

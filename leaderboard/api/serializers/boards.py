@@ -8,7 +8,10 @@ from leaderboard.api.serializers.base import AnswerCode, Out, Scored
 class BoardItem(Scored):
     """A row of the leaderboard: released values only."""
 
-    rank = serializers.IntegerField(help_text="By released score; ties go to who was first.")
+    rank = serializers.IntegerField(
+        allow_null=True,
+        help_text="By released score; ties go to who was first. Null: hidden until the end.",
+    )
     team = serializers.CharField()
     entries = serializers.IntegerField(help_text="Scored submissions.")
     last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)

@@ -29,8 +29,12 @@ class CompetitionItem(Competition):
     """A competition in the list."""
 
     mechanism = serializers.CharField()
-    teams = serializers.IntegerField()
-    submissions = serializers.IntegerField(help_text="Scored submissions of all teams.")
+    teams = serializers.IntegerField(
+        allow_null=True, help_text="Null: hidden from you until the end."
+    )
+    submissions = serializers.IntegerField(
+        allow_null=True, help_text="Scored submissions of all teams; null: hidden as well."
+    )
 
 
 class PredictionColumn(Out):
@@ -72,8 +76,14 @@ class MechanismFacts(Out):
         help_text="Plain rows that they count as: fewer where rows have weights."
     )
     public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
-    asked = serializers.IntegerField(help_text="Questions so far, of all teams.")
-    answered = serializers.IntegerField(help_text='How many answers said more than "no".')
+    asked = serializers.IntegerField(
+        allow_null=True,
+        help_text="Questions so far, of all teams; null, as the next two, as long as the board is "
+        "hidden until the end.",
+    )
+    answered = serializers.IntegerField(
+        allow_null=True, help_text='How many answers said more than "no".'
+    )
     budget_left = serializers.IntegerField(allow_null=True)
 
     def to_representation(self, facts: Any) -> Json:
@@ -107,6 +117,17 @@ class CompetitionDetail(Competition):
     team_size = serializers.IntegerField()
     max_file_bytes = serializers.IntegerField()
     finals_limit = serializers.IntegerField(help_text="Final entries of a team.")
+    is_hidden = serializers.BooleanField(
+        help_text="The board is hidden until the end: until the final scores are revealed, a team "
+        "sees its own answers and nothing of others. Guarantees hold if teams don't share answers."
+    )
+    team_limit = serializers.IntegerField(allow_null=True, help_text="Teams at most.")
+    question_limit = serializers.IntegerField(
+        allow_null=True, help_text="Questions that the ledger answers, of all teams together."
+    )
+    nats_limit = serializers.IntegerField(
+        allow_null=True, help_text="What a team's answers may tell of the hidden rows, in nats."
+    )
     finals_started_at = serializers.DateTimeField(
         allow_null=True, help_text="When submitting and choosing ended for good."
     )

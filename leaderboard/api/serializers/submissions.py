@@ -53,14 +53,19 @@ class Release(Scored):
     """What the mechanism said about a submission."""
 
     kind = AnswerCode(source="kind.code")
-    number = serializers.IntegerField(help_text="Its number in the public ledger.")
+    number = serializers.IntegerField(
+        allow_null=True, help_text="Its number in the public ledger; null: hidden until the end."
+    )
     reference_text = serializers.CharField(
         source="reference", allow_null=True, help_text="The score on the public rows."
     )
     share_left = serializers.IntegerField(
         allow_null=True, help_text="What is left of the team's share of the budget."
     )
-    asked = serializers.IntegerField(help_text="How many questions there had been by then.")
+    asked = serializers.IntegerField(
+        allow_null=True,
+        help_text="How many questions there had been by then; null: hidden until the end.",
+    )
     is_repeat = serializers.BooleanField(
         source="repeat", help_text="Asked before: the stored answer, at no cost."
     )

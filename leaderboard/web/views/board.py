@@ -7,7 +7,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboard import queries
-from leaderboard.access import competition_or_404, published_holdout_or_404
+from leaderboard.access import (
+    check_sees_others,
+    competition_or_404,
+    published_holdout_or_404,
+)
 from leaderboard.errors import Refused
 from leaderboard.platform.downloads import csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv, final_csv
@@ -41,12 +45,12 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     rows = queries.board(page.board, request.user, page=page_number(request), search=search)
     context = {
         "page": page,
-        "revision": queries.revision(page.round),
+        "revision": queries.revision(page.round, request.user),
         "rows": rows,
-        "board": board.draw(page.board, rows.rows),
-        "chart": board.history(page.board),
+        "board": board.draw(page.board, request.user, rows.rows),
+        "chart": board.history(page.board, request.user),
         "digits": queries.scale(page.board).decimals,
-        "facts": queries.mechanism_facts(page.board),
+        "facts": queries.mechanism_facts(page.board, request.user),
         "guarantee": queries.guarantee(page.board, page.team),
     }
     return render(request, "pages/leaderboard.html", context)
@@ -99,19 +103,21 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "pages/not_ready.html", {"page": page})
     context = {
         "page": page,
-        "ledger": queries.ledger(page.round, page=page_number(request)),
-        "facts": queries.mechanism_facts(page.board),
+        "ledger": queries.ledger(page.round, request.user, page=page_number(request)),
+        "facts": queries.mechanism_facts(page.board, request.user),
         "publications": queries.publications(page.round),
     }
     return render(request, "pages/ledger.html", context)
 
 
 @require_safe
-def ledger_lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+@shows_refusals
+def ledger_lines(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the whole ledger as JSON Lines, to keep and to verify."""
     page = load(request, slug, "ledger")
     if not page.is_ready or page.round.ledger is None:
         raise Http404("A draft has no ledger.")
+    check_sees_others(request.user, page.competition)
     return jsonl_response(queries.ledger_lines(page.round.ledger), f"{slug}-ledger.jsonl")
 
 

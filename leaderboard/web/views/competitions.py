@@ -44,11 +44,12 @@ def how_it_works(request: HttpRequest) -> HttpResponse:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what the competition is about."""
     page = load(request, slug, "competition")
-    leaders = queries.board(page.board, request.user, page_rows=LEADERS) if page.is_ready else None
+    shown = page.is_ready and page.sees_others
+    leaders = queries.board(page.board, request.user, page_rows=LEADERS) if shown else None
     revealed = page.round.revealed_at is not None
     context = {
         "page": page,
-        "facts": queries.mechanism_facts(page.board),
+        "facts": queries.mechanism_facts(page.board, request.user),
         "leaders": leaders,
         "finals": (
             queries.final_board(page.round, request.user, page_rows=LEADERS) if revealed else None
@@ -146,6 +147,6 @@ def _rules_page(
         "metric_facts": queries.metric_facts(page.board),
         "schema": queries.schema_of(page.round),
         "max_bytes": min(page.round.max_file_bytes, settings.MAX_UPLOAD_BYTES),
-        "revision": queries.revision(page.round),
+        "revision": queries.revision(page.round, request.user),
     }
     return render(request, "pages/rules.html", context, status=status)

@@ -163,7 +163,7 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
     }
     if row.released is not None:
         mine = queries.board_row(page.board, request.user)
-        number = (mine.rank - 1) // queries.PAGE_ROWS + 1 if mine else 1
+        number = (mine.rank - 1) // queries.PAGE_ROWS + 1 if mine and mine.rank else 1
         near = board.around(queries.board(page.board, request.user, page=number))
-        context |= {"board": board.draw(page.board, near), "mine": mine}
+        context |= {"board": board.draw(page.board, request.user, near), "mine": mine}
     return context
