@@ -103,7 +103,8 @@ def change_settings(
         }
         if ask_again and "rules" not in changed:
             wrong["ask_again"] = {"variant": "rules_unchanged"}
-        refuse_fields(find_wrong(round, changed) | wrong)
+        free = {name: value for name, value in changed.items() if name not in fixed}
+        refuse_fields(find_wrong(round, free) | wrong)
         if ask_again:
             locked.rules_version += 1
             changed["rules_version"] = locked.rules_version

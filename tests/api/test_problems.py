@@ -155,6 +155,16 @@ def _team_full(stage: Stage) -> Any:
     return _join(stage.bob, invitation=token)
 
 
+def _competition_full(stage: Stage) -> Any:
+    stage.change(team_limit=1)
+    return _join(stage.bob)
+
+
+def _hidden_until_end(stage: Stage) -> Any:
+    stage.change(is_hidden=True)
+    return stage.alice.get(f"{DIGITS}ledger/")
+
+
 def _left_a_team(stage: Stage) -> Any:
     token = _invite(stage)
     _join(stage.bob, invitation=token)
@@ -196,6 +206,8 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "already_joined": lambda stage: _join(stage.alice),
     "team_name_taken": lambda stage: _join(stage.bob, team_name=stage.team.name.upper()),
     "team_full": _team_full,
+    "competition_full": _competition_full,
+    "hidden_until_end": _hidden_until_end,
     "invitation_expired": _invitation_expired,
     "left_a_team": _left_a_team,
     "team_merged": _team_merged,
@@ -256,7 +268,8 @@ def test_every_refusal_that_the_api_can_meet_is_known() -> None:
         and call.path.name not in in_admin
     }
     assert {"deadline_passed", "team_merged"} <= codes
-    on_the_web = {"captain_stays", "not_mergeable", "submissions_waiting", "selections_left"}
+    on_the_web = {"captain_stays", "submissions_waiting", "selections_left"}
+    on_the_web |= {"not_mergeable", "merge_hidden"}
     assert codes - on_the_web <= set(PROBLEMS)
 
 

@@ -5,9 +5,9 @@ from io import StringIO
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core.management import call_command
 from django.http.response import HttpResponseBase
-from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 
