@@ -38,7 +38,7 @@ from tests.routes import all_routes
 HIDDEN = {"is_hidden": True, "team_limit": 9, "question_limit": 900}
 ROWS, PUBLIC_ROWS = 100, 20
 WRONG = (range(50), range(60, 95), range(20, 50), range(20, 50))
-GUARD = {"budget": "45", "team_share": "5", "steps": "20", "confidence": "0.95"}
+GUARD = {"errors": "2", "budget": "45", "team_share": "5", "steps": "20", "confidence": "0.95"}
 _BOARDS = re.compile("leaderboard|final|ledger|submissions|teams|digits/$|^/$")
 FORMATS = {"leaderboard/": "csv", "final/": "csv", "ledger/": "jsonl"}
 SEARCHES = ("leaderboard/?team=b", "leaderboard/?page=2", "ledger/?page=2", "teams/?search=b")
