@@ -21,7 +21,12 @@ from tests import ending
 from tests.cast import THRESHOLDOUT, World, make_checked, make_competition, make_user, set_round
 from tests.web.pages import browser, text
 
-LIMITS = {"is_hidden": True, "team_limit": 3, "question_limit": 300, "nats_limit": 40}
+LIMITS: dict[str, Any] = {
+    "is_hidden": True,
+    "team_limit": 3,
+    "question_limit": 300,
+    "nats_limit": 40,
+}
 GUARD = {"threshold": "0.1", "steps": "20", "confidence": "0.95", "team_share": "2"}
 
 
@@ -74,7 +79,7 @@ def test_they_are_fixed_from_the_opening_on(world: World, name: str) -> None:
 
 def test_they_are_those_of_a_new_draft(world: World) -> None:
     now = timezone.now()
-    times = {"opens_at": now, "closes_at": now + timedelta(days=1)}
+    times: dict[str, Any] = {"opens_at": now, "closes_at": now + timedelta(days=1)}
     made = create_draft(world.organizer, slug="new", title="New", **times, **LIMITS)
     assert made.current_round.hides_others
     assert made.current_round.question_limit == 300
@@ -138,7 +143,7 @@ def test_a_round_on_the_same_rows_keeps_them(world: World) -> None:
     secret = hidden(world)
     now = timezone.now()
     set_round(secret, closes_at=now - timedelta(hours=1))
-    later = {"opens_at": now, "closes_at": now + timedelta(days=1)}
+    later: dict[str, Any] = {"opens_at": now, "closes_at": now + timedelta(days=1)}
     with refused("invalid", "for good", "team_limit"):
         organize.add_round(secret, by=world.organizer, continues=True, team_limit=9, **later)
     with refused("invalid", "reveal its final scores", "opens_at"):
@@ -193,7 +198,10 @@ def test_who_left_a_team_with_answers_enters_no_other_on_these_rows(world: World
     membership.join_team(invitation=invitation, user=world.bob, accept_rules=True)
     world.score(team)
     set_round(secret, closes_at=now - timedelta(hours=1))
-    later = {"opens_at": now - timedelta(minutes=1), "closes_at": now + timedelta(days=1)}
+    later: dict[str, Any] = {
+        "opens_at": now - timedelta(minutes=1),
+        "closes_at": now + timedelta(days=1),
+    }
     organize.add_round(secret, by=world.organizer, continues=True, **later)
     membership.leave(team=Team.objects.get(pk=team.pk), user=world.bob)
     with refused("left_a_team", "nobody may know those of two teams"):
