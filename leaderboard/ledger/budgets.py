@@ -28,3 +28,9 @@ def top_up(ledger: Ledger, board: Board, amount: int, team: Team | None) -> wate
     name = team.uid if team else ""
     note = add_note(ledger, holdout, NoteKind.TOP_UP, board=board.uid, team=name, amount=amount)
     return watermark.Head(note.number, note.hash)
+
+
+def has_share(board: Board, team: Team) -> bool:
+    """Return whether the team has taken a share of the board's budget."""
+    states = TeamState.objects.filter(board=board, team=team, share_left__isnull=False)
+    return states.filter(holdout__retired_at=None).exists()

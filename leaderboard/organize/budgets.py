@@ -7,8 +7,8 @@ from django.db import transaction
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
-from leaderboard.ledger.budgets import top_up
-from leaderboard.models import Board, EventKind, Team, TeamState, User
+from leaderboard.ledger.budgets import has_share, top_up
+from leaderboard.models import Board, EventKind, Team, User
 from leaderboard.notify import events
 
 MOST: Final = 1_000_000
@@ -33,10 +33,8 @@ def add_budget(board: Board, amount: int, *, by: User, team: Team | None = None)
             raise Refused("finals_started")
         if ledger.paused_at is not None:
             raise Refused("paused")
-        if team is not None:
-            shares = TeamState.objects.filter(board=locked, team=team, share_left__isnull=False)
-            if not shares.filter(holdout__retired_at=None).exists():
-                raise Refused("invalid", field="team", variant="no_share")
+        if team is not None and not has_share(locked, team):
+            raise Refused("invalid", field="team", variant="no_share")
         head = top_up(ledger, locked, amount, team)
         subjects = {"board": locked.uid, **({"team": team.uid} if team else {})}
         events.record(
