@@ -10,16 +10,23 @@ from numpy.typing import NDArray
 from scoring.errors import StateError
 
 _MANTISSA, _HALF = 53, 26  # bits
+_LOW = (1 << _HALF) - 1
 
 
-def effective_rows(weights: NDArray[np.float64]) -> int:
+def effective_rows(weights: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> int:
     """Return how many plain rows weighted rows count as: W / max(w) in whole rows, W their sum.
 
-    One row moves a weighted mean by at most max(w) / W, so by at most 1 / effective rows. The
-    weights are not all 0.
+    One row moves a weighted mean by at most max(w) / W, so by at most 1 / effective rows. Where
+    rows come in groups, w is a group's weight, and all its rows together move the mean by no more.
+    groups: the number of each row's group. The weights are not all 0.
     """
     counts = _counts(weights)
-    return _sum(counts) // int(counts.max())
+    if groups is None:
+        return _sum(counts) // int(counts.max())
+    high, low = (np.bincount(groups, part).astype(np.int64) for part in _halves(counts))
+    high, low = high + (low >> _HALF), low & _LOW
+    top = high.max()
+    return _sum(counts) // ((int(top) << _HALF) + int(low[high == top].max()))
 
 
 def weighted_mean(losses: NDArray[Any], weights: NDArray[np.float64]) -> Fraction:
@@ -42,9 +49,14 @@ def _counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _sum(counts: NDArray[np.float64]) -> int:
-    integers = counts.astype(np.int64)
-    high, low = integers >> _HALF, integers & ((1 << _HALF) - 1)  # so that no sum overflows
+    high, low = _halves(counts)
     return (int(high.sum()) << _HALF) + int(low.sum())
+
+
+def _halves(counts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return counts as 2^26 times one number and another, so that no sum overflows or rounds."""
+    integers = counts.astype(np.int64)
+    return integers >> _HALF, integers & _LOW
 
 
 class Secret:

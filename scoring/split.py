@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.errors import ParameterError, Problem
+from scoring.errors import ParameterError
 from scoring.predictions.solution import Usage
 
 Values = NDArray[Any]
@@ -68,30 +68,6 @@ def split_times(times: Values, shares: Shares) -> Usages:
     """
     names, numbers = np.unique(times, return_inverse=True)
     return _fill(numbers, np.arange(len(names)), shares)
-
-
-def find_split_group(groups: Values, usage: Usages, lines: NDArray[np.int32]) -> Problem | None:
-    """Return the first line whose group has rows in another set above it, or None.
-
-    usage: of each row a `Usage`; ignored rows may be of any group. lines: of each row in the file.
-    """
-    scored = usage != Usage.IGNORED
-    order = np.argsort(lines[scored], kind="stable")
-    names, sets, places = groups[scored][order], usage[scored][order], lines[scored][order]
-    _, firsts, numbers = np.unique(names, return_index=True, return_inverse=True)
-    other = np.flatnonzero(sets != sets[firsts[numbers]])
-    if not len(other):
-        return None
-    row, first = other[0], firsts[numbers[other[0]]]
-    return Problem(
-        "group_split",
-        line=int(places[row]),
-        column="Group",
-        value=str(names[row]),
-        usage=Usage(sets[row]).name.title(),
-        other=Usage(sets[first]).name.title(),
-        first=int(places[first]),
-    )
 
 
 @dataclass(frozen=True)

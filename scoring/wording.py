@@ -212,7 +212,10 @@ REJECTIONS: Mapping[str, Rejection] = {
         "every id of the sample file",
     ),
     "empty_cell": Rejection(
-        "A cell is empty.", _EMPTY, "", {"scored": _EMPTY + " Only ignored rows may have no label."}
+        "A cell is empty.",
+        _EMPTY,
+        "",
+        {"scored": _EMPTY + " Only ignored rows may leave it empty."},
     ),
     "cell_too_long": Rejection(
         "A cell is longer than allowed.",
@@ -297,6 +300,7 @@ CELLS = {
     "probability": "a number from 0 to 1",
     "number": "a finite number",
     "weight": "a number from 0",
+    "group": "the name of the row's group",
     "usage": "Public, Private, Final or Ignored",
     "single": "one text or number for each row",
 }

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ParameterError, StateError
-from scoring.measurement import Mean, effective_rows, weighted_mean
+from scoring.measurement import Mean, weighted_mean
 from scoring.mechanisms.base import Mechanism
 from scoring.parameters import Parameter, Value, parse_all, show
 from scoring.predictions.reader import Predictions
@@ -180,9 +180,8 @@ class Metric:
                 for part in chosen_rows
                 if len(part)
             ]
-            if solution.weights is not None:
-                counts = solution.weights[mask]
-                loss, rows = weighted_mean(np.concatenate(parts), counts), effective_rows(counts)
+            if (weights := solution.weights_of(mask)) is not None:
+                loss = weighted_mean(np.concatenate(parts), weights)
                 return Mean(_set_units(loss, rows * FINE), rows, FINE)
             # The units of a part stay far below 2^53, so floats add exactly.
             units = sum(
@@ -354,7 +353,9 @@ def number(params: Parameters, name: str) -> float:
 
 
 def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bool_]) -> int:
-    """Return the number of rows of a mask that may be measured. Raise StateError, see `measure`."""
+    """Return what the rows of a mask that may be measured count as. Raise StateError, see
+    `measure`.
+    """
     if mask.dtype != np.bool_ or mask.shape != solution.usage.shape:
         raise StateError("A mask has one boolean for each row.")
     if predictions.row_ids_digest != solution.row_ids_digest:
@@ -363,10 +364,9 @@ def check_rows(predictions: Predictions, solution: Solution, mask: NDArray[np.bo
         raise StateError("Predictions and solution have different schemas.")
     if np.any(mask & (solution.usage == Usage.IGNORED)):
         raise StateError("Ignored rows are never scored.")
-    rows = int(np.count_nonzero(mask))
-    if not rows:
+    if not np.any(mask):
         raise StateError("A mean needs at least one row.")
-    return rows
+    return solution.effective_rows(mask)
 
 
 def _set_units(loss: Fraction | float, whole: int) -> int:

@@ -16,8 +16,10 @@ WITH_CLASSES = ("label", *LISTS)
 
 # Columns of a solution file that say which split a row is in (Kaggle's name, and a common one).
 USAGE_NAMES = ("usage", "split")
-# And columns that say how much a row counts, unless they are to be predicted.
+# And columns that say how much a row counts, and which rows depend on each other, unless they are
+# to be predicted.
 WEIGHT_NAMES = ("weight", "weights", "sample_weight")
+GROUP_NAMES = ("group", "groups")
 
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000

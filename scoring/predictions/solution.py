@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from scoring.predictions.ids import Places
 from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.lists import Lists
 from scoring.predictions.packing import Damaged, pack, unpack
-from scoring.predictions.problems import Problems
+from scoring.predictions.problems import Problems, shortened
 from scoring.predictions.repeats import where
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.schema import USAGE_NAMES, WEIGHT_NAMES, Column, Schema
+from scoring.predictions.schema import GROUP_NAMES, USAGE_NAMES, WEIGHT_NAMES, Column, Schema
 from scoring.predictions.source import Source, read_text
 from scoring.predictions.tokens import Header, read_header
 
@@ -58,6 +59,8 @@ class Solution(Secret):
     usage: int8, of each row a `Usage`.
     row_ids_digest: the digest of the row ids that it is aligned with.
     weights: float64, finite, not negative, not all 0 in a split, 0 in ignored rows; None if none.
+    groups: int64, of each row the number of its group, -1 in ignored rows without one; None if
+        there are none. No group has rows in two splits; ignored rows may be of any.
     row_ids: the row ids themselves; lines: of each row that in the file, from 1. Both as long as it
         isn't stored.
 
@@ -69,23 +72,33 @@ class Solution(Secret):
     usage: NDArray[np.int8]
     row_ids_digest: str
     weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
     row_ids: RowIds | None = None
     lines: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
-        for values in (*self.columns.values(), self.usage, self.weights):
+        for values in (*self.columns.values(), self.usage, self.weights, self.groups):
             if values is not None:
                 values.setflags(write=False)
 
     def counts(self) -> Counts:
         return Counts(*(int(n) for n in np.bincount(self.usage, minlength=len(Usage))))
 
-    def effective_rows(self, usage: Usage) -> int:
-        """Return how many plain rows the split counts as: fewer where rows have weights."""
-        split = self.usage == usage
-        if self.weights is None or not split.any():
-            return int(np.count_nonzero(split))
-        return effective_rows(self.weights[split])
+    def effective_rows(self, rows: Usage | NDArray[np.bool_]) -> int:
+        """Return how many plain rows a split, or some rows of it, count as.
+
+        Fewer than they are where they have weights or come in groups.
+        """
+        chosen = self.usage == rows if isinstance(rows, Usage) else rows
+        if (weights := self.weights_of(chosen)) is None or not len(weights):
+            return int(np.count_nonzero(chosen))
+        return effective_rows(weights, None if self.groups is None else self.groups[chosen])
+
+    def weights_of(self, rows: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+        """Return how much some rows count; None where each counts as one."""
+        if self.weights is not None:
+            return self.weights[rows]
+        return None if self.groups is None else np.ones(np.count_nonzero(rows))
 
     def to_bytes(self) -> bytes:
         """Return an npz without pickles: `from_bytes` gives the same solution back."""
@@ -103,9 +116,8 @@ class Solution(Secret):
             if isinstance(values, Lists):
                 arrays[f"offsets{position}"], values = values.offsets, values.codes
             arrays[f"column{position}"] = values
-        if self.weights is not None:
-            arrays["weights"] = self.weights
-        return pack(arrays)
+        optional = {"weights": self.weights, "groups": self.groups}
+        return pack(arrays | {name: each for name, each in optional.items() if each is not None})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Solution":
@@ -125,21 +137,28 @@ def read_solution(
 
     The split is in a column `Usage` (or `split`), in any case, and says Public, Private, Final or
     Ignored, in any case; without one all rows are private. A column `Weight` (or `sample_weight`)
-    that isn't to be predicted has the weights of the rows. Raise SolutionError.
+    that isn't to be predicted has the weights of the rows, and `Group` (or `groups`) names what
+    rows depend on each other in. Raise SolutionError.
     """
     problems = Problems(SolutionError)
     text = read_text(source, limits, problems, schema.separators)
     header = read_header(text, problems)
+    to_predict = {name.casefold() for name in schema.header}
     usage = _named(header, USAGE_NAMES)
-    has_weight = any(name.casefold() in WEIGHT_NAMES for name in schema.header)
-    weight = None if has_weight else _named(header, WEIGHT_NAMES)
-    others = [name for name in (usage, weight) if name is not None]
-    match_header(header, (*schema.header, *others), limits, problems)
-    fields = [_field(column) for column in schema.columns]
-    if usage is not None:
-        fields.append(Field(usage, _parse_usage, {"kind": "usage"}, "b", by_value=True))
-    if weight is not None:
-        fields.append(Field(weight, _parse_weight, {"kind": "weight"}, "d"))
+    weight = None if to_predict & {*WEIGHT_NAMES} else _named(header, WEIGHT_NAMES)
+    group = None if to_predict & {*GROUP_NAMES} else _named(header, GROUP_NAMES)
+    names = dict[str, int]()
+    others = [
+        Field(name, parse, {"kind": kind}, code, by_value=kind == "usage")
+        for name, kind, parse, code in (
+            (usage, "usage", _parse_usage, "b"),
+            (weight, "weight", _parse_weight, "d"),
+            (group, "group", partial(_parse_group, names), "i"),
+        )
+        if name is not None
+    ]
+    match_header(header, (*schema.header, *(each.name for each in others)), limits, problems)
+    fields = [*map(_field, schema.columns), *others]
     table = read_table(text, header, Places(row_ids), schema.id_column, fields, limits, problems)
     del text  # to spare memory
     columns = table.columns
@@ -148,14 +167,31 @@ def read_solution(
     numbers = np.fromiter(map(table.lines.__getitem__, range(len(splits))), np.int32)
     ordered = fast.aligned({**columns, " usage": splits, " lines": numbers}, table.ids)
     splits, lines = ordered.pop(" usage"), ordered.pop(" lines")
-    weights = None if weight is None else ordered.pop(weight)
-    for split in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
-        rows = splits == split
-        if weights is not None and np.any(rows) and not np.any(weights[rows] > 0):
-            problems.fail(Problem("no_weight", usage=split.name.title()))
+    weights, groups = (None if each is None else ordered.pop(each) for each in (weight, group))
     if weights is not None:
+        _check_weights(weights, splits, problems)
         weights = np.where(splits == Usage.IGNORED, 0.0, weights)
-    return Solution(schema, ordered, splits, row_ids.digest, weights, row_ids, lines)
+    if groups is not None:
+        _check_whole(groups, splits, lines, list(names), problems)
+        groups = _numbered(groups)
+    return Solution(schema, ordered, splits, row_ids.digest, weights, groups, row_ids, lines)
+
+
+def find_split_group(
+    groups: NDArray[Any], usage: NDArray[np.int8], order: NDArray[Any]
+) -> tuple[int, int] | None:
+    """Return the first row whose group has a row in another split before it, and the group's first.
+
+    order: of each row, such as its line in the file. Ignored rows may be of any group. None where
+    all groups are whole. Public rows would tell of Private ones of their group, so that no
+    guarantee would hold (theory.md 10.7).
+    """
+    rows = np.flatnonzero(usage != Usage.IGNORED)
+    rows = rows[np.argsort(order[rows], kind="stable")]
+    _, firsts, numbers = np.unique(groups[rows], return_index=True, return_inverse=True)
+    first_of_group = rows[firsts[numbers]]
+    torn = np.flatnonzero(usage[rows] != usage[first_of_group])
+    return (int(rows[torn[0]]), int(first_of_group[torn[0]])) if len(torn) else None
 
 
 def _named(header: Header, names: Sequence[str]) -> str | None:
@@ -182,11 +218,50 @@ def _parse_weight(text: str) -> float:
     return weight
 
 
+def _parse_group(names: dict[str, int], text: str) -> int:
+    """Return the number of a group, in `names` from now on; -1 where there is none."""
+    name = text.strip()
+    return names.setdefault(name, len(names)) if name else -1
+
+
 def _parse_usage(text: str) -> float:
     try:
         return Usage[text.strip().upper()]
     except KeyError:
         raise CellError("unknown_usage") from None
+
+
+def _check_weights(
+    weights: NDArray[np.float64], splits: NDArray[np.int8], problems: Problems
+) -> None:
+    for split in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
+        rows = splits == split
+        if np.any(rows) and not np.any(weights[rows] > 0):
+            problems.fail(Problem("no_weight", usage=split.name.title()))
+
+
+def _check_whole(
+    groups: NDArray[Any],
+    splits: NDArray[np.int8],
+    lines: NDArray[np.int32],
+    names: Sequence[str],
+    problems: Problems,
+) -> None:
+    """Fail with the first line whose group has rows in another split above it."""
+    if (torn := find_split_group(groups, splits, lines)) is None:
+        return
+    row, first = torn
+    usage, other = (Usage(splits[at]).name.title() for at in torn)
+    facts = {"usage": usage, "other": other, "first": int(lines[first])}
+    facts |= {"column": "Group", "value": shortened(names[groups[row]])}
+    problems.fail(Problem("group_split", line=int(lines[row]), **facts))
+
+
+def _numbered(groups: NDArray[Any]) -> NDArray[np.int64]:
+    """Return groups by the order of their first rows: equal solutions have equal bytes."""
+    _, firsts, places = np.unique(groups, return_index=True, return_inverse=True)
+    ranks: NDArray[np.int64] = np.argsort(np.argsort(firsts))[places]
+    return np.where(groups < 0, -1, ranks)
 
 
 def _check_absent(
@@ -221,7 +296,7 @@ def _unpack(data: bytes) -> Solution:
         column.name: _stored(arrays, position, column, usage)
         for position, column in enumerate(schema.columns)
     }
-    weights = arrays.pop("weights", None)
+    weights, groups = arrays.pop("weights", None), arrays.pop("groups", None)
     if arrays or not isinstance(digest, str) or usage.dtype != np.int8 or not len(usage):
         raise Damaged("other arrays than expected")
     if usage.min() < 0 or usage.max() >= len(Usage):
@@ -231,7 +306,18 @@ def _unpack(data: bytes) -> Solution:
             raise Damaged("weights of another type or length")
         if not np.all(np.isfinite(weights) & (weights >= 0)):
             raise Damaged("an impossible weight")
-    return Solution(schema, columns, usage, digest, weights)
+    if groups is not None:
+        _check_groups(groups, usage)
+    return Solution(schema, columns, usage, digest, weights, groups)
+
+
+def _check_groups(groups: NDArray[Any], usage: NDArray[np.int8]) -> None:
+    if groups.dtype != np.int64 or groups.shape != usage.shape or groups.min() < -1:
+        raise Damaged("groups of another type or length")
+    if np.any(groups[usage != Usage.IGNORED] < 0):
+        raise Damaged("a scored row without a group")
+    if find_split_group(groups, usage, np.arange(len(usage))) is not None:
+        raise Damaged("a group in several splits")
 
 
 def _stored(

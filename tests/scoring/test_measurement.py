@@ -115,3 +115,22 @@ def test_one_row_moves_a_weighted_mean_by_one_effective_row_at_most(
 @given(st.integers(1, 5000), st.sampled_from([0.1, 1.0, 1e-310, 7e12]))
 def test_equal_weights_count_as_their_rows(rows: int, weight: float) -> None:
     assert effective_rows(np.full(rows, weight)) == rows
+
+
+@given(WEIGHED, st.lists(st.integers(0, 4), min_size=30, max_size=30), FRACTION)
+@example([(0.1, 0.0), *[(0.2, 1e308)] * 2], [0, 1, 1] * 10, 1.0)
+def test_one_group_moves_a_weighted_mean_by_one_effective_row_at_most(
+    rows: Weighed, labels: list[int], loss: float
+) -> None:
+    groups = np.array(labels[: len(rows)])
+    changed = [
+        (loss if group == groups[0] else kept, weight)
+        for group, (kept, weight) in zip(groups, rows, strict=True)
+    ]
+    effective = effective_rows(np.array(rows)[:, 1], groups)
+    assert abs(mean_of(rows) - mean_of(changed)) <= Fraction(1, effective)
+
+
+def test_equal_groups_count_as_so_many_rows() -> None:
+    assert effective_rows(np.full(12, 0.1), np.arange(12) % 4) == 4
+    assert effective_rows(np.ones(12), np.zeros(12, np.int64)) == 1

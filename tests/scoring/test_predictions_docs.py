@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,13 +16,11 @@ from scoring.predictions import (
     RowIds,
     Schema,
     Solution,
-    Usage,
     propose,
     read_predictions,
     read_solution,
 )
 from scoring.predictions.problems import metric_refused
-from scoring.split import find_split_group
 from scoring.wording import PHRASES
 from tests.scoring.packed import in_parquet, in_zip, zstd
 
@@ -52,9 +49,9 @@ def header(text: str) -> Callable[[], object]:
     return upload(f"{text}\n{ROWS}")
 
 
-def solution(rows: str) -> Callable[[], object]:
+def solution(rows: str, last: str = "Weight") -> Callable[[], object]:
     schema = Schema("id", (Column("p", "probability"),))
-    return lambda: read_solution(f"id,p,Usage,Weight\n{rows}".encode(), schema, IDS)
+    return lambda: read_solution(f"id,p,Usage,{last}\n{rows}".encode(), schema, IDS)
 
 
 PARTICIPANTS: dict[str, Callable[[], object]] = {
@@ -109,20 +106,14 @@ def refuse() -> None:
 PARTICIPANTS["metric_refused"] = refuse
 
 
-def split_a_group() -> None:
-    """As the reader of solutions with a column `Group` will."""
-    groups, lines = np.array(["monday", "tuesday", "monday"]), np.array([2, 3, 4], np.int32)
-    sets = np.array([Usage.PUBLIC, Usage.PRIVATE, Usage.PRIVATE], np.int8)
-    if (problem := find_split_group(groups, sets, lines)) is not None:
-        raise SolutionError([problem])
-
-
 ORGANIZERS: dict[str, Callable[[], object]] = {
     "unusable_column": lambda: propose(b"id,usage\n1,0.5\n"),
     "unknown_usage": solution("1,1,Public,1\n2,0,Secret,1\n3,0,Private,1\n"),
     "negative_weight": solution("1,1,Public,1\n2,0,Private,-1\n3,0,Private,1\n"),
     "no_weight": solution("1,1,Public,1\n2,0,Private,0\n3,0,Private,0\n"),
-    "group_split": split_a_group,
+    "group_split": solution(
+        "1,1,Public,monday\n2,0,Private,tuesday\n3,0,Private,monday\n", "Group"
+    ),
     "no_private_rows": solution("1,1,Public,1\n2,0,Public,1\n3,0,Ignored,1\n"),
     "solution_damaged": lambda: Solution.from_bytes(b"PK"),
     "row_ids_damaged": lambda: RowIds.from_bytes(b"PK"),

@@ -77,7 +77,7 @@ def test_an_empty_label_is_named_with_its_line() -> None:
         read(with_line(5, "13,,0.13,13.5"))
     assert str(caught.value) == (
         "Line 5, column `label`: the cell is empty; give one of 0-9. "
-        "Only ignored rows may have no label."
+        "Only ignored rows may leave it empty."
     )
 
 
@@ -219,3 +219,88 @@ def test_rows_with_weights_count_as_fewer_plain_ones() -> None:
 
 def test_rows_without_weights_count_as_themselves() -> None:
     assert read(with_usage("Public", "Private")).effective_rows(Usage.PRIVATE) == len(IDS) - 1
+
+
+GROUPED = (
+    "id,p,Usage,Group\nb,1,Public,monday\na,0,Private, tuesday\nc,,Ignored,\n"
+    "d,1,Private,tuesday\ne,1,Ignored,monday\n"
+)
+FIVE = RowIds(["a", "b", "c", "d", "e"])
+
+
+def grouped(text: str) -> Solution:
+    return read_solution(text.encode(), CHANCES, FIVE)
+
+
+def grouped_codes(text: str) -> list[str]:
+    with pytest.raises(SolutionError) as caught:
+        grouped(text)
+    return [each.code for each in caught.value.problems]
+
+
+@pytest.mark.parametrize("name", ["Group", "group", "GROUPS"])
+def test_groups_are_numbered_in_the_order_of_the_sample(name: str) -> None:
+    solution = grouped(GROUPED.replace("Group", name))
+    assert solution.groups is not None
+    assert solution.groups.tolist() == [0, 1, -1, 0, 1]
+    assert solution.groups.dtype == np.int64
+    lines = GROUPED.replace("tuesday", "z").splitlines()
+    other = grouped("\n".join([lines[0], *reversed(lines[1:])]))
+    assert other.to_bytes() == solution.to_bytes()
+    again = Solution.from_bytes(solution.to_bytes()).groups
+    assert again is not None
+    assert again.tolist() == [0, 1, -1, 0, 1]
+
+
+def test_a_group_in_two_splits_is_refused_with_the_line() -> None:
+    with pytest.raises(SolutionError) as caught:
+        grouped(GROUPED.replace("a,0,Private", "a,0,Final"))
+    assert str(caught.value) == (
+        "Line 5, column `Group`: 'tuesday' is in Private here, and in Final in line 3."
+    )
+
+
+@pytest.mark.parametrize("usage", ["Public", "Final"])
+def test_no_two_splits_share_a_group(usage: str) -> None:
+    assert grouped_codes(GROUPED.replace("d,1,Private", f"d,1,{usage}")) == ["group_split"]
+
+
+def test_a_row_that_is_scored_needs_a_group() -> None:
+    assert grouped_codes(GROUPED.replace(" tuesday", "")) == ["empty_cell"]
+
+
+def test_a_group_to_predict_is_no_group_of_rows() -> None:
+    schema = Schema("id", (Column("group", "number"),))
+    solution = read_solution(b"id,group\na,3\n", schema, RowIds(["a"]))
+    assert solution.groups is None
+
+
+def test_rows_in_groups_count_as_their_largest_group_allows() -> None:
+    text = "id,p,Usage,Group\na,1,Private,x\nb,0,Private,x\nc,0,Private,y\nd,1,Private,z\n"
+    four = RowIds(["a", "b", "c", "d"])
+    assert read_solution(text.encode(), CHANCES, four).effective_rows(Usage.PRIVATE) == 2
+    weighted = text.replace("Group\n", "Group,Weight\n").replace("x\n", "x,1\n")
+    weighted = weighted.replace("y\n", "y,4\n").replace("z\n", "z,6\n")
+    solution = read_solution(weighted.encode(), CHANCES, four)
+    assert solution.effective_rows(Usage.PRIVATE) == 2
+    assert solution.effective_rows(Usage.FINAL) == 0
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        np.array([0, 1, -1, 0, 1], np.int32),
+        np.array([0, 1, -1, 0]),
+        np.array([0, 1, -1, -1, 1]),
+        np.array([0, 1, -2, 0, 1]),
+        np.array([0, 0, -1, 0, 1]),
+    ],
+    ids=["another type", "too short", "a scored row without", "below -1", "a group in two splits"],
+)
+def test_damaged_groups_are_refused(groups: object) -> None:
+    with np.load(io.BytesIO(grouped(GROUPED).to_bytes())) as arrays:
+        kept = {**arrays, "groups": groups}
+    file = io.BytesIO()
+    np.savez(file, **kept)
+    with pytest.raises(SolutionError):
+        Solution.from_bytes(file.getvalue())

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scoring import split
 from scoring.errors import ParameterError
 from scoring.predictions import Usage
+from scoring.predictions.solution import find_split_group
 from scoring.split import (
     Shares,
     Suspect,
     find_groups,
-    find_split_group,
     split_groups,
     split_rows,
     split_times,
@@ -59,22 +59,16 @@ def test_a_split_by_rows_tears_groups_apart() -> None:
     assert find_split_group(groups, usage, lines(usage)) is not None
 
 
-def test_the_first_split_line_is_named_with_the_line_before_it() -> None:
+def test_the_first_torn_row_is_found_with_the_one_before_it() -> None:
     groups = np.array(["a", "b", "a", "b", "c"])
     usage = np.array([1, 0, 0, 0, 2], np.int8)
-    problem = find_split_group(groups, usage, np.array([6, 2, 3, 4, 5], np.int32))
-    assert problem is not None
-    assert (problem.line, problem.column, problem.value) == (6, "Group", "a")
-    assert (
-        problem.message
-        == "Line 6, column `Group`: 'a' is in Private here, and in Public in line 3."
-    )
+    assert find_split_group(groups, usage, np.array([6, 2, 3, 4, 5], np.int32)) == (0, 2)
 
 
 def test_ignored_rows_may_be_of_any_group() -> None:
     usage = np.array([1, 3, 1, 2], np.int8)
     assert find_split_group(np.array([1, 1, 1, 3]), usage, lines(usage)) is None
-    assert find_split_group(np.array([1, 1, 1, 1]), usage, lines(usage)) is not None
+    assert find_split_group(np.array([1, 1, 1, 1]), usage, lines(usage)) == (3, 0)
 
 
 def test_time_splits_into_past_and_future_and_keeps_moments_whole() -> None:
