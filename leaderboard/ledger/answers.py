@@ -30,8 +30,10 @@ from scoring import ledger as rules
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields
 from scoring.guarantees.certificate import interval_fields
+from scoring.guarantees.groups import design_of
 from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
+from scoring.predictions import Usage
 
 
 def answer(
@@ -99,7 +101,9 @@ def answer(
     )
     rows = holdout.effective_private_rows
     rounding = metrics.get(board.metric).rounding(weighted=rows < holdout.private_rows)
-    for name, value in interval_fields(entry, rows, rounding=rounding, length=length).items():
+    design = design_of(holdout.designs, Usage.PRIVATE, rows)
+    said = interval_fields(entry, rows, design=design, rounding=rounding, length=length)
+    for name, value in said.items():
         setattr(entry, name, value)
     add_entry(entry)
     save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)

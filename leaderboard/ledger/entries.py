@@ -58,7 +58,7 @@ def holdout_facts(holdout: Holdout) -> dict[str, Any]:
         "private_rows": holdout.private_rows,
         "effective_public_rows": holdout.effective_public_rows,
         "effective_private_rows": holdout.effective_private_rows,
-    }
+    } | ({"designs": holdout.designs} if holdout.designs else {})
 
 
 def ledger_facts(ledger: Ledger) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from leaderboard.models import (
 )
 from leaderboard.notify import events
 from leaderboard.organize.drafts import is_frozen
-from leaderboard.organize.solutions import check_solution, create_revision
+from leaderboard.organize.solutions import CheckedSolution, check_solution, create_revision
 from leaderboard.pipeline.queue import wake_sweeper
 
 REASON_LENGTH = 500
@@ -61,7 +61,7 @@ def revise_solution(
         raise Refused("invalid", field="rescore", variant="rescore_unknown")
     check_right(by, round.competition, Right.EDIT)
     check_may_revise(round)
-    checked = check_solution(round, file)
+    checked = _check_repair(round, file)
     with transaction.atomic(durable=True):
         competition = lock.lock(round.competition)
         locked = competition.rounds.select_related("competition", "ledger").get(pk=round.pk)
@@ -104,12 +104,23 @@ class Change:
 def preview_revision(round: Round, file: File[bytes]) -> list[Change]:
     """Check the file as `revise_solution` would, and keep nothing of it. Raises as that does."""
     check_may_revise(round)
-    counts = check_solution(round, file).solution.counts()
+    counts = _check_repair(round, file).solution.counts()
     holdout = Holdout.objects.active().get(ledger=round.ledger_id)
     return [
         Change(usage.capitalize(), getattr(holdout, f"{usage}_rows"), getattr(counts, usage))
         for usage in ("public", "private", "final", "ignored")
     ]
+
+
+def _check_repair(round: Round, file: File[bytes]) -> CheckedSolution:
+    """Check a solution that takes the place of one that has answered. Raises as `check_solution`,
+    and Refused where rows would no longer come in groups.
+    """
+    checked = check_solution(round, file)
+    before = round.active_holdout
+    if before is not None and before.designs and checked.solution.groups is None:
+        raise Refused("invalid", field="solution", variant="groups_dropped")
+    return checked
 
 
 def to_score_again(round: Round, rescore: str) -> QuerySet[Submission]:

@@ -30,6 +30,7 @@ from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.files import content_of, sample_ids, schema_of
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
 from scoring import metrics
+from scoring.guarantees.groups import choose_designs
 from scoring.predictions import RowIds, Solution, Usage, read_solution
 
 
@@ -130,6 +131,7 @@ def create_revision(
         ignored_rows=counts.ignored,
         effective_public_rows=checked.effective.public,
         effective_private_rows=checked.effective.private,
+        designs=choose_designs(checked.solution),
         uploaded_by=by,
         **facts,
     )

@@ -10,7 +10,9 @@ from django.db.models import F
 from leaderboard.models import Board, FinalScore, Release
 from scoring import mechanisms, metrics
 from scoring.guarantees.finals import counted_interval, untouched_interval
+from scoring.guarantees.groups import Design, design_of
 from scoring.guarantees.ledger import ledger_width
+from scoring.predictions import Usage
 
 BATCH = 500
 PLACES = ("place", "position", "released_place", "released_loss")
@@ -58,6 +60,12 @@ def on_final_rows(score: FinalScore) -> bool:
     return score.holdout.final_rows > 0
 
 
+def final_design(score: FinalScore) -> Design:
+    """Return how the rows that it was measured on are counted."""
+    usage = Usage.FINAL if on_final_rows(score) else Usage.PRIVATE
+    return design_of(score.holdout.designs, usage, score.rows)
+
+
 def beta(board: Board) -> float:
     """Return the chance that a board's guarantees leave, all together."""
     parameters = mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
@@ -77,10 +85,13 @@ def _set_intervals(
     rest, asked = beta(board), Release.objects.filter(board=board, holdout=scores[0].holdout)
     entered = asked.filter(submission__in=[score.submission_id for score in scores])
     widths = dict(entered.values_list("submission", "width"))
+    design = final_design(scores[0])
     for score in scores:
         loss, width = score.units / (score.rows * score.resolution), widths.get(score.submission_id)
         if on_final_rows(score):
-            score.low, score.high = untouched_interval(loss, score.rows, finalists, rest)
+            score.low, score.high = untouched_interval(
+                loss, score.rows, finalists, rest, design=design
+            )
             continue
         if width is None:
             head, question = score.holdout.ledger, next(questions)
@@ -88,5 +99,5 @@ def _set_intervals(
             width = ledger_width(
                 score.rows, question, head.answered, head.log_alphabets, math.log(rest / 2)
             )
-        score.low, score.high = counted_interval(loss, score.rows, width)
+        score.low, score.high = counted_interval(loss, score.rows, width, design=design)
     FinalScore.objects.bulk_update(scores, ("low", "high"))

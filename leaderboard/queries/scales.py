@@ -7,7 +7,9 @@ from typing import Any
 
 from leaderboard.models import Board, Holdout
 from scoring import mechanisms, metrics
+from scoring.guarantees.groups import design_of
 from scoring.guarantees.intervals import wilson_interval
+from scoring.predictions import Usage
 
 SAMPLING_CONFIDENCE = 0.95
 
@@ -102,8 +104,13 @@ def finest_step(score: Callable[[float], float], steps: int) -> float:
 
 
 def sampling_interval(reads: Scale, holdout: Holdout | None, loss: float) -> Interval | None:
-    """Return the plain sampling error of a mean over the private rows (Wilson), if it has one."""
+    """Return the plain sampling error of a mean over the private rows (Wilson), if it has one.
+
+    Rows in groups are counted by the design that was published with them, for the worst case, and
+    never by how the losses of groups scatter, which are hidden.
+    """
     if holdout is None or not metrics.get(reads.metric).is_mean:
         return None
-    low, high = wilson_interval(loss, holdout.effective_private_rows, 1 - SAMPLING_CONFIDENCE)
+    design = design_of(holdout.designs, Usage.PRIVATE, holdout.effective_private_rows)
+    low, high = wilson_interval(loss, design.sampling_rows, 1 - SAMPLING_CONFIDENCE)
     return reads.interval(low, high)

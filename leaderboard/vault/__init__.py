@@ -12,10 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
+import numpy as np
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from nacl.exceptions import CryptoError
 from nacl.public import PublicKey, SealedBox
+from numpy.typing import NDArray
 
 from leaderboard.models import Board, Holdout
 from leaderboard.platform.files import open_stored
@@ -99,12 +101,24 @@ def measure_final(holdout: Holdout, board: Board, predictions: Predictions) -> M
 def count_moved(earlier: Holdout, later: Holdout) -> int:
     """Return how many rows that gave answers in one version are held back in a later one.
 
-    These are Public rows that are Private or Final now, and Private ones that are Final.
+    These are Public rows that are Private or Final now, Private ones that are Final, and all of a
+    group that such a row belongs to, in either version.
     """
-    before, after = _open(earlier)[0].usage, _open(later)[0].usage
-    shown = (before == Usage.PUBLIC) & ((after == Usage.PRIVATE) | (after == Usage.FINAL))
-    asked = (before == Usage.PRIVATE) & (after == Usage.FINAL)
-    return int((shown | asked).sum())
+    before, after = _open(earlier)[0], _open(later)[0]
+    shown, asked = (
+        _with_groups(before.usage == usage, before, after)
+        for usage in (Usage.PUBLIC, Usage.PRIVATE)
+    )
+    final = after.usage == Usage.FINAL
+    return int((shown & (final | (after.usage == Usage.PRIVATE)) | asked & final).sum())
+
+
+def _with_groups(rows: NDArray[np.bool_], *solutions: Solution) -> NDArray[np.bool_]:
+    """Return rows together with all others of their groups, as each of the solutions has them."""
+    found = rows.copy()
+    for groups in (each.groups for each in solutions if each.groups is not None):
+        found |= np.isin(groups, groups[rows & (groups >= 0)])
+    return found
 
 
 def public_fingerprint() -> str:

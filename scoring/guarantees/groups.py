@@ -12,18 +12,24 @@ grid follow the largest group: all its labels together move the mean by max w_g.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.guarantees.conditions import require, require_not_negative
 from scoring.guarantees.intervals import kl_cell_interval
+from scoring.predictions.solution import Solution, Usage
 
 Weights = NDArray[Any]
 Bound = Literal["kl", "hoeffding"]
 _MILLION: Final = 10**6
+# What a design is chosen for, before any answer: a good entry, and what question 6,000 of a limit
+# of 6,000 has at confidence .95 when nothing was learned: ln 2 - ln(.05 * .9 / 6,000).
+EXPECTED_LOSS: Final = 0.25
+LN_BUDGET: Final = 12.5
 
 
 def sum_weights(groups: NDArray[np.int64], weights: Weights | None = None) -> Weights:
@@ -76,6 +82,17 @@ class Design:
     sampling_rows: float
     largest_share: float
 
+    def __post_init__(self) -> None:
+        """Raise ConditionError for what no rows can have."""
+        require(self.bound in get_args(Bound), "A design has one of the two bounds.")
+        numbers = (self.bound_rows, self.sampling_rows, self.largest_share)
+        require(all(0 < each < math.inf for each in numbers), "A design counts some rows.")
+
+    @classmethod
+    def of_rows(cls, rows: int) -> "Design":
+        """Return the design of independent rows."""
+        return cls("kl", rows, rows, 1 / rows)
+
     def interval(self, low: float, high: float, ln_budget: float) -> tuple[float, float]:
         """Cover the truth for any mean from low to high, within [0, 1], as `kl_cell_interval`."""
         if self.bound == "kl":
@@ -102,6 +119,23 @@ def choose_design(weights: Weights, expected_loss: float, ln_budget: float) -> D
     ends = (design.interval(expected_loss, expected_loss, ln_budget) for design in designs)
     kl, hoeffding = (high - low for low, high in ends)
     return designs[0] if kl <= hoeffding else designs[1]
+
+
+def choose_designs(solution: Solution) -> dict[str, dict[str, Any]]:
+    """Return how each set of a solution is counted, as JSON; empty where rows have no groups."""
+    designs = dict[str, dict[str, Any]]()
+    for usage in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
+        rows = solution.usage == usage
+        if solution.groups is not None and rows.any():
+            weights = sum_weights(solution.groups[rows], solution.weights_of(rows))
+            designs[usage.name.lower()] = asdict(choose_design(weights, EXPECTED_LOSS, LN_BUDGET))
+    return designs
+
+
+def design_of(designs: Mapping[str, Mapping[str, Any]], usage: Usage, rows: int) -> Design:
+    """Return the published design of a set; without one that of its `rows`."""
+    stored = designs.get(usage.name.lower())
+    return Design(**stored) if stored else Design.of_rows(rows)
 
 
 def _shares(weights: Weights) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from scoring.chain import canonical
 from scoring.errors import HoldfastError, ParameterError, StateError
+from scoring.guarantees.groups import choose_designs
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Schema, Solution, Usage
@@ -232,6 +233,7 @@ def _solution(content: bytes, header: Header) -> Solution:
         "private_rows": counts.private,
         "effective_public_rows": solution.effective_rows(Usage.PUBLIC),
         "effective_private_rows": solution.effective_rows(Usage.PRIVATE),
+        "designs": choose_designs(solution) or None,
     }
     for name, value in found.items():
         if header.holdout.get(name) != value:

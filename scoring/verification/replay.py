@@ -16,8 +16,9 @@ from typing import Any, Final, Protocol
 
 from scoring import ledger, mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
-from scoring.errors import HoldfastError, ParameterError
+from scoring.errors import ConditionError, HoldfastError, ParameterError
 from scoring.guarantees.certificate import interval_fields
+from scoring.guarantees.groups import Design, design_of
 from scoring.laws.books import Account, TeamBook
 from scoring.measurement import Mean, Measurement
 from scoring.measuring import measure
@@ -25,7 +26,7 @@ from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
 from scoring.noise import KeyedNoise, Noise
-from scoring.predictions import Solution
+from scoring.predictions import Solution, Usage
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import LAW_TYPES, TYPES, Header
@@ -63,6 +64,7 @@ class Rules:
     metric_parameters: Any
     rows: int
     reference_rows: int
+    design: Design
     rounding: float
 
     @classmethod
@@ -81,6 +83,10 @@ class Rules:
         for count, least in ((rows, 1), (public, 0)):
             if type(count) is not int or count < least:
                 raise Differs(None, "scoring", f"{shown(count)} is no number of rows.")
+        try:
+            design = design_of(facts.get("designs", {}), Usage.PRIVATE, rows)
+        except (ConditionError, TypeError, AttributeError):
+            raise Differs(None, "designs", "They count no rows.") from None
         return cls(
             board=board,
             known_as=facts.get("same_as", board),
@@ -90,6 +96,7 @@ class Rules:
             metric_parameters=metric_parameters,
             rows=rows,
             reference_rows=rows if mechanism.reference(parameters) == "claim" else public,
+            design=design,
             rounding=metric.rounding(weighted=is_weighted) if metric else 0.0,
         )
 
@@ -352,7 +359,9 @@ class Replay:
             )
             said = replace(answer, width=entry["width"], tolerance=entry["tolerance"])
             fields = answer_fields(answer) | {"certificate": said.certificate}
-            fields |= interval_fields(said, rules.rows, rounding=rules.rounding, length=length)
+            fields |= interval_fields(
+                said, rules.rows, design=rules.design, rounding=rules.rounding, length=length
+            )
         else:
             length, fields = None, dict(zip(_OF_ANSWER, stored.fields, strict=True))
             if stored.board != rules.board:

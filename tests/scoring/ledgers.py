@@ -11,6 +11,7 @@ import numpy as np
 from scoring import mechanisms, metrics
 from scoring.chain import answer_fields, document_hash
 from scoring.guarantees.certificate import interval_fields
+from scoring.guarantees.groups import choose_designs, design_of
 from scoring.measuring import measure
 from scoring.mechanisms.base import State, TeamState
 from scoring.noise import KeyedNoise
@@ -76,12 +77,13 @@ class Played:
     mechanism: str = "ladder"
     parameters: dict[str, str] = field(default_factory=dict)
     weights: "np.typing.NDArray[np.float64] | None" = None
+    groups: "np.typing.NDArray[np.int64] | None" = None
     metric: str = "accuracy"
     salt: bytes = SALT
     secret: bytes = SECRET
 
     def __post_init__(self) -> None:
-        self.solution = _solution(self.weights)
+        self.solution = _solution(self.weights, self.groups)
         self.salted = Salted(self.salt, self.solution.to_bytes())
         self.sealed_secret = Salted(self.salt[::-1], self.secret)
         self.rules = mechanisms.get(self.mechanism)
@@ -97,7 +99,8 @@ class Played:
     @property
     def scoring(self) -> dict[str, Any]:
         counts = self.solution.counts()
-        return {
+        designs = choose_designs(self.solution)
+        return ({"designs": designs} if designs else {}) | {
             "metric": self.metric,
             "metric_parameters": {},
             "mechanism": self.mechanism,
@@ -141,7 +144,8 @@ class Played:
             facts = self.scoring
             metric, rows = metrics.get(self.metric), facts["effective_private_rows"]
             rounding = metric.rounding(weighted=rows < facts["private_rows"])
-            interval = interval_fields(answer, rows, rounding=rounding)
+            design = design_of(facts.get("designs", {}), Usage.PRIVATE, rows)
+            interval = interval_fields(answer, rows, design=design, rounding=rounding)
             self._stored[key] = answer_fields(answer) | interval
         self.head, self.teams[file.team] = state.holdout, state.team
         number = len(self.entries) + 1
@@ -233,7 +237,9 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _solution(weights: "np.typing.NDArray[np.float64] | None") -> Solution:
+def _solution(
+    weights: "np.typing.NDArray[np.float64] | None", groups: "np.typing.NDArray[np.int64] | None"
+) -> Solution:
     usage = np.full(ROWS, Usage.PRIVATE, np.int8)
     usage[:PUBLIC] = Usage.PUBLIC
-    return Solution(SCHEMA, {"label": truth()}, usage, row_ids().digest, weights)
+    return Solution(SCHEMA, {"label": truth()}, usage, row_ids().digest, weights, groups)

@@ -123,11 +123,50 @@ def test_weighted_rows_are_verified_in_their_own_unit(name: str) -> None:
     assert found(weighted) is None
 
 
-def test_a_metric_that_is_no_mean_is_verified() -> None:
-    board = Played(metric="balanced_accuracy")
+# Two groups of all Public rows; Private ones in groups of 1 to 20 rows.
+GROUPS = np.repeat(np.arange(47), [10, 10, 20, 10, 8, *[1] * 42])
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rows_in_groups_are_verified_by_their_design(name: str) -> None:
+    board = game(name)
+    grouped = Played(board.mechanism, board.parameters, groups=GROUPS)
+    for wrong in (40, 20, 0):
+        grouped.take(File("1", tuple(range(wrong)), claimed=0.25))
+    assert verify(grouped.lines()).difference is None
+    assert found(grouped) is None
+
+
+def test_a_design_that_is_not_the_solution_s_is_found() -> None:
+    board = Played(groups=GROUPS)
+    board.take(File("1", ()))
+    header = json.loads(board.lines()[0])
+    header["scoring"]["holdout"]["designs"]["final"] = {"bound": "kl"}
+    header["parameters_hash"] = document_hash(header["scoring"])
+    difference = found(board, [json.dumps(header).encode(), *board.lines()[1:]])
+    assert difference is not None
+    assert difference.field == "designs"
+
+
+@pytest.mark.parametrize("design", [{}, [], {"bound": "both"}, {"bound_rows": 0}, {"more": 1}, 5])
+def test_a_design_that_no_rows_have_is_named(design: Any) -> None:
+    board = Played(groups=GROUPS)
+    private = board.scoring["designs"]["private"]
+    header = json.loads(board.lines()[0])
+    changed = private | design if design and isinstance(design, dict) else design
+    header["scoring"]["holdout"]["designs"] = {"private": changed}
+    header["parameters_hash"] = document_hash(header["scoring"])
+    assert found(board, [json.dumps(header).encode()]) is not None
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_metric_that_is_no_mean_is_verified(weighted: bool) -> None:
+    weights = np.where(np.arange(ROWS) % 3 == 0, 2.0, 1.0) if weighted else None
+    board = Played(metric="balanced_accuracy", weights=weights)
     for wrong in (40, 20, 0):
         board.take(File("1", tuple(range(wrong))))
     assert verify(board.lines()).difference is None
+    assert found(board) is None
     assert found(board) is None
 
 
