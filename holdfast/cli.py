@@ -8,7 +8,17 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from holdfast import __version__, account, check, competitions, finals, output, submissions, verify
+from holdfast import (
+    __version__,
+    account,
+    check,
+    competitions,
+    finals,
+    output,
+    split,
+    submissions,
+    verify,
+)
 from holdfast.errors import Failure
 from holdfast.options import fill_wait
 
@@ -45,7 +55,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 group = typer.Typer(help="See competitions and take part in them.", no_args_is_help=True)
-for own in (account.login, account.logout, account.whoami, check.check, verify.verify):
+for own in (
+    *(account.login, account.logout, account.whoami),
+    *(check.check, split.split, verify.verify),
+):
     app.command()(own)
 for name, command in SHARED.items():
     cls = WaitingCommand if name in ("submit", "submission") else None

@@ -172,7 +172,7 @@ def read_solution(
         _check_weights(weights, splits, problems)
         weights = np.where(splits == Usage.IGNORED, 0.0, weights)
     if groups is not None:
-        _check_whole(groups, splits, lines, list(names), problems)
+        check_whole(groups, splits, lines, list(names), problems)
         groups = _numbered(groups)
     return Solution(schema, ordered, splits, row_ids.digest, weights, groups, row_ids, lines)
 
@@ -192,6 +192,23 @@ def find_split_group(
     first_of_group = rows[firsts[numbers]]
     torn = np.flatnonzero(usage[rows] != usage[first_of_group])
     return (int(rows[torn[0]]), int(first_of_group[torn[0]])) if len(torn) else None
+
+
+def check_whole(
+    groups: NDArray[Any],
+    splits: NDArray[np.int8],
+    lines: NDArray[np.int32],
+    names: Sequence[str],
+    problems: Problems,
+) -> None:
+    """Fail with the first line whose group has rows in another split above it."""
+    if (torn := find_split_group(groups, splits, lines)) is None:
+        return
+    row, first = torn
+    usage, other = (Usage(splits[at]).name.title() for at in torn)
+    facts = {"usage": usage, "other": other, "first": int(lines[first])}
+    facts |= {"column": "Group", "value": shortened(names[groups[row]])}
+    problems.fail(Problem("group_split", line=int(lines[row]), **facts))
 
 
 def _named(header: Header, names: Sequence[str]) -> str | None:
@@ -238,23 +255,6 @@ def _check_weights(
         rows = splits == split
         if np.any(rows) and not np.any(weights[rows] > 0):
             problems.fail(Problem("no_weight", usage=split.name.title()))
-
-
-def _check_whole(
-    groups: NDArray[Any],
-    splits: NDArray[np.int8],
-    lines: NDArray[np.int32],
-    names: Sequence[str],
-    problems: Problems,
-) -> None:
-    """Fail with the first line whose group has rows in another split above it."""
-    if (torn := find_split_group(groups, splits, lines)) is None:
-        return
-    row, first = torn
-    usage, other = (Usage(splits[at]).name.title() for at in torn)
-    facts = {"usage": usage, "other": other, "first": int(lines[first])}
-    facts |= {"column": "Group", "value": shortened(names[groups[row]])}
-    problems.fail(Problem("group_split", line=int(lines[row]), **facts))
 
 
 def _numbered(groups: NDArray[Any]) -> NDArray[np.int64]:
