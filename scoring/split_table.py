@@ -1,4 +1,4 @@
-"""From a table of labels to a solution file, split by row, group or time."""
+"""Tables that are split, or looked at for groups: labels by row, group or time, and test data."""
 
 import csv
 import io
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
 
 from scoring.errors import ParameterError, Problem, SolutionError
 from scoring.predictions.exact import even_rows
-from scoring.predictions.limits import DEFAULT_LIMITS
+from scoring.predictions.limits import DEFAULT_LIMITS, Limits
 from scoring.predictions.problems import Problems
 from scoring.predictions.schema import GROUP_NAMES, USAGE_NAMES
 from scoring.predictions.solution import Usage, check_whole
@@ -58,6 +61,30 @@ def split_table(source: Source, by: By, column: str, shares: Shares, seed: bytes
     writer.writerows([*row, titles[at]] for row, at in zip(table.rows, usage, strict=True))
     counts = np.bincount(usage, minlength=len(titles)).tolist()
     return SplitTable(file.getvalue(), dict(zip(titles, counts, strict=True)))
+
+
+def read_columns(source: Source, limits: Limits = DEFAULT_LIMITS) -> dict[str, NDArray[Any]]:
+    """Return what `find_groups` takes of a table: whole numbers, moments, texts as their codes.
+
+    Cells without a value are left out. Raise SolutionError where it is no table.
+    """
+    problems = Problems(SolutionError)
+    text = read_text(source, limits, problems)
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(text), parse_options=arrow_csv.ParseOptions(newlines_in_values=True)
+        )
+    except pa.ArrowException:
+        return problems.fail(Problem("not_csv", value="a table"))
+    found = dict[str, NDArray[Any]]()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values = column.drop_null()
+        if pa.types.is_string(values.type):
+            values = pc.dictionary_encode(values.combine_chunks()).indices
+        kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp)
+        if any(is_kind(values.type) for is_kind in kinds):
+            found[name] = values.to_numpy()
+    return found
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ open competition goes back to being one only as long as nobody has submitted. Th
 the first release.
 """
 
+from leaderboard.organize.advice import Advice, advise
 from leaderboard.organize.budgets import add_budget
 from leaderboard.organize.creation import add_board, add_round, create_competition
 from leaderboard.organize.drafts import (
@@ -26,6 +27,7 @@ from leaderboard.organize.solutions import (
 )
 
 __all__ = [
+    "Advice",
     "Check",
     "CheckedSolution",
     "RowCounts",
@@ -34,6 +36,7 @@ __all__ = [
     "add_budget",
     "add_file",
     "add_round",
+    "advise",
     "change_schema",
     "change_scoring",
     "check_solution",

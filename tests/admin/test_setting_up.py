@@ -6,7 +6,8 @@ import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
 
-from leaderboard.models import BoardState, Competition, User
+from leaderboard import organize
+from leaderboard.models import BoardState, Competition, FileRole, User
 from scoring.mechanisms import MECHANISMS
 from scoring.metrics import METRICS
 from tests.admin.conftest import SignIn
@@ -88,6 +89,19 @@ def test_from_nothing_to_open(organizer: Client, world: World) -> None:
     )
     team = world.join(world.alice, competition=draft)
     assert said(world.score(team)).kind == "improved"
+
+
+def test_a_warning_stands_in_the_checklist_and_not_in_the_way(
+    organizer: Client, world: World
+) -> None:
+    draft = _complete(organizer)
+    days = "".join(f"r{row},2026-01-{1 + row % 12:02}\n" for row in range(60))
+    file = upload(f"id,day\n{days}".encode(), "test.csv")
+    organize.add_file(draft.current_round, file, role=FileRole.TEST)
+    page = text(organizer.get(at("opening", draft)))
+    assert "Look again:" in page
+    assert "“day” (12 days)" in page
+    assert "<button>Open the competition" in page
 
 
 def test_a_red_checklist_does_not_open(organizer: Client, world: World) -> None:

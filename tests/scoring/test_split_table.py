@@ -6,8 +6,8 @@ import pytest
 
 from scoring.errors import ParameterError, SolutionError
 from scoring.predictions import Column, RowIds, Schema, read_solution
-from scoring.split import Shares
-from scoring.split_table import By, SplitTable, split_table
+from scoring.split import Shares, Suspect, find_groups
+from scoring.split_table import By, SplitTable, read_columns, split_table
 
 SHARES = Shares(Fraction(1, 5), Fraction(3, 5), Fraction(1, 5))
 SCHEMA = Schema("id", (Column("y", "number"),))
@@ -94,3 +94,25 @@ def test_what_is_wrong_with_a_table_is_named(table: str, code: str) -> None:
     with pytest.raises(SolutionError) as caught:
         split(table)
     assert [each.code for each in caught.value.problems] == [code]
+
+
+def test_columns_of_test_data_that_look_like_groups_are_found() -> None:
+    header = "id,store,author,note,seen,day,price,empty\n"
+    table = header + "".join(
+        f"{row},{row % 40},a{row % 20},text {row},2026-01-{1 + row % 28:02}T10:{row % 60:02}:00Z,"
+        f"2026-02-{1 + row % 14:02},{row % 30 / 7},{row % 12 if row > 50 else ''}\n"
+        for row in range(400)
+    )
+    assert find_groups(read_columns(table.encode())) == [
+        Suspect("store", "values", 40),
+        Suspect("author", "values", 20),
+        Suspect("seen", "days", 28),
+        Suspect("day", "days", 14),
+        Suspect("empty", "values", 12),
+    ]
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG", b"", b"a,b\n1\n"])
+def test_what_is_no_table_has_no_columns(content: bytes) -> None:
+    with pytest.raises(SolutionError):
+        read_columns(content)
