@@ -42,18 +42,17 @@ def split_table(source: Source, by: By, column: str, shares: Shares, seed: bytes
     Raise SolutionError for what is wrong with the table, ParameterError for the rest.
     """
     table = _read(source)
-    if by == "row":
-        usage = split_rows(len(table.rows), shares, seed)
-    elif by == "time":
-        usage = split_times(_times(table.take(column)), shares)
-    else:
+    if by == "group":
         table.rename(column, "Group")
-    if (groups := table.find(GROUP_NAMES)) is not None:
-        numbers, names = _numbered([row[groups] for row in table.rows], table)
-        if by == "group":
-            usage = split_groups(numbers, shares, seed)
-        problems = Problems(SolutionError)
-        check_whole(numbers, usage, table.lines, names, problems)
+    times = table.take(column) if by == "time" else []
+    groups, names = _number_groups(table)
+    if by == "time":
+        usage = split_times(_times(times), shares)
+    elif by == "group":
+        usage = split_groups(groups, shares, seed)
+    else:
+        usage = split_rows(len(table.rows), shares, seed)
+    check_whole(groups, usage, table.lines, names, Problems(SolutionError))
     titles = [each.name.title() for each in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -135,13 +134,15 @@ def _read(source: Source) -> _Table:
     return table
 
 
-def _numbered(cells: Sequence[str], table: _Table) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of each row's group, and the groups' names in that order."""
-    texts = [cell.strip() for cell in cells]
+def _number_groups(table: _Table) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of each row's group, and their names; without `Group` each is its own."""
+    if (at := table.find(GROUP_NAMES)) is None:
+        return np.arange(len(table.rows)), []
+    texts = [row[at].strip() for row in table.rows]
     if "" in texts:
-        problems = Problems(SolutionError)
         line = int(table.lines[texts.index("")])
-        problems.fail(Problem("empty_cell", line=line, column="Group", value="", kind="group"))
+        problem = Problem("empty_cell", line=line, column="Group", value="", kind="group")
+        Problems(SolutionError).fail(problem)
     names = sorted(set(texts))
     numbers = dict(zip(names, range(len(names)), strict=True))
     return np.fromiter(map(numbers.__getitem__, texts), np.int64), names

@@ -78,7 +78,8 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
             )
             effective = holdout.effective_private_rows
             if effective != holdout.private_rows:
-                described += f" By their weights the Private rows count as {effective}."
+                by = "groups" if holdout.designs else "weights"
+                described += f" By their {by} the Private rows count as {effective}."
             done(request, competition, described, described)
             return redirect(url_of(competition, "opening"))
     with suppress(HoldfastError):  # what a solution looks like: the sample's header and ids

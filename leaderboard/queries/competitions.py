@@ -243,6 +243,12 @@ def metric_facts(board: Board) -> tuple[str, ...]:
     values = (f"{each.title}: {_written(parameters[each.name])}." for each in unsaid)
     facts = (*metric.facts(parameters), *values)
     holdout = board.round.active_holdout
+    if holdout is not None and holdout.designs:
+        return (
+            *facts,
+            "Rows that depend on each other form groups, each whole in one set; sampling errors "
+            "and guarantees count groups.",
+        )
     if holdout is None or holdout.effective_private_rows == holdout.private_rows:
         return facts
     return (*facts, "Rows count by weights, which are as hidden as what is to be predicted.")

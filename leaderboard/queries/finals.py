@@ -14,7 +14,7 @@ from django.utils import timezone
 from leaderboard.access import Person
 from leaderboard.models import Board, FinalScore, Phase, Round, Submission, Team
 from leaderboard.participate.selection import entered
-from leaderboard.pipeline.final_places import beta, on_final_rows
+from leaderboard.pipeline.final_places import beta, final_design, on_final_rows
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
@@ -305,8 +305,8 @@ class _Ranking(_Reader):
             teams=self.count(""),
             confidence=round(1 - beta(board), 9),
             width=(
-                bonferroni_width(rows, board.finalists, beta(board))
-                if final and metric.is_mean
+                bonferroni_width(final_design(first).bound_rows, board.finalists, beta(board))
+                if first is not None and final and metric.is_mean
                 else None
             ),
             reason="" if metric.is_mean else metric.guarantee,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,14 @@ from scoring.guarantees.groups import (
     sum_weights,
 )
 from scoring.guarantees.intervals import kl_cell_interval, kl_divergence
+from scoring.predictions import Usage
+from scoring.predictions.solution import find_split_group
+from scoring.split import Shares, split_groups, split_rows
 
 VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())["section10"]
 FUNCTIONS = {"kish": kish, "max_weight": max_weight}
 BUDGET = math.log(2 / 0.05)
+HALVES = Shares(Fraction(1, 2), Fraction(1, 2), Fraction(0))
 weights_of_groups = st.lists(st.integers(1, 50), min_size=1, max_size=40).map(np.array)
 
 
@@ -129,3 +134,25 @@ def test_groups_without_scatter_count_as_in_the_worst_case() -> None:
     assert scatter_rows(np.full(5, 0.25), np.ones(5)) == 5
     with pytest.raises(ConditionError):
         scatter_rows(np.array([0.5]), np.ones(1))
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_a_promise_holds_as_long_as_no_group_is_split(torn: bool) -> None:
+    """A team repeats the Public label of each group: a coin for new groups, and right on torn ones.
+
+    So no file with a group in two sets may become a solution (`read_solution`).
+    """
+    generator, missed = np.random.default_rng(3), 0
+    groups = np.repeat(np.arange(60), 10)
+    usage = split_rows(600, HALVES, b"s") if torn else split_groups(groups, HALVES, b"s")
+    private = usage == Usage.PRIVATE
+    for _ in range(200):
+        labels = generator.integers(0, 2, 60)
+        known = np.isin(np.arange(60), groups[usage == Usage.PUBLIC])
+        guesses = np.where(known, labels, generator.integers(0, 2, 60))
+        loss = float(np.mean(labels[groups[private]] != guesses[groups[private]]))
+        design = choose_design(sum_weights(groups[private]), 0.25, BUDGET)
+        low, high = design.interval(loss, loss, BUDGET)
+        missed += not low <= 0.5 <= high
+    assert (missed == 200) if torn else (missed <= 10)
+    assert (find_split_group(groups, usage, np.arange(600)) is not None) == torn

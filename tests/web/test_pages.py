@@ -308,6 +308,14 @@ def test_the_rules_page_states_that_rows_have_weights(world: World) -> None:
     assert "Rows count by weights" in text(browser().get("/c/digits/rules/"))
 
 
+def test_the_rules_page_states_that_rows_come_in_groups(world: World) -> None:
+    design = {"bound": "kl", "bound_rows": 11.5, "sampling_rows": 12.0, "largest_share": 0.1}
+    Holdout.objects.update(effective_private_rows=11, designs={"private": design})
+    page = text(browser().get("/c/digits/rules/"))
+    assert "Rows that depend on each other form groups" in page
+    assert "weights" not in page
+
+
 def test_the_rules_page_states_what_a_file_may_be_and_how_many(world: World) -> None:
     Competition.objects.filter(pk=world.digits.pk).update(team_size=2)
     set_round(world.digits, daily_limit=3, total_limit=40, finals_limit=1, max_file_bytes=5_000_000)

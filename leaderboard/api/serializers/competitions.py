@@ -73,7 +73,7 @@ class MechanismFacts(Out):
     parameters = MechanismParameter(source="parameter_rows", many=True)
     private_rows = serializers.IntegerField(help_text="Hidden rows that scores come from.")
     effective_rows = serializers.IntegerField(
-        help_text="Plain rows that they count as: fewer where rows have weights."
+        help_text="Plain rows that they count as: fewer where rows have weights or groups."
     )
     public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
     asked = serializers.IntegerField(
