@@ -15,7 +15,9 @@ from leaderboard.queries.scales import Interval, scale
 from scoring import ledger as rules
 from scoring import metrics
 from scoring.guarantees.certificate import certify
+from scoring.guarantees.groups import design_of
 from scoring.laws.books import Account
+from scoring.predictions import Usage
 
 USUAL_LOSS = Fraction(1, 4)  # of a board's leader, where nobody has a score yet
 
@@ -118,7 +120,8 @@ class _Reckoning:
         answer = rules.foresee(self._rules, head, length, level, is_mean=True)
         metric, rows = metrics.get(self._board.metric), self._holdout.effective_private_rows
         rounding = metric.rounding(weighted=rows < self._holdout.private_rows)
-        found = certify(answer, rows, rounding=rounding, length=length)
+        design = design_of(self._holdout.designs, Usage.PRIVATE, rows)
+        found = certify(answer, rows, design=design, rounding=rounding, length=length)
         return None if found is None else self._reads.interval(found.low, found.high)
 
     def _last_question(self, answered: int) -> int | None:

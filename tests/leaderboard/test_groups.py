@@ -85,7 +85,8 @@ def test_whiskers_and_guarantees_take_the_published_design(world: World, holdout
     world.score(world.join(world.alice), predictions(range(8, 12)))
     entry = Release.objects.get(holdout=holdout)
     assert entry.level is not None
-    budget = 2 * holdout.effective_private_rows * entry.width**2
+    assert entry.length is not None
+    budget = entry.length / 10**6
     ends = (entry.level / 6 - entry.tolerance, entry.level / 6 + entry.tolerance)
     assert entry.bound == "hoeffding"
     assert (entry.low, entry.high) == pytest.approx(design.interval(*ends, budget), abs=1e-6)
