@@ -246,8 +246,10 @@ def metric_facts(board: Board) -> tuple[str, ...]:
     if holdout is not None and holdout.designs:
         return (
             *facts,
-            "Rows that depend on each other form groups, each whole in one set; sampling errors "
-            "and guarantees count groups.",
+            (
+                "Rows that depend on each other form groups, each whole in one set; sampling "
+                "errors and guarantees count groups."
+            ),
         )
     if holdout is None or holdout.effective_private_rows == holdout.private_rows:
         return facts
