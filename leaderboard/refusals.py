@@ -328,9 +328,9 @@ PROBLEMS: Mapping[str, Refusal] = {
     ),
     "too_many_rejected": Refusal(
         429,
-        "Too many rejected files today",
-        "{limit} files of your team were rejected today. Compare your file with the sample "
-        f"submission. You can upload again on {{renews_at:{_WHEN}}}.",
+        "Too many rejected or repeated files today",
+        "{limit} files of your team were rejected today, or repeated earlier ones. Compare your "
+        f"file with the sample submission. You can upload again on {{renews_at:{_WHEN}}}.",
         "Fix the file before you send it again.",
     ),
     "throttled": Refusal(

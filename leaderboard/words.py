@@ -25,14 +25,17 @@ def summary(row: SubmissionRow) -> str:
 
 
 def _on_its_version(row: SubmissionRow, released: Released) -> str:
+    text = said(released)
+    if released.repeats is not None and not row.takes_quota:
+        text += " It took none of your quota."
     if row.waits_again:
         return (
             "The solution was revised, and this file waits to be scored again. "
-            f"On the earlier solution: {said(released)}"
+            f"On the earlier solution: {text}"
         )
     if released.earlier:
-        return f"{said(released)} This was on a solution that has been revised since."
-    return said(released)
+        return f"{text} This was on a solution that has been revised since."
+    return text
 
 
 def said(released: Released) -> str:
@@ -44,8 +47,8 @@ def said(released: Released) -> str:
         "left": _left(released),
     }
     sentences = [each.format(**values) for each in released.kind.select_sentences(values)]
-    if released.repeat:
-        sentences.append("You asked this before; the answer is the stored one.")
+    if released.repeats is not None:
+        sentences.append(f"Same predictions as submission {released.repeats}, so the same result.")
     return " ".join(sentences)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
@@ -265,6 +266,7 @@ def world(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     """
     monkeypatch.setattr("secrets.token_bytes", random.Random(0).randbytes)
     monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / "watermark")
+    cache.clear()  # of what throttles counted in other tests
     organizer = make_user("organizer", is_organizer=True)
     return World(
         organizer=organizer,

@@ -10,6 +10,7 @@ import ast
 import json
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +106,13 @@ def test_2_a_value_that_is_no_number_is_rejected_and_not_ranked(value: str, worl
 def test_3_a_limit_that_is_passed_stays_shut(world: World) -> None:
     team = world.join(world.alice)
     set_round(world.digits, daily_limit=2)
-    for _ in range(2):
-        world.submit(team)
+    for row in range(2):
+        world.submit(team, predictions([row]))
     set_round(world.digits, daily_limit=1)  # now more were sent than may be
     team.refresh_from_db()
-    for _ in range(3):
+    for row in range(2, 5):
         with pytest.raises(Refused) as refused:
-            world.submit(team)
+            world.submit(team, predictions([row]))
         assert refused.value.code == "daily_limit_reached"
     assert quota(team).daily_left == 0
     assert team.submissions.count() == 2
@@ -449,7 +450,7 @@ def test_12_a_limit_that_is_reached_is_no_success(world: World) -> None:
     world.join(world.alice)
     set_round(world.digits, daily_limit=1)
     client = browser(world.alice)
-    answers = [_send(client) for _ in range(2)]
+    answers = [_send(client, wrong=[row]) for row in range(2)]
     assert [answer.status_code for answer in answers] == [201, 429]
     problem = answers[1].json()
     assert problem["code"] == "daily_limit_reached"
@@ -457,11 +458,11 @@ def test_12_a_limit_that_is_reached_is_no_success(world: World) -> None:
     assert answers[0].json()["limits"]["daily_left"] == 0
 
 
-def _send(client: Client) -> Any:
+def _send(client: Client, wrong: Iterable[int] = ()) -> Any:
     from tests.cast import upload
 
     address = "/api/v1/competitions/digits/submissions/"
-    return client.post(address, {"file": upload(predictions())})
+    return client.post(address, {"file": upload(predictions(wrong))})
 
 
 def test_12_every_refusal_has_a_reason(stage: Stage) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 
 from rest_framework.request import Request
-from rest_framework.throttling import SimpleRateThrottle, UserRateThrottle
+from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 
@@ -27,12 +27,3 @@ class LoginAddressThrottle(SimpleRateThrottle):
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
         return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
-
-
-class UploadThrottle(UserRateThrottle):
-    """Uploads of one person, whatever becomes of them."""
-
-    scope = "upload"
-
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        return request.method != "POST" or super().allow_request(request, view)

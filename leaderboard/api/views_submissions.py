@@ -15,8 +15,8 @@ from leaderboard.api.paging import Page, PageQuery
 from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, pages_of, responses
 from leaderboard.api.serializers.submissions import NewSubmission, Submission, SubmissionBody
 from leaderboard.api.serializers.teams import Limits
-from leaderboard.api.throttles import UploadThrottle
 from leaderboard.pipeline import intake
+from leaderboard.platform.throttles import UploadThrottle
 
 
 class SubmissionsView(View):
@@ -47,7 +47,9 @@ class SubmissionsView(View):
         description=(
             "Answers at once; a worker scores the file soon after. Ask for the submission at the "
             "address in the Location header until `is_final`. A file that is wrong becomes "
-            "`rejected`, says what is wrong where, and costs nothing. `limits` is what is left."
+            "`rejected`, says what is wrong where, and costs nothing. One with the predictions of "
+            "an earlier one of your team gets its answer, and takes no quota. `limits` is what is "
+            "left."
         ),
         request={"multipart/form-data": SubmissionBody},
         responses=responses(

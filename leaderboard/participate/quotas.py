@@ -1,21 +1,33 @@
-"""What a team may still upload: the one rule, as it is enforced and as it is shown."""
+"""What a team may still upload: the one rule, as it is enforced and as it is shown.
+
+A file that repeats an earlier one takes no unit. One of the same bytes as a file that has an
+answer, or waits for one, is known at intake; others give their unit back with their answer. What
+was taken for a repeat and is none after all needs a unit before it is answered, so that a team
+never has more answers than its quota.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from django.db.models import Count, Q
 
 from leaderboard.errors import Refused
 from leaderboard.models import COUNTED, Round, Status, Submission, Team
+from scoring.errors import PredictionError, Problem
 
-REJECTED_PER_DAY = 100
+FREE_PER_DAY = 100
+_NO_QUOTA_LEFT: Final = (
+    "This is the file of an earlier submission, which has no answer to repeat, and your team has "
+    "no submission left for a new one."
+)
 
 
 @dataclass(frozen=True)
 class Quota:
     """What a team may still upload in a round; `total_left` is None where there is no total limit.
 
-    Rejected files cost none of it, but only so many are read in a day.
+    Rejected files and repeats cost none of it, but only so many are taken in a day.
     """
 
     daily_limit: int
@@ -23,32 +35,33 @@ class Quota:
     renews_at: datetime
     total_limit: int | None
     total_left: int | None
-    rejected_left: int
+    free_left: int
 
     @property
     def left(self) -> int:
-        if not self.rejected_left:
+        if not self.free_left:
             return 0
         return self.daily_left if self.total_left is None else min(self.daily_left, self.total_left)
 
-    def check(self) -> None:
+    def check(self, *, takes_quota: bool) -> None:
         """Raise Refused where nothing is left, with the limit that was reached."""
-        if not self.daily_left:
+        if takes_quota and not self.daily_left:
             raise Refused("daily_limit_reached", limit=self.daily_limit, renews_at=self.renews_at)
-        if not self.rejected_left:
-            raise Refused("too_many_rejected", limit=REJECTED_PER_DAY, renews_at=self.renews_at)
-        if self.total_limit is not None and not self.total_left:
+        if not self.free_left:
+            raise Refused("too_many_rejected", limit=FREE_PER_DAY, renews_at=self.renews_at)
+        if takes_quota and self.total_limit is not None and not self.total_left:
             raise Refused("total_limit_reached", limit=self.total_limit)
 
 
 def quota(team: Team, round: Round, now: datetime) -> Quota:
     """Return what the team may still upload."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    today, counted = Q(created_at__gte=day), Q(status__in=COUNTED)
+    today, counted = Q(created_at__gte=day), Q(status__in=COUNTED, takes_quota=True)
+    free = Q(status=Status.REJECTED) | Q(takes_quota=False)
     used = Submission.objects.filter(team=team, round=round).aggregate(
         today=Count("pk", filter=today & counted),
         all=Count("pk", filter=counted),
-        rejected=Count("pk", filter=today & Q(status=Status.REJECTED)),
+        free=Count("pk", filter=today & free),
     )
     total = round.total_limit
     return Quota(
@@ -57,5 +70,28 @@ def quota(team: Team, round: Round, now: datetime) -> Quota:
         renews_at=day + timedelta(days=1),
         total_limit=total,
         total_left=None if total is None else max(0, total - used["all"]),
-        rejected_left=max(0, REJECTED_PER_DAY - used["rejected"]),
+        free_left=max(0, FREE_PER_DAY - used["free"]),
     )
+
+
+def is_repeat(team: Team, round: Round, sha256: str) -> bool:
+    """Return whether a file of these bytes has an answer that stands, or waits for one."""
+    same = Submission.objects.filter(team=team, round__ledger=round.ledger, sha256=sha256)
+    waits = Q(status__in=(Status.QUEUED, Status.SCORING))
+    stands = Q(status=Status.RELEASED, release__holdout__retired_at__isnull=True)
+    return same.filter(waits | stands).exists()
+
+
+def settle(submission: Submission, *, repeats: bool) -> None:
+    """Note whether a submission takes a unit, now that its answers are known.
+
+    Call it before they are committed. Raises PredictionError where they are new, the file was taken
+    for a repeat, and no unit is left: the file before it failed, or its answer was none to keep.
+    """
+    if not repeats and not submission.takes_quota:
+        # The lock under which intake counts.
+        team = Team.objects.select_for_update(no_key=True).get(pk=submission.team_id)
+        left = quota(team, submission.round, submission.created_at)
+        if not left.daily_left or left.total_left == 0:
+            raise PredictionError([Problem("no_quota_left", message=_NO_QUOTA_LEFT)])
+    submission.takes_quota = not repeats

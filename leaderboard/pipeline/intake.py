@@ -28,7 +28,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
-from leaderboard.participate.quotas import quota
+from leaderboard.participate.quotas import is_repeat, quota
 from leaderboard.pipeline import claims
 from leaderboard.pipeline.queue import enqueue
 from leaderboard.platform import logs, outages
@@ -60,12 +60,12 @@ def submit(
     if upload.size > limit:
         raise Refused("file_too_large", limit=limit)
     claims.check(round, claimed)
-    _check_may_submit(team, round, user, timezone.now())
     digest = hashlib.sha256()
     for chunk in upload.chunks():  # from the beginning, wherever the file stands
         digest.update(chunk)
     upload.seek(0)
     sha256 = digest.hexdigest()
+    _check_may_submit(team, round, user, timezone.now(), sha256)
     try:
         known = _stored_before(team, sha256, upload.size)
         stored = known or _store(upload, sha256)
@@ -102,7 +102,7 @@ def _accept(
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         competition = Competition.objects.get(pk=team.competition_id)
         round, now = competition.current_round, timezone.now()
-        _check_may_submit(team, round, user, now)
+        takes_quota = _check_may_submit(team, round, user, now, sha256)
         claims.check(round, claimed)
         last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
         submission = Submission.objects.create(
@@ -116,6 +116,7 @@ def _accept(
             size=upload.size or 0,
             message=message.strip()[:MESSAGE_LENGTH],
             claimed_score=claimed,
+            takes_quota=takes_quota,
             created_at=now,
         )
         events.record_submission(
@@ -135,7 +136,8 @@ def enqueue_quietly(submission_id: int) -> None:
         logger.exception("Submission %s is accepted but not enqueued.", submission_id)
 
 
-def _check_may_submit(team: Team, round: Round, user: User, now: datetime) -> None:
+def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha256: str) -> bool:
+    """Return whether a file of these bytes takes a unit of the quota. Raises Refused."""
     phase = round.phase(now)
     if phase is Phase.CLOSED or round.finals_started_at is not None:
         raise Refused("deadline_passed", closes_at=round.closes_at)
@@ -147,7 +149,9 @@ def _check_may_submit(team: Team, round: Round, user: User, now: datetime) -> No
         raise Refused("paused")
     if not Membership.objects.active().filter(team=team, user=user).exists():
         raise Refused("not_a_member")
-    quota(team, round, now).check()
+    takes_quota = not is_repeat(team, round, sha256)
+    quota(team, round, now).check(takes_quota=takes_quota)
+    return takes_quota
 
 
 def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:

@@ -10,6 +10,7 @@ from leaderboard.ledger.answers import answer
 from leaderboard.ledger.entries import LostRace
 from leaderboard.models import Board, EventKind, Holdout, Status, Submission
 from leaderboard.notify import events
+from leaderboard.participate import quotas
 from leaderboard.vault import Measured
 
 
@@ -21,7 +22,7 @@ def release(
     Everything happens in one durable transaction, or not at all: a killed worker leaves no part of
     it, and no board answers a file that another has not answered. Raises LostRace where the ledger
     is paused or the holdout not active any more, Rewound or WatermarkAway where the watermark
-    forbids it.
+    forbids it, PredictionError where the team's quota does.
     """
     with transaction.atomic(durable=True):
         # The ledger's row is locked first, as everywhere, and held to the end: entries are numbered
@@ -43,9 +44,11 @@ def release(
             answer(ledger, submission, holdout, board, digest, each, now)
             for board, each in measured.items()
         ]
+        if submission.release_id is None:  # organizers, not teams, have files scored again
+            quotas.settle(submission, repeats=all(each.repeat_of_id for each in entries))
         submission.status, submission.release = Status.RELEASED, entries[0]
         submission.finished_at = now
-        submission.save(update_fields=["status", "release", "finished_at"])
+        submission.save(update_fields=["status", "release", "finished_at", "takes_quota"])
         events.record_submission(submission, EventKind.SUBMISSION_RELEASED, entries=len(entries))
     watermark.append(ledger.uid, watermark.Head(ledger.entries, ledger.head_hash))
     return True

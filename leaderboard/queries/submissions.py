@@ -21,9 +21,10 @@ class Released:
     """What was released about one submission, ready to be put in words.
 
     `number` and `asked` are its places in the ledger and among all questions, None while teams may
-    not know of each other. `unit` is what shares are counted in. `version` is that of the solution
-    that it was measured on, `earlier` whether it has been revised since. `apart`: the guarantee
-    holds if teams don't share answers.
+    not know of each other. `unit` is what shares are counted in. `repeats` is the number of the
+    submission whose answer was given again. `version` is that of the solution that it was measured
+    on, `earlier` whether it has been revised since. `apart`: the guarantee holds if teams don't
+    share answers.
     """
 
     kind: AnswerKind
@@ -38,11 +39,15 @@ class Released:
     share_left: int | None
     unit: Unit | None
     asked: int | None
-    repeat: bool
+    repeats: int | None
     version: int
     earlier: bool
     apart: bool
     created_at: datetime
+
+    @property
+    def is_repeat(self) -> bool:
+        return self.repeats is not None
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class SubmissionRow:
     created_at: datetime
     read_at: datetime | None
     finished_at: datetime | None
+    takes_quota: bool
     released: Released | None
 
     @property
@@ -80,7 +86,10 @@ class SubmissionRow:
 
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
     """Return the team's submissions, newest first, or a part of them."""
-    rows = team.submissions.select_related("user", "release__holdout", "release__board__round")
+    rows = team.submissions.select_related(
+        *("user", "release__holdout", "release__board__round"),
+        "release__repeat_of__submission",
+    )
     scale_once = cache(scale)
     return [_submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
 
@@ -105,6 +114,7 @@ def _submission_row(submission: Submission, scale_of: Callable[[Board], Scale]) 
         created_at=submission.created_at,
         read_at=to_the_second(submission.read_at),
         finished_at=to_the_second(submission.finished_at),
+        takes_quota=submission.takes_quota,
         released=_released(entry, scale_of(entry.board), submission.team) if entry else None,
     )
 
@@ -127,7 +137,7 @@ def _released(entry: Release, reads: Scale, team: Team) -> Released:
         share_left=entry.share_left,
         unit=mechanism.unit,
         asked=None if hides else entry.asked,
-        repeat=entry.repeat_of_id is not None,
+        repeats=entry.repeat_of.submission.number if entry.repeat_of else None,
         version=holdout.version,
         earlier=holdout.retired_at is not None,
         apart=entry.board.round.is_hidden,

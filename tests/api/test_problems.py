@@ -22,7 +22,7 @@ from leaderboard.participate import membership, quotas
 from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
-from tests.cast import World, ledger_of, make_user, set_round
+from tests.cast import World, ledger_of, make_user, predictions, set_round
 from tests.leaderboard.test_refusals import raised
 
 LOGIN = f"{API}auth/login/"
@@ -88,11 +88,11 @@ def _file_too_large(stage: Stage) -> Any:
 def _send_again(stage: Stage, **limit: int) -> Any:
     stage.change(**limit)
     send(stage.alice)
-    return send(stage.alice)
+    return send(stage.alice, predictions([9]))
 
 
 def _too_many_rejected(stage: Stage) -> Any:
-    stage.patch.setattr(quotas, "REJECTED_PER_DAY", 0)
+    stage.patch.setattr(quotas, "FREE_PER_DAY", 0)
     return send(stage.alice)
 
 

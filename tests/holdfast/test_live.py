@@ -146,9 +146,8 @@ def test_a_refusal_is_reported_at_the_terminal_and_writes_nothing(
 
 def test_over_quota_is_reported_with_the_time_of_renewal(alice: World, run: Run) -> None:
     _over_quota()
-    file = _write(predictions())
-    assert run("submit", "digits", "-f", file).code == 0
-    ran = run("submit", "digits", "-f", file)
+    assert run("submit", "digits", "-f", _write(predictions())).code == 0
+    ran = run("submit", "digits", "-f", _write(predictions([9])))
     assert ran.code == 1
     assert "used its one submission of today" in ran.err
     assert "00:00 UTC" in ran.err

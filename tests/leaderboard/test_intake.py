@@ -122,7 +122,7 @@ def test_what_changed_while_the_file_was_stored_counts(world: World) -> None:
     Round.objects.update(daily_limit=1)
     world.submit(team)
     with pytest.raises(Refused) as refused:
-        world.submit(team)
+        world.submit(team, predictions([9]))
     assert refused.value.code == "daily_limit_reached"
 
 
@@ -148,9 +148,9 @@ def test_the_daily_limit_is_the_team_s(world: World) -> None:
     set_round(world.digits, daily_limit=2)
     team.refresh_from_db()
     world.submit(team)
-    world.submit(team)
+    world.submit(team, predictions([9]))
     with pytest.raises(Refused) as refused:
-        world.submit(team)
+        world.submit(team, predictions([10]))
     assert refused.value.code == "daily_limit_reached"
     assert quota(team).daily_left == 0
 
@@ -171,7 +171,7 @@ def test_the_limit_in_all_stays_reached(world: World) -> None:
     world.submit(team)
     Submission.objects.update(created_at=timezone.now() - timedelta(days=3))
     with pytest.raises(Refused) as refused:
-        world.submit(team)
+        world.submit(team, predictions([9]))
     assert refused.value.code == "total_limit_reached"
 
 
@@ -182,7 +182,7 @@ def test_a_rejected_file_costs_no_quota(world: World) -> None:
 
 
 def test_rejected_files_are_limited_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quotas, "REJECTED_PER_DAY", 1)
+    monkeypatch.setattr(quotas, "FREE_PER_DAY", 1)
     team = world.join(world.alice)
     world.score(team, b"nonsense")
     with pytest.raises(Refused) as refused:

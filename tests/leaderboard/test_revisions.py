@@ -379,9 +379,9 @@ def test_scoring_again_costs_no_quota(world: World, alice: Team) -> None:
     Round.objects.update(daily_limit=3)
     revise(world, rescore="all")
     play(world)
-    world.score(alice)
+    world.score(alice, predictions([30]))
     with pytest.raises(Refused):
-        world.submit(alice)
+        world.submit(alice, predictions([31]))
 
 
 def test_scoring_again_asks_and_is_counted(world: World, alice: Team) -> None:

@@ -60,7 +60,8 @@ def _of_quotas() -> Iterator[str]:
         rows = list(team.submissions.order_by("number"))
         if [row.number for row in rows] != list(range(1, len(rows) + 1)):
             yield f"{team}'s submissions are not numbered 1, 2, 3 ..."
-        days = Counter(row.created_at.date() for row in rows if row.status in COUNTED)
+        counted = [row for row in rows if row.status in COUNTED and row.takes_quota]
+        days = Counter(row.created_at.date() for row in counted)
         for day, used in days.items():
             if used > daily_limit:
                 yield f"{team} had {used} submissions on {day}."

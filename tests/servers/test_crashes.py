@@ -206,6 +206,19 @@ def test_the_last_submission_of_the_day_is_given_once(site: Deployment) -> None:
     assert site.violations() == []
 
 
+def test_a_file_that_is_sent_twenty_times_at_once_takes_the_last_unit_once(
+    site: Deployment,
+) -> None:
+    used = site.ask("sent", team="A")
+    site.ask("limit", competition="checked", daily_limit=used + 1)
+    said = site.ask("race_for_quota", contents=[next_file()] * 20, team="A")
+    over = site.ask("race_for_quota", contents=[next_file()], team="A")
+    site.ask("limit", competition="checked", daily_limit=100_000)
+    assert Counter(said) == {"accepted": 20}
+    assert over == ["daily_limit_reached"]
+    assert site.violations() == []
+
+
 def test_the_last_correction_of_a_team_is_given_once(site: Deployment) -> None:
     site.ask("set_up_checked", slug="scarce", team="B", budget="2", team_share="2")
     submit(site, "B")

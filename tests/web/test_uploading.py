@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from leaderboard.models import Status, Submission
+from leaderboard.platform.throttles import UploadThrottle
 from leaderboard.tasks import score_submission
 from tests.cast import World, predictions, set_round
 from tests.web.pages import browser, text
@@ -89,11 +90,24 @@ def test_a_file_that_is_not_taken_says_why_and_counts_nothing(
 def test_a_used_up_quota_is_said_above_the_form(world: World) -> None:
     set_round(world.digits, daily_limit=1)
     world.submit(world.join(world.alice))
-    response = browser(world.alice).post(URL, {"file": file()})
+    response = browser(world.alice).post(URL, {"file": file(predictions([9]))})
     assert response.status_code == 429
     assert "has used its one submission of today" in text(response)
     assert Submission.objects.count() == 1
     assert "0 of 1 left" in text(browser(world.alice).get(URL))
+
+
+@pytest.mark.parametrize("headers", [{}, JSON])
+def test_uploads_that_take_no_quota_count_for_the_throttle(
+    headers: dict[str, str], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(UploadThrottle, "THROTTLE_RATES", {"upload": "2/min"})
+    world.join(world.alice)
+    sent = [browser(world.alice).post(URL, {"file": file()}, headers=headers) for _ in range(3)]
+    assert [each.status_code for each in sent[:2]] == ([201, 201] if headers else [302, 302])
+    assert sent[2].status_code == 429
+    assert 1 <= int(sent[2]["Retry-After"]) <= 60
+    assert Submission.objects.count() == 2
 
 
 def test_a_stranger_cannot_upload(world: World) -> None:

@@ -66,9 +66,7 @@ class Release(Scored):
         allow_null=True,
         help_text="How many questions there had been by then; null: hidden until the end.",
     )
-    is_repeat = serializers.BooleanField(
-        source="repeat", help_text="Asked before: the stored answer, at no cost."
-    )
+    is_repeat = serializers.BooleanField(help_text="Asked before: the stored answer, at no cost.")
     created_at = serializers.DateTimeField()
 
 
@@ -88,6 +86,9 @@ class Submission(Out):
     )
     problems = Problem(many=True, help_text="The first problems of a rejected file.")
     problem_count = serializers.IntegerField()
+    takes_quota = serializers.BooleanField(
+        help_text="False of one that repeats what the team had sent before."
+    )
     release = Release(source="released", allow_null=True)
     final = serializers.SerializerMethodField(
         help_text="Its exact score; null: not entered, or not revealed yet."

@@ -15,6 +15,8 @@ from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
 from leaderboard.pipeline import claims, intake
 from leaderboard.platform.forms import blame
+from leaderboard.platform.outages import headers, problem_response
+from leaderboard.platform.throttles import check_upload
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm
 from leaderboard.web.page import Page, load
@@ -100,6 +102,7 @@ def _take(request: HttpRequest, page: Page) -> HttpResponse:
     if not form.is_valid():
         return _not_taken(request, page, form, _invalid(form))
     try:
+        check_upload(request)
         taken = intake.submit(
             team=page.team,
             user=signed_in(request),
@@ -127,10 +130,11 @@ def _not_taken(
     request: HttpRequest, page: Page, form: SubmitForm, refused: Refused
 ) -> HttpResponse:
     if _wants_json(request):
-        return JsonResponse(
-            refused.problem(), status=refused.status, content_type="application/problem+json"
-        )
-    return _submit_page(request, page, form, status=refused.status)
+        return problem_response(refused)
+    response = _submit_page(request, page, form, status=refused.status)
+    for name, value in headers(refused).items():
+        response[name] = value
+    return response
 
 
 def _wants_json(request: HttpRequest) -> bool:
