@@ -48,6 +48,7 @@ from leaderboard.templatetags.text import ago
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("schema/", "schema", schema.page),
     ("scoring/", "scoring", scoring.page),
+    ("scoring/proposal/", "scoring_proposal", scoring.use_proposal),
     ("files/", "files", files.page),
     ("files/<int:file_id>/remove/", "files_remove", files.remove),
     ("solution/", "solution", solution.page),

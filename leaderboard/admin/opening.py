@@ -27,9 +27,8 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     checks = organize.checklist(competition) if is_draft(competition) else []
     context = {
         "checks": [(check, url_of(competition, _FIXED_ON[check.name])) for check in checks],
-        "advice": [
-            (advice, url_of(competition, _FIXED_ON[advice.name]))
-            for advice in organize.advise(competition)
+        "warnings": [
+            (each, url_of(competition, each.step)) for each in organize.find_warnings(competition)
         ],
         "missing": sum(not check.passed for check in checks),
         "plan": plan(round.board),

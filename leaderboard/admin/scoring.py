@@ -9,11 +9,20 @@ from django.shortcuts import redirect
 from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.admin.scoring_form import ScoringForm
-from leaderboard.admin.steps import done, next_url, refusals, show, why_fixed
+from leaderboard.admin.steps import (
+    button,
+    done,
+    is_draft,
+    next_url,
+    refusals,
+    show,
+    why_fixed,
+)
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
 from leaderboard.organize.scoring import REGISTRIES, written
 from leaderboard.queries.previews import describe_grid, plan
+from scoring import mechanisms
 
 
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:
@@ -38,8 +47,32 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "plan": plan(board),
         "grid": describe_grid(board),
         "facts": _facts(board),
+        "proposal": _proposal(board),
     }
     return show(request, competition, "scoring", context)
+
+
+use_proposal = button(
+    "scoring",
+    lambda request, competition: organize.use_proposal(
+        competition.current_round.board, by=signed_in(request)
+    ),
+    logged="Proposed scoring taken.",
+    told="The proposed values are saved.",
+)
+
+
+def _proposal(board: Board) -> list[dict[str, Any]]:
+    """Return what the data propose, with what is chosen now, as a page shows it."""
+    rows = []
+    for each in organize.propose(board) if is_draft(board.round.competition) else ():
+        owner, _, name = each.field.rpartition(".")
+        holder = getattr(board, owner) if owner else vars(board.round) | vars(board)
+        row = {"title": each.title, "value": each.value, "reason": each.reason}
+        if each.field == "mechanism":
+            row["value"] = mechanisms.get(each.value).title
+        rows.append(row | {"is_used": str(holder.get(name)) == each.value})
+    return rows
 
 
 def _facts(board: Board) -> list[dict[str, Any]]:

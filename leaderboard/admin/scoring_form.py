@@ -19,6 +19,7 @@ from scoring.metrics import Metric
 from scoring.parameters import Parameter, show
 from scoring.predictions import Schema
 from scoring.predictions.schema import Kind
+from scoring.proposals import PREFERRED
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class ScoringForm(forms.Form):
             assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
             field.choices = [(name, each.title) for name, each in registry.items()]
             chosen = self.initial[kind] = getattr(board, kind)
+            if kind == "mechanism" and not chosen:
+                self.initial[kind] = PREFERRED[0]
             for name, each in registry.items():
                 given = getattr(board, f"{kind}_parameters") if name == chosen else {}
                 for parameter in each.parameters:

@@ -22,8 +22,8 @@ View = Callable[..., HttpResponseBase]
 _STEPS = (
     ("change", "Settings"),
     ("schema", "Prediction file"),
-    ("scoring", "Scoring"),
     ("files", "Files"),
+    ("scoring", "Scoring"),
     ("solution", "Solution"),
     ("opening", "Opening"),
     ("end", "Finals"),
@@ -111,8 +111,8 @@ def frame(competition: Competition, current: str) -> dict[str, Any]:
     done = (
         bool(competition.description.strip() and competition.rules.strip()),
         bool(round.schema),
-        bool(round.board.metric and round.board.mechanism),
         round.origin.files.filter(role=FileRole.SAMPLE).exists(),
+        bool(round.board.metric and round.board.mechanism),
         round.active_holdout is not None,
         not is_draft(competition),
         round.revealed_at is not None,

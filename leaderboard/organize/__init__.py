@@ -18,6 +18,7 @@ from leaderboard.organize.drafts import (
 )
 from leaderboard.organize.files import add_file, remove_file
 from leaderboard.organize.opening import Check, checklist, open_competition
+from leaderboard.organize.proposals import propose, use_proposal
 from leaderboard.organize.scoring import RowCounts, Scoring, change_scoring, effective_rows
 from leaderboard.organize.solutions import (
     CheckedSolution,
@@ -25,6 +26,7 @@ from leaderboard.organize.solutions import (
     create_revision,
     install_solution,
 )
+from leaderboard.organize.warnings import SetupWarning, find_warnings
 
 __all__ = [
     "Advice",
@@ -32,6 +34,7 @@ __all__ = [
     "CheckedSolution",
     "RowCounts",
     "Scoring",
+    "SetupWarning",
     "add_board",
     "add_budget",
     "add_file",
@@ -45,11 +48,14 @@ __all__ = [
     "create_revision",
     "delete_competition",
     "effective_rows",
+    "find_warnings",
     "has_answers",
     "install_solution",
     "is_frozen",
     "open_competition",
+    "propose",
     "remove_file",
     "return_to_draft",
+    "use_proposal",
     "withdraw_solution",
 ]

@@ -14,6 +14,8 @@ from leaderboard.notify import events
 from leaderboard.organize.drafts import locked_draft, withdraw
 from leaderboard.organize.fields import OF_LEDGER, OF_ROUND, find_wrong
 from leaderboard.organize.scoring import Scoring, check_scoring
+from scoring import metrics
+from scoring.proposals import choose_mechanism
 
 _BOARD_FIELDS = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
 _ROUND_FIELDS = (*OF_ROUND, "schema")
@@ -22,6 +24,7 @@ _ROUND_FIELDS = (*OF_ROUND, "schema")
 def create_competition(*, slug: str, organizer: User, **fields: Any) -> Competition:
     """Make a draft of one round and one board, from fields of the three nouns told by name."""
     of_board = {name: fields.pop(name) for name in _BOARD_FIELDS if name in fields}
+    of_board = _with_mechanism(of_board)
     of_round = {name: fields.pop(name) for name in _ROUND_FIELDS if name in fields}
     with transaction.atomic():
         competition = Competition.objects.create(slug=slug, **fields)
@@ -94,7 +97,7 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
     """
     with transaction.atomic():
         draft = locked_draft(round, by)
-        scoring = check_scoring(draft, Scoring(**fields))
+        scoring = check_scoring(draft, Scoring(**_with_mechanism(fields)))
         withdraw(draft)
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
@@ -106,3 +109,12 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
             subjects={"round": round.number, "board": board.uid},
         )
     return board
+
+
+def _with_mechanism(of_board: dict[str, Any]) -> dict[str, Any]:
+    """Return a board's fields with the default mechanism where a metric has none."""
+    metric = metrics.METRICS.get(of_board.get("metric", ""))
+    if metric is None or "mechanism" in of_board:
+        return of_board
+    default = {"mechanism": choose_mechanism(metric).name, "mechanism_parameters": {}}
+    return {"metric_parameters": {}, **default, **of_board}

@@ -77,7 +77,7 @@ def normal(need: Need, proposal: Proposal, seed: int) -> Normal:
     submissions = min(need.submissions, MOST_QUESTIONS)
     teams = min(need.teams, max(1, MOST_QUESTIONS // submissions))
     generator = np.random.default_rng(seed)
-    season = _Season(need, generator, teams, submissions)
+    season = Season(need, generator, teams, submissions)
     states, answers = _play(mechanism, params, season, SeededNoise(generator))
     loud = sum(mechanism.kind(answer.kind).says_more for answer in answers)
     distances = [
@@ -105,7 +105,7 @@ def attack_on_plain_board(need: Need, seed: int) -> Attack:
     return _boost(need, _Plain(), np.random.default_rng(seed))
 
 
-class _Season:
+class Season:
     """The true, private and public losses of all files of normal teams, by team and file."""
 
     def __init__(
@@ -142,7 +142,7 @@ def _mean(loss: float, rows: int, additive: bool = True) -> Mean:
 
 
 def _play(
-    mechanism: Mechanism[Any], params: Any, season: _Season, noise: Noise
+    mechanism: Mechanism[Any], params: Any, season: Season, noise: Noise
 ) -> tuple[list[TeamState], list[Answer]]:
     holdout = mechanism.initial_holdout(params)
     teams = [TeamState()] * season.teams

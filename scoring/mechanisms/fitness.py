@@ -6,10 +6,11 @@ from typing import Final
 
 from scoring.errors import ParameterError
 from scoring.laws.exact import floor_less_root
-from scoring.mechanisms.needs import RowCounts
+from scoring.mechanisms.needs import MetricFacts, RowCounts
 from scoring.parameters import Parameter
 
 MAXIMUM_STEPS: Final = 10_000
+CLOSER: Final = 8
 LOWEST_RUNG: Final = 2
 
 CONFIDENCE = Parameter(
@@ -43,17 +44,25 @@ RUNG = Parameter(
 RUNG_ERRORS: Final = 3  # how far a rung is from what guessing reaches, in standard errors
 
 
-def highest_rung(steps: int, guessing: Fraction, private_rows: int, public_rows: int) -> int:
+def highest_rung(
+    steps: int,
+    guessing: Fraction,
+    private_rows: int,
+    public_rows: int,
+    variance: Fraction | None = None,
+) -> int:
     """Return the highest level that a public rung may have: floor(steps (b - 3 se)); 0 is none.
 
     guessing: the loss b on Public rows of the best constant prediction, or of a baseline, which the
     Private rows show with a standard error of se^2 = max(b (1 - b), 1/n) (1/a + 1/n).
+    variance: that of its rows' losses, where they are not 0 or 1: it takes the place of b (1 - b).
     A rung that is higher lets new accounts pass it by chance (theory.md 10.4).
     """
-    variance = max(guessing * (1 - guessing), Fraction(1, private_rows)) * (
+    variance = guessing * (1 - guessing) if variance is None else variance
+    square = max(variance, Fraction(1, private_rows)) * (
         Fraction(1, public_rows) + Fraction(1, private_rows)
     )
-    rung = floor_less_root(steps * guessing, (steps * RUNG_ERRORS) ** 2 * variance)
+    rung = floor_less_root(steps * guessing, (steps * RUNG_ERRORS) ** 2 * square)
     return rung if rung >= LOWEST_RUNG else 0
 
 
@@ -73,12 +82,19 @@ def check_has_rows(counts: RowCounts) -> None:
         raise ParameterError("solution", "The solution has no private rows to score on.")
 
 
-def check_grid(steps: int, rows: int) -> None:
-    """Refuse steps smaller than half the sampling error of a mean of `rows` losses, 1/(2 sqrt n).
+def finest_grid(rows: int, metric: MetricFacts) -> int:
+    """Return the most steps that say more than chance: half the sampling error of `rows` losses.
 
-    Finer digits are mostly chance, and each of them widens every certificate.
+    Of losses that are 0 or 1 it is up to 1/(2 sqrt n). Others can lie closer together: where a log
+    loss spans 4.6, or an error counts up to the largest there is, by `CLOSER` times.
     """
-    finest = math.isqrt(16 * rows)
+    closer = CLOSER if metric.units > 1 and metric.kind in ("mean", "transformed_mean") else 1
+    return min(MAXIMUM_STEPS, closer * math.isqrt(16 * rows))
+
+
+def check_grid(steps: int, rows: int, metric: MetricFacts) -> None:
+    """Refuse steps finer than `finest_grid`: such digits are mostly chance."""
+    finest = finest_grid(rows, metric)
     if steps > finest:
         raise ParameterError(
             "steps",

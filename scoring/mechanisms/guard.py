@@ -218,7 +218,7 @@ class Guard(Mechanism[GuardParams]):
     def check(self, params: GuardParams, metric: MetricFacts, counts: RowCounts) -> None:
         check_metric(self, metric)
         check_has_rows(counts)
-        check_grid(params.steps, counts.private)
+        check_grid(params.steps, counts.private, metric)
         if params.reference == PUBLIC:
             check_public_rows(self, counts)
 

@@ -159,7 +159,7 @@ class Ladder(Mechanism[LadderParams]):
     def check(self, params: LadderParams, metric: MetricFacts, counts: RowCounts) -> None:
         """Take any metric; a set function gets no certificates."""
         check_has_rows(counts)
-        check_grid(params.steps, counts.private)
+        check_grid(params.steps, counts.private, metric)
 
     def draft(self, need: Need) -> Iterator[Draft]:
         """Yield the steps that the holdout allows, the finest first.

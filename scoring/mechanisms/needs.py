@@ -14,13 +14,19 @@ MetricKind = Literal["mean", "set"]
 
 
 class MetricFacts(Protocol):
-    """What a mechanism needs to know of a metric. See `scoring.metrics.Metric`."""
+    """What a mechanism needs to know of a metric. See `scoring.metrics.Metric`.
+
+    units: in how many parts a row's loss is counted, 1 for losses that are 0 or 1.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
     def kind(self) -> str: ...
+
+    @property
+    def units(self) -> int: ...
 
 
 class RowCounts(Protocol):
@@ -80,6 +86,10 @@ class Need:
     @property
     def name(self) -> str:
         return "this metric"
+
+    @property
+    def units(self) -> int:
+        return 1
 
     def with_rows(self, rows: int) -> "Need":
         """Return the same need with other private rows, and public rows in proportion."""

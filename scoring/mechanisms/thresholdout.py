@@ -260,7 +260,7 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     def check(self, params: ThresholdoutParams, metric: MetricFacts, counts: RowCounts) -> None:
         check_metric(self, metric)
         check_has_rows(counts)
-        check_grid(params.steps, counts.private)
+        check_grid(params.steps, counts.private, metric)
         if params.reference == PUBLIC:
             check_public_rows(self, counts)
         _check_threshold_above_chance(params, counts)

@@ -51,6 +51,8 @@ RowLosses = Callable[[Any, Any, Parameters], Values]
 # (predicted, actual, parameters, weights or None) -> the loss of all rows together, in [0, 1],
 # exactly if it can. Weights are not negative and not all 0.
 SetLoss = Callable[[Any, Any, Parameters, Weights], "Fraction | float"]
+# (predicted, actual) -> the size of each row's error, before it is cut
+Errors = Callable[[Any, Any], Values]
 # the solution's labels of the scored rows (a matrix where columns go together) -> what is wrong,
 # and the first wrong row if there is one to name
 LabelRule = Callable[[Any], tuple[str, int | None] | None]
@@ -103,6 +105,7 @@ class Metric:
     takes: the kinds of column that it can score. columns: how many of them, and how.
     units: the resolution, in units per row.
     clipping: what is cut to keep the loss bounded, with {parameters}; "" where nothing is.
+    errors: what the parameter `clip` bounds from above; None where nothing is cut so.
     weighted: whether it can take the weights of rows.
     """
 
@@ -118,6 +121,7 @@ class Metric:
     columns: Columns = "one"
     units: int = FINE
     clipping: str = ""
+    errors: Errors | None = None
     weighted: bool = True
     sensitivity: Sensitivity | None = None
     label_rule: LabelRule | None = None
@@ -282,6 +286,17 @@ class Metric:
             return "It isn't a mean over rows, so scores carry no guarantee."
         what = "a mean" if self.kind == "mean" else "a monotone transform of a mean"
         return f"It is {what} over rows, so scores can carry a guarantee."
+
+    def row_errors(self, predicted: list[Values], actual: list[Values]) -> Values:
+        """Return the errors of all rows and columns in one array, for a metric that has some."""
+        assert self.errors is not None  # noqa: S101  (the caller has looked)
+        return np.concatenate(
+            [self.errors(each, labels) for each, labels in zip(predicted, actual, strict=True)]
+        )
+
+    def losses(self, predicted: list[Values], actual: list[Values], params: Parameters) -> Values:
+        """Return each row's loss, from the columns' arrays; only means over rows have them."""
+        return self._losses(self._arranged(predicted), self._arranged(actual), params)
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         names = (column.name for column in source.schema.columns)

@@ -8,6 +8,7 @@ from scoring.metrics.base import (
     COMPLEMENT,
     ColumnRule,
     Columns,
+    Errors,
     LabelRule,
     Metric,
     MetricKind,
@@ -31,6 +32,7 @@ class Declared(TypedDict, total=False):
     columns: Columns
     units: int
     clipping: str
+    errors: Errors
     weighted: bool
     label_rule: LabelRule
     column_rule: ColumnRule

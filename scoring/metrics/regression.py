@@ -63,6 +63,7 @@ _CUT: Final[Declared] = {
     "parameters": (CLIP,),
     "scale": _LINEAR,
     "clipping": "Differences count up to {clip}.",
+    "errors": lambda predicted, actual: np.abs(predicted - actual),
 }
 _cut_errors = partial(mean_metric, **_CUT)
 _cut_errors_together = partial(set_function, **_CUT)
@@ -118,6 +119,7 @@ def clipped_squares(predicted: Values, actual: Values, params: Parameters) -> Va
     parameters=(LOG_CLIP,),
     scale=_ROOT,
     clipping="Differences of logarithms count up to {clip}.",
+    errors=lambda predicted, actual: np.abs(_log(predicted) - _log(actual)),
     label_rule=not_negative,
 )
 def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -> Values:
@@ -134,6 +136,7 @@ def clipped_log_squares(predicted: Values, actual: Values, params: Parameters) -
     parameters=(RELATIVE_CLIP,),
     scale=_LINEAR,
     clipping="A row's error counts up to {clip}, where 1 is 100 %.",
+    errors=lambda predicted, actual: np.abs(predicted - actual) / np.abs(actual),
     label_rule=not_zero,
 )
 def relative_errors(predicted: Values, actual: Values, params: Parameters) -> Values:

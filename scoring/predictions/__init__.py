@@ -23,6 +23,7 @@ from scoring.predictions.sample import (
 )
 from scoring.predictions.schema import Column, Schema
 from scoring.predictions.solution import Counts, Solution, Usage, read_solution
+from scoring.predictions.training import read_labels
 from scoring.wording import REJECTIONS
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "preview",
     "propose",
     "propose_with",
+    "read_labels",
     "read_predictions",
     "read_row_ids",
     "read_solution",

@@ -15,7 +15,6 @@ from leaderboard.tasks import score_submission
 from leaderboard.words import summary
 from tests.cast import World, predictions
 
-
 FILE, OTHER = predictions([9]), predictions([10])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 class Metric:
     name: str
     kind: str
+    units: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""What an organizer is warned of before and after the opening: no errors, nothing is held up.
+
+Made of training labels, published counts and released scores, so every organizer may read it. What
+would need labels of Private or Final rows is for those who may see the solution, alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Max, Min
+
+from leaderboard.models import Board, Competition, Standing
+from leaderboard.organize.proposals import expected_size, training_labels
+from scoring import mechanisms, metrics
+from scoring.errors import HoldfastError
+from scoring.guarantees.expected import expected_width
+from scoring.mechanisms.needs import Need
+from scoring.predictions import Schema
+from scoring.proposals import MOST_CUT, Size, best_constant, sampling_error, share_cut
+
+
+@dataclass(frozen=True)
+class SetupWarning:
+    """A line under the checklist: what may go wrong, why, and the step on which it can be fixed."""
+
+    name: str
+    title: str
+    detail: str
+    step: str = "scoring"
+
+
+def find_warnings(competition: Competition) -> list[SetupWarning]:
+    """Return what is to be warned of, over all boards of the current round."""
+    round = competition.current_round
+    size = expected_size(round)
+    found = list[SetupWarning]()
+    for board in round.boards.all():
+        if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
+            continue
+        for warn in (_warn_of_labels, _warn_of_baselines, _warn_of_budget, _warn_of_guarantee):
+            try:
+                found += warn(board, size)
+            except HoldfastError:  # the checklist says what doesn't fit
+                continue
+    return found
+
+
+def _warn_of_labels(board: Board, size: Size) -> Iterator[SetupWarning]:
+    """Compare clip and steps with the best constant prediction on the training labels."""
+    labels = training_labels(board.round) if board.round.schema else None
+    if labels is None:
+        return
+    metric, schema = metrics.get(board.metric), Schema.from_json(board.round.schema)
+    params = metric.parse(board.metric_parameters)
+    cut = share_cut(metric, params, schema, labels)
+    if cut is not None and cut > MOST_CUT:
+        yield SetupWarning(
+            "clip",
+            "The clip cuts too much",
+            f"{cut:.0%} of the errors of the best constant prediction on the training labels are "
+            "larger than the largest that counts: files that differ there get the same score.",
+        )
+    constant = best_constant(metric, params, schema, labels)
+    steps = _parsed(board).steps
+    if constant is None or size.private is None:
+        return
+    error = sampling_error(constant, size.private)
+    if 1 / steps > 2 * error:
+        loss = float(constant.loss)
+        step, wide = (
+            abs(metric.score(loss, params) - metric.score(max(0.0, loss - by), params))
+            for by in (1 / steps, error)
+        )
+        yield SetupWarning(
+            "steps",
+            "Steps hide differences",
+            f"A step is {step:.2g} of the score, and the sampling error about {wide:.2g}: files "
+            "that differ for sure look the same.",
+        )
+
+
+def _warn_of_baselines(board: Board, size: Size) -> Iterator[SetupWarning]:
+    """Look at what the board has released of baselines."""
+    seen = Standing.objects.filter(board=board, team__is_baseline=True, loss__isnull=False)
+    facts = seen.aggregate(count=Count("pk"), best=Min("loss"), worst=Max("loss"))
+    if facts["count"] > 1 and facts["best"] == facts["worst"]:
+        yield SetupWarning(
+            "baselines",
+            "All baselines are on one step",
+            f"{facts['count']} baselines have the same score: the board can't tell them apart. Its "
+            "steps are too wide, or the clip cuts most of their errors.",
+        )
+    # Half of the largest error that counts, on average: one in twenty lies beyond it, or more.
+    if facts["count"] and facts["best"] > 0.5 and metrics.get(board.metric).errors is not None:
+        yield SetupWarning(
+            "clip",
+            "The clip cuts too much",
+            f"The best baseline's loss is {facts['best']:.0%} of the largest there is: many of its "
+            "errors are cut.",
+        )
+
+
+def _warn_of_budget(board: Board, size: Size) -> Iterator[SetupWarning]:
+    params = _parsed(board)
+    budget, share = (getattr(params, name, None) for name in ("budget", "team_share"))
+    if budget is not None and share is not None and share * size.teams > budget:
+        yield SetupWarning(
+            "budget",
+            "The budget is smaller than the teams' shares",
+            f"{size.teams:,} teams with {share} each could take {share * size.teams:,}, and there "
+            f"are {budget:,} in all: once {budget // share:,} teams have taken theirs, others get "
+            "none.",
+        )
+
+
+def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
+    metric, params = metrics.get(board.metric), _parsed(board)
+    if size.private is None or not metric.is_mean:
+        return
+    takes_claims = mechanisms.get(board.mechanism).reference(params) == "claim"
+    need = Need(
+        rows=size.private,
+        public=0 if takes_claims else size.public or 0,
+        teams=size.teams * size.boards,
+        submissions=size.submissions,
+    )
+    width = expected_width(need, board.mechanism, tuple(board.mechanism_parameters.items()))
+    if width is None:
+        yield SetupWarning(
+            "guarantee",
+            "No guarantee is left in the end",
+            f"With {size.teams:,} teams and {size.submissions:,} submissions each, the last scores "
+            f"of a normal competition carry none on {size.private:,} Private rows. Fewer steps, "
+            "fewer submissions or Guard with Public rows keep one.",
+        )
+
+
+def _parsed(board: Board) -> Any:
+    return mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
