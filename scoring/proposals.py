@@ -224,9 +224,9 @@ def _clip(metric: Metric, schema: Schema, labels: Labels) -> Suggestion | None:
         metric,
         "clip",
         show(_round_up(widest, _ROUND)),
-        f"{KEPT:.0%} of the errors of the best constant prediction ({shown}) on {len(errors):,} "
-        f"known labels are at most {widest:.4g}. Steps and guarantees are shares of the clip, so "
-        "it is no larger than needed.",
+        f"{100 * KEPT:.0f} % of the errors of the best constant prediction ({shown}) on "
+        f"{len(errors):,} known labels are at most {widest:.4g}. Steps and guarantees are shares "
+        "of the clip, so it is no larger than needed.",
     )
 
 
@@ -271,12 +271,10 @@ def _of_mechanism(
     raw = _drafted(mechanism, _need(metric, size)) | {"steps": steps.value}
     if "budget" in names:
         share, budget = raw["team_share"], raw["budget"]
-        reason = (
-            f"{share} for each of {size.teams:,} teams, one in twenty submissions: few honest "
-            "scores are corrected, and a team takes from the budget at its first correction."
-        )
-        yield _suggest(mechanism, "team_share", share, reason)
-        yield _suggest(mechanism, "budget", budget, reason)
+        seldom = "One in twenty submissions: few honest scores are corrected."
+        yield _suggest(mechanism, "team_share", share, seldom)
+        enough = f"Enough for {size.teams:,} teams, which take from it at their first correction."
+        yield _suggest(mechanism, "budget", budget, enough)
     settings = mechanism.parse(raw)
     if "errors" in names and size.public:
         loss = constant.loss if constant is not None else Fraction(1, 2)

@@ -58,8 +58,9 @@ def _warn_of_labels(board: Board, size: Size) -> Iterator[SetupWarning]:
         yield SetupWarning(
             "clip",
             "The clip cuts too much",
-            f"{cut:.0%} of the errors of the best constant prediction on the training labels are "
-            "larger than the largest that counts: files that differ there get the same score.",
+            f"{100 * cut:.0f} % of the errors of the best constant prediction on the training "
+            "labels are larger than the largest that counts: files that differ there get the same "
+            "score.",
         )
     constant = best_constant(metric, params, schema, labels)
     steps = _parsed(board).steps
@@ -96,8 +97,8 @@ def _warn_of_baselines(board: Board, size: Size) -> Iterator[SetupWarning]:
         yield SetupWarning(
             "clip",
             "The clip cuts too much",
-            f"The best baseline's loss is {facts['best']:.0%} of the largest there is: many of its "
-            "errors are cut.",
+            f"The best baseline's loss is {100 * facts['best']:.0f} % of the largest there is: "
+            "many of its errors are cut.",
         )
 
 

@@ -21,6 +21,7 @@ def test_metrics_are_found_by_name_and_by_initials(
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_label("Columns to predict").fill("grade: label: A, B, C")
     page.get_by_role("button", name="Save and continue").click()
+    page.get_by_role("link", name="Scoring").click()
     finder = page.get_by_label("Find a metric")
     for words in ("quadratic", "QWK", "kappa quadratic"):
         finder.fill(words)
