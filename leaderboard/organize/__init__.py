@@ -5,7 +5,6 @@ open competition goes back to being one only as long as nobody has submitted. Th
 the first release.
 """
 
-from leaderboard.organize.advice import Advice, advise
 from leaderboard.organize.budgets import add_budget
 from leaderboard.organize.creation import add_board, add_round, create_competition
 from leaderboard.organize.drafts import (
@@ -29,7 +28,6 @@ from leaderboard.organize.solutions import (
 from leaderboard.organize.warnings import SetupWarning, find_warnings
 
 __all__ = [
-    "Advice",
     "Check",
     "CheckedSolution",
     "RowCounts",
@@ -39,7 +37,6 @@ __all__ = [
     "add_budget",
     "add_file",
     "add_round",
-    "advise",
     "change_schema",
     "change_scoring",
     "check_solution",

@@ -6,18 +6,27 @@ would need labels of Private or Final rows is for those who may see the solution
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final
 
 from django.db.models import Count, Max, Min
 
-from leaderboard.models import Board, Competition, Standing
+from leaderboard.models import Board, Competition, FileRole, Round, Standing
 from leaderboard.organize.proposals import expected_size, training_labels
+from leaderboard.platform.files import open_stored
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
 from scoring.guarantees.expected import expected_width
 from scoring.mechanisms.needs import Need
-from scoring.predictions import Schema
+from scoring.predictions import Limits, Schema
+from scoring.predictions.limits import MB
 from scoring.proposals import MOST_CUT, Size, best_constant, sampling_error, share_cut
+from scoring.split import Suspect, find_groups
+from scoring.split_table import read_columns
+
+_LARGEST: Final = 50 * MB  # of the test data that are looked at while a page is made
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ def find_warnings(competition: Competition) -> list[SetupWarning]:
     """Return what is to be warned of, over all boards of the current round."""
     round = competition.current_round
     size = expected_size(round)
-    found = list[SetupWarning]()
+    is_draft = competition.opened_by_organizer_at is None
+    found = list(_warn_of_groups(round)) if is_draft else []
     for board in round.boards.all():
         if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
             continue
@@ -139,3 +149,39 @@ def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
 
 def _parsed(board: Board) -> Any:
     return mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
+
+
+def _warn_of_groups(round: Round) -> Iterator[SetupWarning]:
+    """Warn of columns of the test data that look like groups, unless the solution has groups."""
+    holdout = round.active_holdout
+    if holdout is not None and holdout.designs:
+        return
+    entries = round.origin.files.filter(role=FileRole.TEST, size__lte=_LARGEST)
+    stored = ((entry.sha256, entry.file.name) for entry in entries)
+    found = list(chain.from_iterable(_suspects(*each) for each in stored))
+    if not found:
+        return
+    # Days first: of few values there may be many columns that are measurements.
+    found.sort(key=lambda each: each.kind != "days")
+    named = [f"“{each.column}” ({each.groups:,} {each.kind})" for each in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    yield SetupWarning(
+        "groups",
+        "Do rows belong together?",
+        f"In the test data many rows share a value of {', '.join(named)}{more}. If rows "
+        "that share one depend on each other, as those of a day, a patient or an author do, "
+        "the board would promise too much. Name it in a column Group of the solution, whole "
+        "groups in each set: “holdfast split --by group” writes such a file. If none does, "
+        "leave it as it is.",
+        step="solution",
+    )
+
+
+@lru_cache(maxsize=256)
+def _suspects(sha256: str, name: str) -> tuple[Suspect, ...]:
+    """Return the columns of a stored file that look like groups; none of one that is no table."""
+    try:
+        with open_stored(name) as file:
+            return tuple(find_groups(read_columns(file, Limits.of_upload(_LARGEST))))
+    except HoldfastError:
+        return ()
