@@ -1,7 +1,16 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
 from leaderboard.models import Status
-from leaderboard.queries import BoardRow, Choice, Released, SubmissionRow, reach
+from leaderboard.queries import (
+    BoardRow,
+    Choice,
+    Guarantee,
+    Interval,
+    Released,
+    Scale,
+    SubmissionRow,
+    reach,
+)
 
 # What a guarantee rests on where each team has its own, and the board is hidden until the end.
 ASSUMPTION = "if teams don't share answers"
@@ -59,6 +68,46 @@ def guarantee(row: BoardRow | Released) -> str:
     return f"±{reach(row.certificate, row.value)}" if row.certificate else "none"
 
 
+def guaranteed(row: BoardRow | Released, reads: Scale) -> str:
+    """Return the stored interval of a released score in words."""
+    if row.certificate is None:
+        return "No guarantee"
+    low, high = row.certificate.outward(max(reads.decimals, 2))
+    return f"Guaranteed {low} to {high}"
+
+
+def board_guarantee(found: Guarantee) -> str:
+    """Return what the board promises now, or why it does not."""
+    sentences = list[str]()
+    if found.is_full:
+        sentences += ["The limit is reached: no more files get an answer."]
+        sentences += ["They are still kept, and the finals score them."]
+    if found.interval is not None:
+        sentences += [_known(found, found.interval)]
+        sentences += ["The guarantee holds if teams don't share answers."] * found.by_team
+        return " ".join(sentences)
+    why = "These rows are too few for a guarantee"
+    if found.fits:
+        why = "Too many scores have been given out for a guarantee"
+    sentences += [f"{why}; these are ordinary scores."]
+    sentences += ["The finals use fresh rows."] * found.has_final_rows
+    return " ".join(sentences)
+
+
+def questions(found: Guarantee) -> str:
+    """Return how many questions were answered, of how many, and what that will come to."""
+    of_team = " of a team" if found.by_team else ""
+    if found.limit is None:
+        noun = "question" if found.answered == 1 else "questions"
+        asked = f"{found.answered:,} {noun}{of_team} answered; there is no limit."
+    else:
+        asked = f"{found.answered:,} of {found.limit:,} questions{of_team} answered."
+    if found.expected is None or found.now is None:
+        return asked
+    then = f"About {found.text_at_end}" if found.text_at_end else "No guarantee"
+    return f"{asked} {then} at the end at this pace."
+
+
 def entered(choice: Choice) -> str:
     """Return in words what a team enters for the final scores."""
     is_, are = ("is", "are") if choice.may_change else ("was", "were")
@@ -90,6 +139,21 @@ def rejected(row: SubmissionRow) -> str:
     noun = "kind of problem" if more == 1 else "kinds of problems"
     rest = f" {more} more {noun}." if more > 0 else ""
     return f"{first}{rest} Nothing was counted: fix the file and upload it again."
+
+
+def _known(found: Guarantee, interval: Interval) -> str:
+    low, high = interval.outward(len(found.text.partition(".")[2]))
+    ends = f"between {low} and {high} ({100 * found.confidence:.4g} % confidence)"
+    if not found.leads:
+        return (
+            f"A score of {found.score} would be known to {found.text}: "
+            f"its expected value would be {ends}."
+        )
+    whose, who = ("team's best", "it has") if found.by_team else ("leading", "teams have")
+    return (
+        f"The {whose} score is known to {found.text}, however often {who} submitted: "
+        f"its expected value is {ends}."
+    )
 
 
 def _left(released: Released) -> str | None:

@@ -30,9 +30,9 @@ _FEW_FOUND: Final = 1000
 class BoardRow:
     """A team on the board. `value` and the intervals are scores; None: nothing released yet.
 
-    `rank` is None while the board is hidden. `version` is that of the solution that the score was
-    released on, `earlier` whether it has been revised since. `apart`: the guarantee holds if teams
-    don't share answers.
+    `rank` is None while the board is hidden, and so is `entry`, the number of the score's ledger
+    entry. `version` is that of the solution that the score was released on, `earlier` whether it
+    has been revised since. `apart`: the guarantee holds if teams don't share answers.
     """
 
     rank: int | None
@@ -44,6 +44,7 @@ class BoardRow:
     value: float | None
     sampling: Interval | None
     certificate: Interval | None
+    entry: int | None
     entries: int
     improved_at: datetime | None
     last_kind: str
@@ -176,7 +177,8 @@ def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
 
 _FIELDS = (
     *("pk", "team", "team__name", "team__is_baseline", "team__is_verified"),
-    *("loss", "reached_at", "entries", "best__low", "best__high", "best__holdout"),
+    *("loss", "reached_at", "entries", "best__number", "best__low"),
+    *("best__high", "best__holdout"),
     *("last__kind", "last__created_at", "last__holdout"),
 )
 
@@ -192,6 +194,7 @@ class _Record(NamedTuple):
     loss: float | None
     reached_at: datetime
     entries: int
+    entry: int | None
     low: float | None
     high: float | None
     best_holdout: int | None
@@ -356,6 +359,7 @@ class _RowMaker:
             value=value,
             sampling=sampling,
             certificate=certificate_interval(self.reads, row),
+            entry=None if rank is None else row.entry,
             entries=row.entries,
             improved_at=None if row.loss is None else row.reached_at,
             last_kind=row.last_kind,

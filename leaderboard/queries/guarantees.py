@@ -1,45 +1,64 @@
 """The guarantee of a board: one figure, what it rests on, and what it will come to."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from leaderboard.ledger.accounts import read_account
 from leaderboard.ledger.entries import ledger_head, terms_of
 from leaderboard.ledger.heads import rules_of
-from leaderboard.models import Board, Holdout, Ledger, Standing, Team
+from leaderboard.models import Board, Holdout, Ledger, Standing, Submission, Team
 from leaderboard.queries.certificates import round_up
 from leaderboard.queries.scales import Interval, scale
 from scoring import ledger as rules
 from scoring import metrics
 from scoring.guarantees.certificate import certify
 from scoring.guarantees.groups import design_of
+from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.laws.books import Account
+from scoring.mechanisms import answer_kind
+from scoring.mechanisms.base import Answer
+from scoring.mechanisms.base import HoldoutState as LedgerHead
 from scoring.predictions import Usage
 
-USUAL_LOSS = Fraction(1, 4)  # of a board's leader, where nobody has a score yet
+_USUAL_LOSS: Final = Fraction(1, 4)  # of a board's leader, where nobody has a score yet
+_PACE_FROM: Final = 10  # questions; after fewer nobody knows the pace
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """How far a score like the leader's can be off, in units of the score, surely but for beta.
+    """How sure the leading score is with the board's `confidence`, in units of the score.
 
-    now: half the width of its interval if the next answer showed it, None where nothing can be
-        promised; `interval` are its ends. at_end: the same at the last question, if the board goes
-        on as it did; None where that is nothing, or where there is no end.
+    score: the leading one as it is shown, or, where nobody `leads` yet, one that might.
+    interval: what is certain of it by the question that comes next, which is no less than by the
+        one that it answered; None where nothing is. fits: whether it was when nothing had been
+        answered; where it was not, the rows are too few.
     answered: questions that were answered, of the `limit` that was declared; None for no limit.
-    by_team: they are those of one team, and teams must not share what they are told.
+    expected: how many there will be at the end, if the board goes on as it did; None where it has
+        no end, or is over, or nobody knows yet. at_end: half the width of the interval then.
+    by_team: all this is of one team, and teams must not share what they are told.
+    has_final_rows: whether the finals use rows that have answered nothing.
     """
 
-    now: float | None
+    score: str
+    leads: bool
     interval: Interval | None
-    at_end: float | None
+    fits: bool
     confidence: float
     answered: int
     limit: int | None
+    expected: int | None
+    at_end: float | None
     by_team: bool
+    has_final_rows: bool
+
+    @property
+    def now(self) -> float | None:
+        """Return half the width of the interval."""
+        return _half(self.interval)
 
     @property
     def used(self) -> float | None:
@@ -53,92 +72,157 @@ class Guarantee:
 
     @property
     def text(self) -> str:
-        """Return the figure with two digits, rounded up; empty without one."""
-        return "" if self.now is None else round_up(self.now)
+        """Return the figure; empty without one."""
+        return figure(self.now)
 
     @property
     def text_at_end(self) -> str:
         """Return the figure at the end, likewise."""
-        return "" if self.at_end is None else round_up(self.at_end)
+        return figure(self.at_end)
+
+
+def figure(half: float | None) -> str:
+    """Return half the width of an interval with two digits, rounded up: "±0.16"."""
+    return "" if half is None else f"±{round_up(half)}"
 
 
 def guarantee(board: Board, team: Team | None = None) -> Guarantee | None:
-    """Return the guarantee of a board as it is now; None before the opening and for set functions.
+    """Return the guarantee of a board as it is now.
 
-    team: whose account counts, where each team has its own.
+    None before the opening, for set functions, and where no scores are shown. team: whose account
+    counts, where each team has its own.
     """
+    reckoning = _reckon(board, team)
+    return None if reckoning is None else reckoning.find()
+
+
+def guarantee_after(board: Board, again: QuerySet[Submission]) -> float | None:
+    """Return half the width of the interval after a revision, with these files scored again.
+
+    They tell as much as those before them did. Where each team has an account of its own, it is
+    that of the team with the most of them. None where nothing is guaranteed then.
+    """
+    files, team = again.count(), None
+    if board.round.ledger and board.round.ledger.by_team:
+        most = again.order_by().values_list("team").annotate(files=Count("pk")).order_by("-files")
+        key, files = most.first() or (None, 0)
+        team = Team.objects.filter(pk=key).first()
+    reckoning = _reckon(board, team)
+    return None if reckoning is None else reckoning.half_after_revision(files)
+
+
+def _reckon(board: Board, team: Team | None) -> "_Reckoning | None":
     ledger, holdout = board.round.ledger, board.round.active_holdout
-    state = getattr(board, "state", None)
-    if ledger is None or holdout is None or state is None or not metrics.get(board.metric).is_mean:
+    if ledger is None or holdout is None or not hasattr(board, "state"):
         return None
-    return _Reckoning(board, ledger, holdout, read_account(ledger, team)).find(team)
+    if not metrics.get(board.metric).is_mean:
+        return None
+    reckoning = _Reckoning(board, ledger, holdout, team)
+    return reckoning if reckoning.rules.mechanism.shows_scores else None
 
 
 class _Reckoning:
     """What a board's next answer, or a later one, would promise."""
 
-    def __init__(self, board: Board, ledger: Ledger, holdout: Holdout, account: Account) -> None:
+    def __init__(self, board: Board, ledger: Ledger, holdout: Holdout, team: Team | None) -> None:
         self._board, self._ledger, self._holdout = board, ledger, holdout
-        self._account, self._terms = account, terms_of(ledger)
-        self._rules, self._reads = rules_of(board, holdout), scale(board)
-        self._beta = self._rules.mechanism.ledger_beta(self._rules.params)
+        self._account, self._terms = read_account(ledger, team), terms_of(ledger)
+        self._head = ledger_head(ledger, board.state)
+        self._reads, self.rules = scale(board), rules_of(board, holdout)
+        self._beta = self.rules.mechanism.ledger_beta(self.rules.params)
+        best = self._best_loss(team)
+        self._leads, steps = best is not None, self.rules.params.steps
+        self._level = round((_USUAL_LOSS if best is None else best) * steps)
+        self._shown = self._find_shown(self._level)
+        if best is None:
+            self._level = self._shown
 
-    def find(self, team: Team | None) -> Guarantee:
-        level = self._level(team)
+    def find(self) -> Guarantee:
         answered = self._account.count.numbered if self._ledger.law else self._ledger.asked
-        now = self._interval(level, answered + 1)
-        last = self._last_question(answered)
-        at_end = self._interval(level, last) if last else None
+        limit, expected = self._terms.account_limit, self._expected(answered)
+        # A full board's last answer is the one at its limit, or on the part that is kept for
+        # revisions; there is no next one.
+        is_full = limit is not None and answered >= limit
+        now = self._interval(self._account, self._head, ahead=0 if is_full else 1)
+        first = now or self._interval(Account(), _unasked(self._head), ahead=1)
+        later = None if expected is None else self._after(self._account, expected - answered)
         return Guarantee(
-            now=_half(now),
+            score=self._reads.text(self._level / self.rules.params.steps),
+            leads=self._leads,
             interval=now,
-            at_end=_half(at_end),
-            confidence=float(self._rules.params.confidence),
+            fits=first is not None,
+            confidence=float(self.rules.params.confidence),
             answered=answered,
-            limit=self._terms.account_limit,
+            limit=limit,
+            expected=expected,
+            at_end=_half(later),
             by_team=self._ledger.by_team,
+            has_final_rows=self._holdout.final_rows > 0,
         )
 
-    def _level(self, team: Team | None) -> int:
-        """Return the level that leads, of one team where no other may be seen."""
+    def half_after_revision(self, files: int) -> float | None:
+        if not self._ledger.law:
+            return None
+        return _half(self._after(self._account.revise(), files + 1))
+
+    def _best_loss(self, team: Team | None) -> float | None:
+        """Return the loss that leads, of one team where no other may be seen."""
         standings = Standing.objects.filter(board=self._board, loss__isnull=False)
         if self._ledger.by_team:
             standings = standings.filter(team=team)
-        best = standings.order_by("loss").values_list("loss", flat=True).first()
-        steps: int = self._rules.params.steps
-        return round((USUAL_LOSS if best is None else best) * steps)
+        return standings.order_by("loss").values_list("loss", flat=True).first()
 
-    def _interval(self, level: int, question: int) -> Interval | None:
-        length = None
+    def _find_shown(self, level: int) -> int:
+        """Return the worst level from here on that the board shows to a team as its first one."""
+        while level and answer_kind(self._foresee(level, self._head, None).kind).shows != "own":
+            level -= 1
+        return level
+
+    def _foresee(self, level: int, head: LedgerHead, length: int | None) -> Answer:
+        return rules.foresee(self.rules, head, length, level, is_mean=True)
+
+    def _after(self, account: Account, questions: int) -> Interval | None:
+        """Return the interval by the last of so many more questions."""
+        return self._interval(account, self._head, ahead=questions)
+
+    def _interval(self, account: Account, head: LedgerHead, ahead: int) -> Interval | None:
+        """Return the interval of the level, shown by the question that is so many ahead.
+
+        One that reaches over half of all losses from there promises nothing that is worth a word.
+        """
+        length, numbered = None, account.count.numbered
         if self._ledger.law:
-            code = self._account.length(self._terms.weight)
-            answered = self._account.count.numbered
-            # What has been told grows with the questions, as it did so far.
-            code = code * max(question - 1, 1) // max(answered, 1) if answered else code
-            length = self._terms.length_at(question, code, self._beta)
-        head = ledger_head(self._ledger, self._board.state)
-        answer = rules.foresee(self._rules, head, length, level, is_mean=True)
+            # What is told grows with the questions, as it did so far.
+            code = account.length(self._terms.weight)
+            code += code * max(ahead - 1, 0) // max(numbered, 1)
+            length = self._terms.length_at(max(numbered + ahead, 1), code, self._beta)
+        answer = replace(self._foresee(self._shown, head, length), level=self._level)
         metric, rows = metrics.get(self._board.metric), self._holdout.effective_private_rows
         rounding = metric.rounding(weighted=rows < self._holdout.private_rows)
         design = design_of(self._holdout.designs, Usage.PRIVATE, rows)
         found = certify(answer, rows, design=design, rounding=rounding, length=length)
-        return None if found is None else self._reads.interval(found.low, found.high)
-
-    def _last_question(self, answered: int) -> int | None:
-        """Return the number of the last question at this pace, None without an end or a law."""
-        limit, closes_at = self._terms.account_limit, self._board.round.closes_at
-        if not self._ledger.law or (limit is None and closes_at is None):
+        shown = self._level / self.rules.params.steps
+        if found is None or max(shown - found.low, found.high - shown) >= NO_CERTIFICATE:
             return None
-        expected = limit or answered
-        if closes_at is not None and answered:
-            expected = int(answered * _stretch(self._board.round.opens_at, closes_at))
-        return max(answered + 1, expected if limit is None else min(expected, limit))
+        return self._reads.interval(found.low, found.high)
+
+    def _expected(self, answered: int) -> int | None:
+        """Return how many questions there will be at this pace, by the limit at most."""
+        limit, round, now = self._terms.account_limit, self._board.round, timezone.now()
+        is_full = limit is not None and answered >= limit
+        if not self._ledger.law or is_full or answered < _PACE_FROM:
+            return None
+        if round.closes_at is None or round.closes_at <= now:
+            return None if round.closes_at else limit
+        # The questions of earlier rounds on these rows were asked in the time of those rounds.
+        begun = round.origin.opens_at
+        stretch = (round.closes_at - begun) / (now - begun)
+        expected = max(answered + 1, int(answered * stretch))
+        return expected if limit is None else min(expected, limit)
 
 
-def _stretch(opens_at: datetime, closes_at: datetime) -> float:
-    """Return how many times as long as until now the round lasts, at least 1."""
-    gone = (timezone.now() - opens_at).total_seconds()
-    return max(1.0, (closes_at - opens_at).total_seconds() / max(gone, 1.0))
+def _unasked(head: LedgerHead) -> LedgerHead:
+    return LedgerHead(budget_left=head.budget_left)
 
 
 def _half(interval: Interval | None) -> float | None:

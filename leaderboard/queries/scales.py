@@ -25,6 +25,12 @@ class Interval:
         """Return whether the two have a score in common."""
         return self.low <= other.high and other.low <= self.high
 
+    def outward(self, decimals: int) -> tuple[str, str]:
+        """Return both ends as texts, rounded away from each other."""
+        grid = 10**decimals
+        low, high = math.floor(self.low * grid + 1e-9), math.ceil(self.high * grid - 1e-9)
+        return f"{low / grid:.{decimals}f}", f"{high / grid:.{decimals}f}"
+
 
 @dataclass(frozen=True)
 class Scale:

@@ -21,10 +21,10 @@ class Released:
     """What was released about one submission, ready to be put in words.
 
     `number` and `asked` are its places in the ledger and among all questions, None while teams may
-    not know of each other. `unit` is what shares are counted in. `repeats` is the number of the
-    submission whose answer was given again. `version` is that of the solution that it was measured
-    on, `earlier` whether it has been revised since. `apart`: the guarantee holds if teams don't
-    share answers.
+    not know of each other. `repeats` is the number of the submission that got this answer first,
+    None where this one did. `unit` is what shares are counted in. `version` is that of the solution
+    that it was measured on, `earlier` whether it has been revised since. `apart`: the guarantee
+    holds if teams don't share answers.
     """
 
     kind: AnswerKind
@@ -87,8 +87,7 @@ class SubmissionRow:
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
     """Return the team's submissions, newest first, or a part of them."""
     rows = team.submissions.select_related(
-        *("user", "release__holdout", "release__board__round"),
-        "release__repeat_of__submission",
+        "user", "release__holdout", "release__board__round", "release__repeat_of__submission"
     )
     scale_once = cache(scale)
     return [_submission_row(row, scale_once) for row in rows.order_by("-number")[part]]

@@ -24,25 +24,24 @@ Row = TypeVar("Row", BoardRow, FinalRow)
 class Line:
     """A row of a board with its drawing; the texts say in words what is drawn.
 
-    `certificate` is how far the guarantee reaches, "none" where there is none. A row of the final
-    board has its `move` instead, and as `direction` "up", "down" or "same".
+    `guaranteed` is the stored interval of a released score, in words. A row of the final board has
+    its `move` instead, and as `direction` "up", "down" or "same".
     """
 
     row: BoardRow | FinalRow
     mark: Mark | None
     alternative: str
-    certificate: str = ""
+    guaranteed: str = ""
     move: str = ""
     direction: str = ""
 
 
 @dataclass(frozen=True)
 class Board:
-    """Rows on one axis. What is `certified`, `sampled` or `banded` the key has to explain."""
+    """Rows on one axis. What is `sampled` or `banded` the key has to explain."""
 
     axis: Axis
     lines: tuple[Line, ...]
-    certified: bool
     sampled: bool
     banded: bool
 
@@ -57,9 +56,7 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
     ]
     shared = bands(tied)
     estimates = [
-        None
-        if row.value is None
-        else Estimate(row.value, row.sampling, row.certificate, shared.get(row.value))
+        None if row.value is None else Estimate(row.value, row.sampling, shared.get(row.value))
         for row in rows
     ]
     return plot(
@@ -67,7 +64,7 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
         rows,
         estimates,
         lambda row, mark: Line(
-            row, mark, _alternative(row, reads), certificate=words.guarantee(row)
+            row, mark, _alternative(row, reads), guaranteed=words.guaranteed(row, reads)
         ),
     )
 
@@ -84,7 +81,6 @@ def plot(
     return Board(
         axis=drawn.axis,
         lines=tuple(map(line, rows, drawn.marks)),
-        certified=any(each.certificate for each in known),
         sampled=any(each.sampling for each in known),
         banded=any(each.band for each in known),
     )
@@ -119,10 +115,8 @@ def history(board: models.Board, user: Person) -> StepChart | None:
 def _alternative(row: BoardRow, reads: Scale) -> str:
     if row.score is None:
         return "nothing released yet"
+    if row.sampling is None:
+        return f"{row.score}; no sampling error"
     places = max(reads.decimals, 2)
-    parts = [row.score]
-    for name, each in (("sampling error", row.sampling), ("guarantee", row.certificate)):
-        parts.append(
-            f"{name} {each.low:.{places}f} to {each.high:.{places}f}" if each else f"no {name}"
-        )
-    return "; ".join(parts)
+    ends = f"{row.sampling.low:.{places}f} to {row.sampling.high:.{places}f}"
+    return f"{row.score}; sampling error {ends}"

@@ -76,7 +76,7 @@ LIMIT: Final = AnswerKind(
     word="limit reached",
     mark="exhausted",
     sentences=(
-        "The board has given as many answers as it may, to all teams together.",
+        "The board has given as many answers as it may.",
         "Files are still kept, and the finals score them.",
         "On the public rows this file scores {public}, which nothing guarantees.",
     ),

@@ -1,8 +1,8 @@
-"""The board as a forest plot: a dot per team, its whiskers, and bands of teams that can't be told
-apart, all on one axis.
+"""The board as a forest plot: a dot per team, its whisker, and bands of overlapping whiskers, all
+on one axis.
 
-The dark whisker is the sampling error: how far the score of the same predictions would move with
-other rows. The light one is the guarantee: how far the board's own answers can have pushed it.
+The whisker is the sampling error: how far the score of the same predictions would move with other
+rows. That two overlap says nothing of which is better; only a paired test does.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,6 @@ from statistics import median
 from leaderboard.queries import Interval
 from leaderboard.web.charts.axis import Axis, number_axis
 
-# Certificates are often much wider than all scores; this share of the axis on each side is theirs.
-_CERTIFICATE_ROOM = 0.15
 # A score this many quartile distances or whiskers away from the rest is shown at the edge.
 _FAR_AWAY = 2.5
 _PADDING = 0.03
@@ -25,7 +23,6 @@ class Estimate:
 
     score: float
     sampling: Interval | None = None
-    certificate: Interval | None = None
     band: Interval | None = None
 
 
@@ -50,7 +47,6 @@ class Mark:
     position: float
     beyond: str
     sampling: Whisker | None
-    certificate: Whisker | None
     band: Whisker | None
 
 
@@ -106,7 +102,6 @@ def _mark(axis: Axis, row: Estimate) -> Mark:
         position=axis.at(row.score),
         beyond=beyond,
         sampling=_whisker(axis, row.sampling),
-        certificate=_whisker(axis, row.certificate),
         band=_whisker(axis, row.band),
     )
 
@@ -128,11 +123,7 @@ def _axis(rows: Sequence[Estimate], limits: Interval) -> Axis:
     near = _near(rows)
     low = min(_ends(row)[0] for row in near)
     high = max(_ends(row)[1] for row in near)
-    room = (high - low or (limits.high - limits.low) / 20) * _CERTIFICATE_ROOM
-    certificates = [row.certificate for row in near if row.certificate]
-    low = max(min([low, *(c.low for c in certificates)]), low - room)
-    high = min(max([high, *(c.high for c in certificates)]), high + room)
-    padding = (high - low) * _PADDING
+    padding = (high - low or (limits.high - limits.low) / 20) * _PADDING
     return number_axis(max(low - padding, limits.low), min(high + padding, limits.high))
 
 

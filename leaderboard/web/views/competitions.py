@@ -51,6 +51,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "facts": queries.mechanism_facts(page.board, request.user),
         "leaders": leaders,
+        "guarantee": queries.guarantee(page.board, page.team) if page.is_ready else None,
         "finals": (
             queries.final_board(page.round, request.user, page_rows=LEADERS) if revealed else None
         ),

@@ -14,12 +14,8 @@ def around(score: float, reach: float) -> Interval:
     return Interval(max(0.0, score - reach), min(1.0, score + reach))
 
 
-def estimate(score: float, sampling: float = 0.02, certificate: float | None = None) -> Estimate:
-    return Estimate(
-        score,
-        around(score, sampling),
-        None if certificate is None else around(score, certificate),
-    )
+def estimate(score: float, sampling: float = 0.02) -> Estimate:
+    return Estimate(score, around(score, sampling))
 
 
 def plot(*rows: Estimate | None) -> Forest:
@@ -49,23 +45,6 @@ def test_sampling_whiskers_fit_onto_the_axis() -> None:
         assert not (mark.sampling.cut_start)
         assert not (mark.sampling.cut_end)
         assert mark.sampling.start < mark.position < mark.sampling.end
-
-
-def test_a_wide_certificate_is_cut_instead_of_flattening_the_plot() -> None:
-    drawn = plot(estimate(0.95, certificate=0.45), estimate(0.9, certificate=0.45))
-    first = drawn.marks[0]
-    assert first is not None
-    assert first.certificate is not None
-    assert first.certificate.cut_start
-    assert drawn.axis.low > 0.8
-
-
-def test_a_narrow_certificate_is_shown_whole() -> None:
-    mark = plot(estimate(0.9, certificate=0.021), estimate(0.8, certificate=0.021)).marks[0]
-    assert mark is not None
-    assert mark.certificate is not None
-    assert not (mark.certificate.cut_start)
-    assert not (mark.certificate.cut_end)
 
 
 def test_one_team_far_below_does_not_flatten_the_plot() -> None:

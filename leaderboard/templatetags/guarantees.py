@@ -1,0 +1,9 @@
+"""The guarantee of a board in words."""
+
+from django import template
+
+from leaderboard import words
+
+register = template.Library()
+register.filter("sentence", words.board_guarantee)
+register.filter("questions", words.questions)
