@@ -45,7 +45,6 @@ BOARD_COLUMNS = [
     Column("score_text", "Score", numeric=True),
     Column("low", "Low", numeric=True),
     Column("high", "High", numeric=True),
-    Column("guarantee_text", "Guarantee", numeric=True),
     Column("entries", "Entries", numeric=True),
     Column("last_improvement_at", "Improved", output.local_time),
     Column("last_answer", "Answer"),
@@ -202,8 +201,8 @@ def leaderboard(
 ) -> None:
     """Show the leaderboard: the released scores, and your place.
 
-    Low and High are the ends of the 95 % sampling interval; Guarantee is how far the
-    board can have pushed the score. With --final they are 95 % simultaneous confidence intervals.
+    Low and High are the ends of the 95 % sampling interval; below the board stands what it
+    guarantees. With --final they are the ends of 95 % simultaneous confidence intervals.
     """
     slug = competition_of(competition, option)
     board = "final" if final else "leaderboard"
@@ -220,10 +219,13 @@ def leaderboard(
         columns = FINAL_COLUMNS if final else BOARD_COLUMNS
         flatten = partial(_flat, digits=view.style is Format.table)
         rows = view.show(client, address, columns, "No team is on the board yet.", flatten)
-        # Your place is on the screen already if one of the rows is yours.
-        shown = any(row.get("is_mine") for row in rows)
-        mine = None if shown else client.get(address, page_size=1).get("me")
-    if mine:
+        about = client.get(address, page_size=1)
+    for name in ("sentence", "questions_text"):
+        if about.get("guarantee"):
+            output.note(about["guarantee"][name])
+    mine = about.get("me")
+    # Your place is on the screen already if one of the rows is yours.
+    if mine and not any(row.get("is_mine") for row in rows):
         text = (mine.get("best") or mine)["score_text"]
         score = "no score yet" if text is None else f"with {text}"
         output.note(f"You: rank {mine['rank'] or 'hidden'}, {mine['team']}, {score}.")

@@ -5,10 +5,9 @@ from django.http import HttpRequest, HttpResponse
 from leaderboard.admin.steps import show
 from leaderboard.models import Competition
 from leaderboard.queries.budgets import budget
-from leaderboard.queries.previews import plan
 
 
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:
-    """Show what was asked and answered, what is left, and each team's share."""
+    """Show what was asked and answered, the guarantee, what is left, and each team's share."""
     board = competition.current_round.board
-    return show(request, competition, "budget", {"ledger": budget(board), "plan": plan(board)})
+    return show(request, competition, "budget", {"ledger": budget(board)})

@@ -13,7 +13,7 @@ from leaderboard.admin.steps import done, reason_against, refusals, show, url_of
 from leaderboard.models import Competition, Rescore, Round
 from leaderboard.organize import revisions
 from leaderboard.organize.files import content_of
-from leaderboard.queries.previews import board_head, forecast, forecast_after
+from leaderboard.queries.guarantees import figure, guarantee, guarantee_after
 
 
 class RevisionForm(forms.Form):
@@ -75,16 +75,13 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
 def _costs(round: Round) -> dict[str, Any]:
     """Return what each choice costs, as scoring a file again is a counted question.
 
-    For each its files and the guarantee of the question after them, as a loss, if the answers
-    widen it as much as they can; and the guarantee of the next question now. None: no guarantee.
+    For each its files and the guarantee of the question after them, if the answers tell as much as
+    those so far did; and the guarantee now. Empty: no guarantee.
     """
-    board, holdout = round.board, round.active_holdout
-    head = board_head(board)
-    if holdout is None or head is None:
-        return {"costs": []}
-    now, costs = forecast(board, holdout, head), []
+    now = guarantee(round.board)
+    costs = []
     for choice in Rescore:
-        files = revisions.to_score_again(round, choice).count()
-        then = forecast_after(board, holdout, head, files)
-        costs.append({"choice": choice.label, "files": files, "then": then and then.width})
-    return {"costs": costs, "now": now and now.width}
+        again = revisions.to_score_again(round, choice)
+        then = figure(guarantee_after(round.board, again))
+        costs.append({"choice": choice.label, "files": again.count(), "then": then})
+    return {"costs": costs, "now": now.text if now else ""}

@@ -24,7 +24,12 @@ from leaderboard.api.schema import (
     pages_of,
     responses,
 )
-from leaderboard.api.serializers.boards import BoardItem, LedgerEntry, PublicationItem
+from leaderboard.api.serializers.boards import (
+    BoardGuarantee,
+    BoardItem,
+    LedgerEntry,
+    PublicationItem,
+)
 from leaderboard.api.serializers.competitions import CompetitionDetail, CompetitionItem, FileItem
 from leaderboard.api.serializers.teams import JoinBody, TeamBody, TeamDetail, TeamItem
 from leaderboard.errors import Refused
@@ -154,14 +159,19 @@ class BoardView(PublicView):
         summary="See the leaderboard",
         description=(
             "Released values only, ranked by them; ties go to who was first. `me` is your team's "
-            "row wherever it stands. `?format=csv` (or `Accept: text/csv`) gives all rows. A board "
-            "that is hidden until the end has your own row alone, without a rank."
+            "row wherever it stands, `guarantee` what the board promises of the leading score: "
+            "null for metrics that are no means, and for boards without scores. `?format=csv` "
+            "(or `Accept: text/csv`) gives all rows. A board that is hidden until the end has your "
+            "own row alone, without a rank."
         ),
         parameters=[SearchQuery, format_of("csv")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(
-                    BoardItem, "Board", me=BoardItem(allow_null=True)
+                    BoardItem,
+                    "Board",
+                    me=BoardItem(allow_null=True),
+                    guarantee=BoardGuarantee(allow_null=True),
                 ),
                 (200, "text/csv"): OpenApiTypes.STR,
             },
@@ -171,12 +181,19 @@ class BoardView(PublicView):
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        board = running(request, slug).current_round.board
+        competition = running(request, slug)
+        board = competition.current_round.board
         if request.accepted_renderer.format == CsvRenderer.format:
             whole = queries.whole_board(board, request.user)
             return csv_response(board_csv(whole), f"{slug}-leaderboard.csv")
         page = Page.of(request, SearchQuery)
-        return page.answer_ranked(BoardItem, queries.board(board, request.user, **page.ranked))
+        member = access.membership_of(request.user, competition)
+        found = queries.guarantee(board, member.team if member else None)
+        return page.answer_ranked(
+            BoardItem,
+            queries.board(board, request.user, **page.ranked),
+            guarantee=None if found is None else BoardGuarantee(found).data,
+        )
 
 
 class JoinView(View):

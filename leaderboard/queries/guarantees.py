@@ -10,7 +10,7 @@ from django.utils import timezone
 from leaderboard.ledger.accounts import read_account
 from leaderboard.ledger.entries import ledger_head, terms_of
 from leaderboard.ledger.heads import rules_of
-from leaderboard.models import Board, Holdout, Ledger, Standing, Submission, Team
+from leaderboard.models import Board, BoardState, Holdout, Standing, Submission, Team
 from leaderboard.queries.certificates import round_up
 from leaderboard.queries.scales import Interval, scale
 from scoring import ledger as rules
@@ -112,22 +112,24 @@ def guarantee_after(board: Board, again: QuerySet[Submission]) -> float | None:
 
 
 def _reckon(board: Board, team: Team | None) -> "_Reckoning | None":
-    ledger, holdout = board.round.ledger, board.round.active_holdout
-    if ledger is None or holdout is None or not hasattr(board, "state"):
+    # Both are of one moment when they are read at once.
+    state = BoardState.objects.select_related("ledger").filter(board=board).first()
+    holdout = board.round.active_holdout
+    if state is None or holdout is None or not metrics.get(board.metric).is_mean:
         return None
-    if not metrics.get(board.metric).is_mean:
-        return None
-    reckoning = _Reckoning(board, ledger, holdout, team)
+    reckoning = _Reckoning(board, state, holdout, team)
     return reckoning if reckoning.rules.mechanism.shows_scores else None
 
 
 class _Reckoning:
     """What a board's next answer, or a later one, would promise."""
 
-    def __init__(self, board: Board, ledger: Ledger, holdout: Holdout, team: Team | None) -> None:
-        self._board, self._ledger, self._holdout = board, ledger, holdout
-        self._account, self._terms = read_account(ledger, team), terms_of(ledger)
-        self._head = ledger_head(ledger, board.state)
+    def __init__(
+        self, board: Board, state: BoardState, holdout: Holdout, team: Team | None
+    ) -> None:
+        self._board, self._ledger, self._holdout = board, state.ledger, holdout
+        self._account = read_account(self._ledger, team)
+        self._head, self._terms = ledger_head(self._ledger, state), terms_of(self._ledger)
         self._reads, self.rules = scale(board), rules_of(board, holdout)
         self._beta = self.rules.mechanism.ledger_beta(self.rules.params)
         best = self._best_loss(team)

@@ -1,19 +1,14 @@
 """What a board will show and promise, before it is asked: for its organizers."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from django.core.exceptions import ObjectDoesNotExist
-
-from leaderboard.ledger.entries import ledger_head
 from leaderboard.models import Board, Holdout
 from leaderboard.queries.scales import scale
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
-from scoring.guarantees.ledger import answers_of_most_histories
 from scoring.measurement import Mean
-from scoring.mechanisms import books
 from scoring.mechanisms.base import HoldoutState as LedgerHead
 
 # Questions asked and answers given, to show how certificates widen.
@@ -32,18 +27,7 @@ class Forecast:
     width: float | None
 
 
-def board_head(board: Board) -> LedgerHead | None:
-    """Return the ledger's head as the board's mechanism knows it; None before the opening."""
-    ledger = board.round.ledger
-    if ledger is None:
-        return None
-    try:
-        return ledger_head(ledger, board.state)
-    except ObjectDoesNotExist:
-        return None
-
-
-def forecast(board: Board, holdout: Holdout, head: LedgerHead) -> Forecast | None:
+def _forecast(board: Board, holdout: Holdout, head: LedgerHead) -> Forecast | None:
     """Return the certificate of the next answer; None where mechanism or metric don't fit."""
     try:
         mechanism = mechanisms.get(board.mechanism)
@@ -67,7 +51,7 @@ def plan(board: Board) -> list[Forecast]:
         heads = [_make_head(board, asked - 1, answered) for asked, answered in _MILESTONES]
     except HoldfastError:
         return []
-    found = (forecast(board, holdout, head) for head in heads)
+    found = (_forecast(board, holdout, head) for head in heads)
     return [each for each in found if each is not None]
 
 
@@ -86,25 +70,6 @@ def describe_grid(board: Board) -> str:
         f"The board shows scores from {worst}, the worst, to {best}, the best, in steps of "
         f"{about and 'about '}{float(step):,.{places}f}. What differs by less may look the same."
     )
-
-
-def forecast_after(board: Board, holdout: Holdout, head: LedgerHead, files: int) -> Forecast | None:
-    """Return the widest certificate that a revision and so many files scored again can leave."""
-    try:
-        params = mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
-    except HoldfastError:
-        return None
-    carried = books.carry_on(head)
-    asked = carried.asked + files
-    widest = answers_of_most_histories(asked + 1, params.alphabet) - carried.answered
-    yeses = min(max(widest, 0), files)
-    after = replace(
-        carried,
-        asked=asked,
-        answered=carried.answered + yeses,
-        log_alphabets=carried.log_alphabets + yeses * math.log(params.alphabet),
-    )
-    return forecast(board, holdout, after)
 
 
 def _make_head(board: Board, asked: int, answered: int) -> LedgerHead:

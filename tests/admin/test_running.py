@@ -7,7 +7,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from leaderboard import words
 from leaderboard.models import Board, Competition, Holdout, Release, Status, Submission, Team, User
+from leaderboard.queries import guarantee
 from tests.admin.conftest import SignIn
 from tests.admin.pages import (
     COLUMNS_FORM,
@@ -18,7 +20,8 @@ from tests.admin.pages import (
     settings_of,
     text,
 )
-from tests.cast import World, active_holdout, make_competition, make_user, said
+from tests.cast import World, active_holdout, make_competition, make_user, predictions, said
+from tests.leaderboard.test_limits import begin_with
 
 DEFINITION = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
 
@@ -257,13 +260,26 @@ def test_the_budget_page_counts_questions(world: World, organizer: Client) -> No
     assert ledger.shares == ()
 
 
-def test_the_next_guarantee_is_the_one_that_the_next_answer_carries(
+def test_the_budget_page_shows_the_guarantee_and_what_answers_told(
     world: World, organizer: Client
 ) -> None:
+    world.score(world.join(world.alice))
     page = organizer.get(at("budget", world.digits))
-    forecast = page.context["ledger"].next
-    release = said(world.score(world.join(world.alice)))
-    assert (forecast.question, forecast.width) == (release.asked, release.certificate)
+    found = guarantee(world.board)
+    assert found is not None
+    assert words.board_guarantee(found) in text(page)
+    ((name, nats),) = page.context["ledger"].costs
+    assert (name, nats > 0) == ("accuracy", True)
+
+
+def test_on_a_hidden_board_the_budget_page_shows_the_team_that_asked_most(
+    world: World, organizer: Client
+) -> None:
+    begin_with(world.digits, question_limit=60, team_limit=3, is_hidden=True)
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    for team, count in ((alice, 20), (bob, 18), (bob, 10)):
+        world.score(team, predictions(wrong=range(8, 8 + count)))
+    assert organizer.get(at("budget", world.digits)).context["ledger"].team == bob
 
 
 def test_shares_of_a_mechanism_with_a_budget_are_shown(world: World, organizer: Client) -> None:

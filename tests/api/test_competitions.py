@@ -11,10 +11,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from leaderboard import words
 from leaderboard.models import Standing, Team
 from leaderboard.participate import membership
+from leaderboard.queries import guarantee
 from tests.api.conftest import API, DIGITS, As
-from tests.cast import World, make_competition, make_user, predictions
+from tests.cast import World, make_competition, make_user, predictions, set_board
 
 
 def _get(client: APIClient, path: str = "", **params: Any) -> Any:
@@ -79,6 +81,21 @@ def test_a_board_row_has_these_fields_and_no_others(world: World, anonymous: API
         "entries", "last_improvement_at", "last_answer", "last_answer_at", "is_baseline",
         "is_verified", "version", "earlier", "is_mine",
     }  # fmt: skip
+
+
+def test_the_board_comes_with_its_guarantee(world: World, anonymous: APIClient) -> None:
+    world.score(world.join(world.alice))
+    found = guarantee(world.board)
+    assert found is not None
+    promised = _get(anonymous, "leaderboard/")["guarantee"]
+    assert promised["sentence"] == words.board_guarantee(found)
+    assert promised["questions_text"] == words.questions(found)
+    assert (promised["answered"], promised["limit"], promised["is_full"]) == (1, None, False)
+
+
+def test_a_set_function_s_board_has_no_guarantee(world: World, anonymous: APIClient) -> None:
+    set_board(world.digits, metric="f1")
+    assert _get(anonymous, "leaderboard/")["guarantee"] is None
 
 
 def test_my_row_comes_with_any_page(world: World, as_: As) -> None:

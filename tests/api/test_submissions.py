@@ -101,7 +101,8 @@ def test_a_submission_has_these_fields_and_no_others(alice: Any) -> None:
     }  # fmt: skip
     assert set(answer["release"]) == {
         "kind", "number", "score", "score_text", "reference_text", "sampling", "certificate",
-        "guarantee_text", "share_left", "asked", "version", "earlier", "is_repeat", "created_at",
+        "guarantee_text", "share_left", "asked", "version", "earlier", "is_repeat", "repeats",
+        "created_at",
     }  # fmt: skip
 
 

@@ -111,6 +111,17 @@ def test_my_own_rank_is_noted_when_it_is_on_another_page(server: Server, run: Ru
     assert "You: rank 41, Mine, with 0.90." in run("leaderboard", "digits").err
 
 
+def test_the_guarantee_stands_below_the_board(server: Server, run: Run) -> None:
+    said = {
+        "sentence": "The leading score is known to ±0.06.",
+        "questions_text": "10 of 600 questions answered.",
+    }
+    server.on("GET", BOARD, page(ROW | {"is_mine": True}, me=MINE, guarantee=said))
+    ran = run("leaderboard", "digits")
+    assert ran.err.splitlines() == [*said.values()]
+    assert "Guarantee" not in ran.out
+
+
 def test_a_team_without_a_score_is_on_the_board_too(server: Server, run: Run) -> None:
     row = ROW | {"score": None, "score_text": None, "sampling": None}
     server.on("GET", BOARD, page(row | {"is_mine": True}))

@@ -31,7 +31,7 @@ def test_teams_stand_in_order_of_their_released_scores(world: World) -> None:
 def test_each_row_says_in_words_what_its_drawing_shows(world: World) -> None:
     fill(world, 1)
     html = browser().get("/c/digits/leaderboard/").content.decode()
-    assert 'aria-label="1.00; sampling error 0.89 to 1.00; ' in html
+    assert 'aria-label="1.00; sampling error 0.89 to 1.00"' in html
 
 
 def test_my_row_is_marked_and_one_jump_away(world: World) -> None:

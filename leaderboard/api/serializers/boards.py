@@ -1,8 +1,10 @@
-"""The board, and the public ledger behind it."""
+"""The board, its guarantee, and the public ledger behind it."""
 
 from rest_framework import serializers
 
-from leaderboard.api.serializers.base import AnswerCode, Out, Scored
+from leaderboard import words
+from leaderboard.api.serializers.base import AnswerCode, Interval, Out, Scored
+from leaderboard.queries import Guarantee
 
 
 class BoardItem(Scored):
@@ -20,6 +22,59 @@ class BoardItem(Scored):
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
     is_mine = serializers.BooleanField(source="mine")
+
+
+class BoardGuarantee(Out):
+    """How sure the leading score is, and how sure it will be."""
+
+    sentence = serializers.SerializerMethodField(help_text="What is promised, in words.")
+    questions_text = serializers.SerializerMethodField(
+        help_text="How many questions were answered, and what that will come to, in words."
+    )
+    score_text = serializers.CharField(
+        source="score", help_text="The leading score; a likely one where nobody has one yet."
+    )
+    half_width = serializers.FloatField(
+        source="now",
+        allow_null=True,
+        help_text="Half the width of `interval`, in units of the score; null: no guarantee.",
+    )
+    interval = Interval(
+        allow_null=True,
+        help_text=(
+            "Of the score's expected value: what the same predictions would get on average if the "
+            "hidden labels were drawn again; not what a model would get on new data. Where labels "
+            "follow from the features, exact public scores tell which rows are hidden, and it "
+            "doesn't hold."
+        ),
+    )
+    half_width_at_end = serializers.FloatField(
+        source="at_end",
+        allow_null=True,
+        help_text="At the pace so far; null: none then, or (with `expected`) not known.",
+    )
+    confidence = serializers.FloatField()
+    answered = serializers.IntegerField(help_text="Questions answered, of all teams.")
+    limit = serializers.IntegerField(
+        allow_null=True, help_text="So many are answered at most; null: no limit."
+    )
+    used = serializers.FloatField(allow_null=True, help_text="Part of the limit, from 0 to 1.")
+    is_full = serializers.BooleanField(help_text="The limit is reached: nothing is answered.")
+    expected = serializers.IntegerField(
+        allow_null=True, help_text="Questions at the end at the pace so far; null: not known."
+    )
+    by_team = serializers.BooleanField(
+        help_text=(
+            "All this is of your team alone, and holds if teams don't share answers: the board is "
+            "hidden until the end."
+        )
+    )
+
+    def get_sentence(self, found: Guarantee) -> str:
+        return words.board_guarantee(found)
+
+    def get_questions_text(self, found: Guarantee) -> str:
+        return words.questions(found)
 
 
 class PublicationItem(Out):
@@ -64,6 +119,22 @@ class LedgerEntry(Out):
     )
     question = serializers.CharField()
     repeat = serializers.BooleanField()
+    length = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "L of this question in millionths of a nat, from which its interval follows; null: it "
+            "got no answer. This and the next two are on ledgers that are charged by laws."
+        ),
+    )
+    public_loss = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="The exact loss on the public rows, units/whole, which the laws read.",
+    )
+    baseline = serializers.BooleanField(
+        required=False, help_text="The team was a baseline, and took nothing from the budget."
+    )
     parameters_hash = serializers.CharField()
     previous_hash = serializers.CharField()
     created_at = serializers.CharField(help_text="Exactly as it is hashed.")
