@@ -86,7 +86,7 @@ def test_everybody_sees_the_final_board_first(open_page: NewPage, ended: list[st
     expect(first).to_contain_text("baseline")
     page.get_by_role("link", name="During the competition").click()
     expect(page.get_by_role("link", name="Final scores")).to_be_visible()
-    expect(page.get_by_role("columnheader", name="Guarantee")).to_be_visible()
+    expect(page.get_by_role("region", name="Guarantee of this board")).to_be_visible()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from leaderboard import queries
 from leaderboard.ledger import levels
 from leaderboard.models import Release, Standing, Submission, Team
+from leaderboard.participate import membership
 from leaderboard.words import said
 from scoring import metrics
 from tests.cast import World, make_user, predictions
@@ -149,6 +150,29 @@ def test_a_repeated_best_says_nothing_certified_of_the_new_file(world: World) ->
     row = queries.submission_row(world.score(team, predictions(wrong=range(8, 19))))
     assert row.released is not None
     assert row.released.certificate is None
+
+
+def test_a_repeat_names_the_submission_whose_result_it_has(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team, predictions(wrong=range(8, 20)))
+    world.score(team)
+    world.score(team)
+    again, first, _ = queries.submission_rows(team)
+    assert again.released is not None
+    assert first.released is not None
+    assert (again.released.repeats, first.released.repeats) == (2, None)
+    assert said(again.released).endswith("Same predictions as submission 2, so the same result.")
+
+
+def test_a_repeat_names_it_by_its_number_after_a_merge(world: World) -> None:
+    ours, theirs = world.join(world.alice), world.join(world.bob)
+    world.score(ours, predictions(wrong=range(8, 20)))
+    world.score(theirs)
+    world.score(theirs)
+    membership.merge(team=theirs, into=ours, by=world.organizer)
+    released = queries.submission_rows(ours)[0].released
+    assert released is not None
+    assert released.repeats == 2
 
 
 def test_how_far_a_certificate_reaches_is_rounded_up() -> None:
