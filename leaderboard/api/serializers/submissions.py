@@ -11,7 +11,7 @@ from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.models import Status
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
-from leaderboard.queries import Released, SubmissionRow
+from leaderboard.queries import SubmissionRow
 
 
 class SubmissionBody(Body):
@@ -66,16 +66,13 @@ class Release(Scored):
         allow_null=True,
         help_text="How many questions there had been by then; null: hidden until the end.",
     )
-    is_repeat = serializers.SerializerMethodField(
+    is_repeat = serializers.BooleanField(
         help_text="Answered before: the stored answer, at no cost."
     )
     repeats = serializers.IntegerField(
         allow_null=True, help_text="The submission whose answer it is; null: this one."
     )
     created_at = serializers.DateTimeField()
-
-    def get_is_repeat(self, row: Released) -> bool:
-        return row.repeats is not None
 
 
 class Submission(Out):
