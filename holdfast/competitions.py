@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast import options, output
-from holdfast.client import Client, Json, competition_path, connect
+from holdfast.client import Client, Json, competition_path, connect, write
 from holdfast.download import download, local_name
 from holdfast.errors import Failure
 from holdfast.options import competition_of
@@ -51,7 +52,9 @@ BOARD_COLUMNS = [
     Column("mark", "Mark"),
 ]
 FINAL_COLUMNS = [
-    *BOARD_COLUMNS[:5],
+    BOARD_COLUMNS[0],
+    Column("places", "Could be"),
+    *BOARD_COLUMNS[1:5],
     Column("released_score_text", "Released", numeric=True),
     Column("released_rank", "Rank there", numeric=True),
     Column("move", "Move", lambda move: f"{move:+d}" if move else "0", numeric=True),
@@ -202,7 +205,8 @@ def leaderboard(
     """Show the leaderboard: the released scores, and your place.
 
     Low and High are the ends of the 95 % sampling interval; below the board stands what it
-    guarantees. With --final they are the ends of 95 % simultaneous confidence intervals.
+    guarantees. With --final, Could be is the places that a team's expected score could have, and
+    the CSV is that of the website: all rows, with simultaneous intervals.
     """
     slug = competition_of(competition, option)
     board = "final" if final else "leaderboard"
@@ -216,6 +220,9 @@ def leaderboard(
                 output.note(f"Saved as {target}.")
         if save and not show:
             return
+        if final and view.style is Format.csv:
+            _print_file(client, address, search)
+            return
         columns = FINAL_COLUMNS if final else BOARD_COLUMNS
         flatten = partial(_flat, digits=view.style is Format.table)
         rows = view.show(client, address, columns, "No team is on the board yet.", flatten)
@@ -223,21 +230,40 @@ def leaderboard(
     for name in ("sentence", "questions_text"):
         if about.get("guarantee"):
             output.note(about["guarantee"][name])
-    mine = about.get("me")
     # Your place is on the screen already if one of the rows is yours.
-    if mine and not any(row.get("is_mine") for row in rows):
-        text = (mine.get("best") or mine)["score_text"]
-        score = "no score yet" if text is None else f"with {text}"
-        output.note(f"You: rank {mine['rank'] or 'hidden'}, {mine['team']}, {score}.")
+    if about.get("me") and not any(row.get("is_mine") for row in rows):
+        output.note(_own_place(about["me"]))
+
+
+def _print_file(client: Client, address: str, search: str) -> None:
+    """Print the website's file of the final board, which has all rows."""
+    if search:
+        raise typer.BadParameter("the final board's CSV has all rows; leave --search out.")
+    whole = BytesIO()
+    with client.stream(address, format="csv") as response:
+        write(response, whole, LONGEST_BOARD)
+    sys.stdout.write(whole.getvalue().decode())
+
+
+def _own_place(mine: Json) -> str:
+    text = (mine.get("best") or mine)["score_text"]
+    score = "no score yet" if text is None else f"with {text}"
+    return f"You: rank {mine['rank'] or 'hidden'}, {mine['team']}, {score}."
 
 
 def _flat(row: Json, *, digits: bool) -> Json:
     """Return the row with its interval and, on the final board, its best entry as own fields."""
     entry = row.get("best") or row
-    interval = entry.get("interval") or row.get("sampling") or {}
+    interval = entry.get("sampling") or {}
     mark = ", ".join(word for key, word in MARKS if row.get(key))
     flat = {**row, **interval, "score_text": entry["score_text"], "mark": mark}
+    if "best" in row:
+        flat["places"] = _places(row["best_place"], row["worst_place"])
     return with_digits(flat) if digits else flat
+
+
+def _places(best: int | None, worst: int | None) -> str:
+    return "" if best is None else str(best) if best == worst else f"{best} to {worst}"
 
 
 def with_digits(row: Json, prefix: str = "") -> Json:

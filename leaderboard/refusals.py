@@ -210,6 +210,12 @@ PROBLEMS: Mapping[str, Refusal] = {
         "is there.",
         "The organizer has not revealed them.",
     ),
+    "finals_not_tested": Refusal(
+        404,
+        "No entries were compared",
+        "The metric is no mean over rows, or these rows answered during the competition and "
+        "nothing bounds what tests would have to allow for that.",
+    ),
     "finals_started": Refusal(
         409,
         "The finals have started",

@@ -102,6 +102,22 @@ def score_final(*, submission_id: int) -> None:
 
 @shared_task
 @logs.discreet
+def place_finals(*, round_id: int) -> None:
+    """Compare the entries of a round, and store places. Done twice, it changes nothing."""
+    try:
+        done = finalize.place_finals(round_id, parse)
+    except Exception as error:
+        if outages.is_outage(error):
+            logger.warning("The places of round %s wait for the sweeper.", round_id)
+            return
+        logger.error("The places of round %s failed: %s", round_id, _failure(error))
+    else:
+        if done:
+            logger.info("Round %s has its final places.", round_id)
+
+
+@shared_task
+@logs.discreet
 def publish_holdout(*, holdout_id: int) -> None:
     """Go on with the publication of a holdout after the finals, until it is there."""
     try:

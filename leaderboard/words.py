@@ -127,8 +127,8 @@ def entered(choice: Choice) -> str:
         return f"Nothing {is_} entered for the final scores: no submission of yours has an answer."
     chosen = "is chosen yet" if choice.may_change else "was chosen"
     return (
-        f"Nothing {chosen}: submission {choice.stand_in}, your best released score, "
-        "stands in for the final scores."
+        f"Nothing {chosen}: submission {choice.stand_in}, your best so far, "
+        f"{'will be used unless you select others' if choice.may_change else 'is used'}."
     )
 
 

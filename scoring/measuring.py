@@ -2,6 +2,9 @@
 
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scoring.measurement import Mean, Measurement
 from scoring.metrics.base import Metric, Parameters
 from scoring.predictions.reader import Predictions
@@ -38,8 +41,13 @@ def measure_final(
 ) -> Mean:
     """Measure the mean loss that is published after the end, when no question can follow.
 
-    On the Final rows where there are any, else on the Private rows. Raises StateError.
+    Raises StateError.
     """
-    final = solution.usage == Usage.FINAL
-    rows = final if final.any() else solution.usage == Usage.PRIVATE
-    return metric.measure(predictions, solution, rows, params)
+    return metric.measure(predictions, solution, final_mask(solution), params)
+
+
+def final_mask(solution: Solution) -> NDArray[np.bool_]:
+    """Return which rows decide in the end: the Final ones where there are any, else the Private."""
+    usage = Usage.FINAL if (solution.usage == Usage.FINAL).any() else Usage.PRIVATE
+    mask: NDArray[np.bool_] = solution.usage == usage
+    return mask

@@ -9,7 +9,7 @@ from django.utils import timezone
 from leaderboard.models import Competition, Status, Submission
 from leaderboard.participate import selection
 from leaderboard.pipeline import finalize
-from leaderboard.tasks import score_final
+from leaderboard.tasks import place_finals, score_final
 from tests.cast import set_round
 
 
@@ -36,6 +36,7 @@ def measure(competition: Competition) -> None:
     """Do what the workers do with the messages of a sweep."""
     for submission in selection.entered(competition.current_round).order_by("pk"):
         score_final(submission_id=submission.pk)
+    place_finals(round_id=competition.current_round.pk)
     competition.refresh_from_db()
 
 

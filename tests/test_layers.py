@@ -177,9 +177,11 @@ def test_a_lock_takes_no_row_of_another_table_along(path: Path) -> None:
     assert not [each for each in joined if "select_for_update()" in each]
 
 
-def test_only_the_end_writes_exact_scores_and_one_file_of_the_reads_knows_them() -> None:
+def test_only_the_end_and_verify_know_exact_scores_and_one_file_of_the_reads() -> None:
     allowed = {
+        "leaderboard/operate/final_verification.py",
         "leaderboard/pipeline/final_places.py",
+        "leaderboard/pipeline/final_tests.py",
         "leaderboard/pipeline/finalize.py",
         "leaderboard/queries/finals.py",
     }

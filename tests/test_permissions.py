@@ -179,6 +179,8 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/final/
   GET            404  404  404  404  404  404  404
+/api/v1/competitions/<slug>/final/tests/
+  GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/finals/
   GET            401  200  200  403  403  403  403
   PUT            401  200+ 200+ 403  403  403  403

@@ -32,6 +32,7 @@ urlpatterns = [
     _part("leaderboard/", views_competitions.BoardView, "leaderboard"),
     _part("ledger/", views_competitions.LedgerView, "ledger"),
     _part("final/", views_finals.FinalBoardView, "final"),
+    _part("final/tests/", views_finals.FinalTestsView, "final-tests"),
     _part("finals/", views_finals.FinalsView, "finals"),
     _part("publications/", views_competitions.PublicationsView, "publications"),
     _part("publications/<int:number>/", views_competitions.PublicationView, "publication"),

@@ -11,7 +11,13 @@ from leaderboard import queries
 from leaderboard.api.base import PublicView, View, own_team, person, running
 from leaderboard.api.paging import Page, SearchQuery
 from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, format_of, pages_of, responses
-from leaderboard.api.serializers.finals import FinalFacts, FinalItem, Finals, FinalsBody
+from leaderboard.api.serializers.finals import (
+    FinalFacts,
+    FinalItem,
+    Finals,
+    FinalsBody,
+    FinalTests,
+)
 from leaderboard.api.views_competitions import CsvRenderer
 from leaderboard.errors import Refused
 from leaderboard.participate import selection
@@ -26,8 +32,8 @@ class FinalsView(View):
         tags=["finals"],
         summary="See what your team enters for the final scores",
         description=(
-            "Where nothing is chosen, the best released score stands in; where fewer are chosen "
-            "than allowed, only these count."
+            "Where nothing is chosen, the best released score is used, without one the best public "
+            "score, else the last answer; where fewer are chosen than allowed, only these count."
         ),
         responses=responses({200: Finals}, *MEMBERS),
     )
@@ -65,8 +71,9 @@ class FinalBoardView(PublicView):
         tags=["finals"],
         summary="See the final board",
         description=(
-            "Exact scores, once the organizer has revealed them, with both ranks and intervals "
-            "that are right for all entries at once. `me` is your team's row wherever it stands. "
+            "Exact scores, once the organizer has revealed them, with both ranks, the places that "
+            "each team could have, and intervals: of each score alone, and right for all at once. "
+            "`me` is your team's row wherever it stands. "
             "`?format=csv` (or `Accept: text/csv`) gives all rows."
         ),
         parameters=[SearchQuery, format_of("csv")],
@@ -93,3 +100,25 @@ class FinalBoardView(PublicView):
         page = Page.of(request, SearchQuery)
         board = queries.final_board(round, request.user, **page.ranked)
         return page.answer_ranked(FinalItem, board, facts=FinalFacts(board.facts).data)
+
+
+class FinalTestsView(PublicView):
+    @extend_schema(
+        operation_id="final_tests",
+        tags=["finals"],
+        summary="See the tests that places rest on",
+        description=(
+            "What the tests of all pairs of final entries found, to be checked: from the rejected "
+            "pairs and their p-values every place follows. 404 as long as there is no final board, "
+            "and where no tests were possible."
+        ),
+        responses=responses({200: FinalTests}, *OPENED, "finals_not_revealed", "finals_not_tested"),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        round = running(request, slug).current_round
+        if round.revealed_at is None:
+            raise Refused("finals_not_revealed")
+        document = queries.final_tests(round)
+        if document is None:
+            raise Refused("finals_not_tested")
+        return Response(FinalTests(document).data)

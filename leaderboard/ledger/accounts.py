@@ -4,10 +4,12 @@ On a ledger that counts by team, each team has an account of its own.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from leaderboard.models import Ledger, Team, TeamAccount, TeamState
 from scoring.laws.books import Account, TeamBook
+from scoring.laws.exact import MILLION
 
 
 def read_account(ledger: Ledger, team: Team | None) -> Account:
@@ -16,6 +18,18 @@ def read_account(ledger: Ledger, team: Team | None) -> Account:
         return Account.from_json(ledger.account)
     row = TeamAccount.objects.filter(ledger=ledger, team=team).first() if team else None
     return Account.from_json(row.account if row else {})
+
+
+def season_code(ledger: Ledger) -> float | None:
+    """Return -ln of the chance of all answers of a ledger, in nats; None if it has no laws.
+
+    By sequential laws alone, as statements at the end need it (theory.md 10.6): the count is none.
+    """
+    if not ledger.law:
+        return None
+    rows = [row.account for row in ledger.team_accounts.all()] if ledger.by_team else []
+    accounts = map(Account.from_json, rows or [ledger.account])
+    return sum(account.length(Fraction(0)) for account in accounts) / MILLION
 
 
 def save_account(ledger: Ledger, team: Team | None, account: Account) -> None:

@@ -11,6 +11,7 @@ from leaderboard.models.event import Event as Event
 from leaderboard.models.event import EventCount as EventCount
 from leaderboard.models.event import EventKind as EventKind
 from leaderboard.models.final import FinalScore as FinalScore
+from leaderboard.models.final import FinalTests as FinalTests
 from leaderboard.models.final import Selection as Selection
 from leaderboard.models.holdout import BoardState as BoardState
 from leaderboard.models.holdout import Holdout as Holdout

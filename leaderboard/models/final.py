@@ -34,7 +34,8 @@ class FinalScore(models.Model):
     The rest is stored once all scores are there. `low` and `high` are the interval of the loss;
     null where the metric allows none. The entry that counts for its team has the team's `place`,
     shared by equal scores, its `position` in the order of the board, and where the released board
-    had the team; `best_place` to `worst_place` are the places that the tests of all pairs leave it.
+    had the team; `best_place` to `worst_place` are the places that the tests of all pairs leave it,
+    null where there were none.
 
     Only `pipeline.finalize` writes it, and nobody but organizers sees it before the reveal.
     """
@@ -81,3 +82,17 @@ class FinalScore(models.Model):
     def loss(self) -> Fraction:
         """Return the exact mean loss."""
         return Fraction(self.units, self.rows * self.resolution)
+
+
+class FinalTests(models.Model):
+    """What the tests of all pairs of a board's final entries found, as it is published.
+
+    It names entries by their teams' permanent ids and their numbers; see `scoring.guarantees`.
+    Only `pipeline.finalize` writes it, with the places that follow.
+    """
+
+    board = models.OneToOneField(Board, models.CASCADE, related_name="final_tests")
+    document = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"tests of the final entries on {self.board}"

@@ -36,7 +36,8 @@ class Round(models.Model):
     After it closed come the finals: `finals_started_at` ends all submitting and selecting,
     `finals_scored_at` records that every final score is there, `revealed_at` shows them to
     everyone, and `publication_at` is the organizer's word to publish solution and secret.
-    `finals_enqueued_at` is when workers were last asked for final scores that are missing. On rows
+    `finals_enqueued_at` is when workers were last asked for final scores that are missing,
+    `places_claimed_at` when one took to comparing them. On rows
     that several rounds share, all of this happens once, in the last of them.
 
     `question_limit`, `team_limit`, `nats_limit` and `is_hidden` are what its ledger begins with,
@@ -82,6 +83,7 @@ class Round(models.Model):
     )
     finals_started_at = models.DateTimeField(null=True, blank=True, editable=False)
     finals_enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
+    places_claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
     finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
     revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
     publication_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -173,9 +175,9 @@ def new_uid() -> str:
 class Board(models.Model):
     """A metric with a mechanism in a round. The first board ranks; further ones are columns.
 
-    `finalists` is how many entries got a final score, once all are there; `rank_sets` is then what
-    the tests of all pairs of them found. `same_as` is the board of an earlier round on the same
-    ledger that asks the same: a file that it has answered gets that answer.
+    `finalists` is how many entries got a final score, once all are there. `same_as` is the board of
+    an earlier round on the same ledger that asks the same: a file that it has answered gets that
+    answer.
     """
 
     round = models.ForeignKey(Round, models.CASCADE, related_name="boards")
@@ -190,7 +192,6 @@ class Board(models.Model):
         "self", models.PROTECT, null=True, editable=False, related_name="asked_again"
     )
     finalists = models.PositiveIntegerField(default=0, editable=False)
-    rank_sets = models.JSONField(null=True, editable=False)
 
     class Meta:
         ordering = ["round", "position"]

@@ -3,7 +3,7 @@
 That is what anybody can check of the published documents (`scoring.verification`), and what only
 the server sees: that its head, states and board follow from the ledger, that the watermark outside
 the database agrees, and, where this process may open the vault or the solution is published, that
-every stored file still gives the published answer.
+every stored file still gives the published answer and its final score.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from django.db import transaction
 from leaderboard import queries, vault
 from leaderboard.ledger import lock, watermark
 from leaderboard.models import Holdout, Ledger, Release
+from leaderboard.operate.final_verification import Labels, published, sealed, verify_finals
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.publish import origin_of
 from leaderboard.pipeline.remeasure import remeasure
@@ -45,12 +46,14 @@ class Verified:
     """The report, and how answers were computed again.
 
     `means` is "publication", "vault", or "" where they weren't. `watermarked`: the watermark
-    agrees, and has seen something of the ledger.
+    agrees, and has seen something of the ledger. `finals` is how many entered files were scored
+    again, None where there are no finals yet.
     """
 
     report: Report
     means: str
     watermarked: bool
+    finals: int | None = None
 
 
 def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
@@ -60,7 +63,7 @@ def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
     """
     if ledger.competition.opened_by_organizer_at is None:
         raise CannotVerify("A draft has no ledger.")
-    watermarked = False
+    watermarked, finals = False, None
     try:
         found = queries.snapshot(ledger)
         with ExitStack() as stack:
@@ -68,6 +71,12 @@ def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
             recall = witnesses.recall if files else None
             lines = queries.lines_of(found.head)
             report = verify_with(lines, witnesses.call, recall, _Itself(found))
+            ended = ledger.rounds.filter(finals_scored_at__isnull=False)
+            if report.difference is None and ended.exists():
+                try:
+                    finals = verify_finals(ended, witnesses.labels)
+                except Differs as differs:
+                    report = replace(report, difference=differs.difference)
         if report.difference is None:
             try:
                 # As both are now: answers may have come since the ledger was read.
@@ -80,7 +89,7 @@ def verify_ledger(ledger: Ledger, *, files: bool = True) -> Verified:
                 report = replace(report, difference=Differs(None, "watermark", advice).difference)
     except (watermark.WatermarkAway, vault.VaultClosed) as error:
         raise CannotVerify(str(error)) from None
-    return Verified(report, witnesses.means, watermarked)
+    return Verified(report, witnesses.means, watermarked, finals)
 
 
 class _Witnesses:
@@ -91,6 +100,7 @@ class _Witnesses:
         self._stack = stack
         self._files = files
         self.means = ""
+        self.labels: Labels | None = None
 
     def call(self, header: Header) -> Witness | None:
         """Return what was published, else the vault, if it may be opened here."""
@@ -98,10 +108,15 @@ class _Witnesses:
         if holdout.published_at is not None:
             self.means = "publication"
             file = self._stack.enter_context(open_stored(holdout.publication.name))
-            return Publication(file, header)
+            witness = Publication(file, header)
+            # The last one is of the active revision, which the finals were measured on.
+            assert witness.solution is not None  # noqa: S101  (it was published)
+            self.labels = published(witness.solution) if self._files else None
+            return witness
+        self.labels = None
         if not (self._files and settings.VAULT_PRIVATE_KEY_FILE):
             return None
-        self.means = "vault"
+        self.means, self.labels = "vault", sealed(holdout)
         return _Vault(holdout)
 
     def recall(self, entry: Mapping[str, Any], digest: str) -> Known | None:

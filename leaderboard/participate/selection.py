@@ -1,18 +1,32 @@
-"""What a team enters for the final scores: its selection, or its best released score."""
+"""What a team enters for the final scores: its selection, or else its best submission."""
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Audience,
+    Board,
     Competition,
     EventKind,
     Membership,
     Pause,
+    Release,
     Round,
     Selection,
     Standing,
@@ -53,21 +67,59 @@ def entered(round: Round) -> QuerySet[Submission]:
     """Return the submissions that the final scoring counts, with `is_chosen`.
 
     One that waits to be scored again, on a revised solution, counts by the answer that it has. A
-    team that selected nothing enters its best released score, the earliest where several reached
-    it; without one, the last submission that it got an answer to. Files that were lost with a
-    database can't be measured, so they don't count.
+    team that selected nothing enters its `stand_in`. Files that were lost with a database can't be
+    measured, so they don't count.
     """
     on_these_rows = {"submission__round__ledger": round.ledger}
     released = Submission.objects.filter(
         ~Q(file=""), round__ledger=round.ledger, release__isnull=False
     ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
     choices = Selection.objects.filter(team=OuterRef("team"), **on_these_rows).order_by()
-    standings = Standing.objects.filter(
-        team=OuterRef("team"), board__position=0, board__round__ledger=round.ledger
-    ).order_by(F("loss").asc(nulls_last=True), "reached_at")
-    stand_in = standings.values(which=Coalesce("best__submission", "last__submission"))[:1]
-    by_default = ~Exists(choices) & Q(pk=Subquery(stand_in))
+    by_default = ~Exists(choices) & Q(pk=stand_in(round, team="team"))
     return released.filter(Q(is_chosen=True) | by_default)
+
+
+def stand_in(round: Round, *, team: str) -> Coalesce:
+    """Return the key of what a team enters by default; `team` is the outer query's field for it.
+
+    That is its best released score, the earliest where several reached it; without one its best
+    score on the Public rows; without one the last submission that got an answer. Of the rounds on
+    these rows those are compared that have a board with the metric of the round whose finals these
+    are; scores of other metrics count behind them, a later round's before an earlier one's.
+    """
+    boards = _compared_boards(round)
+    first = Case(*(When(board=key, then=Value(place)) for key, place in boards.items()))
+    standings = Standing.objects.filter(team=OuterRef(team), board__in=boards)
+    best = standings.filter(best__isnull=False).order_by(first, "loss", "reached_at", "pk")
+    answers = Release.objects.filter(submission__team=OuterRef(team), board__in=boards)
+    on_public = answers.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
+    shown = F("reference_level") * 1.0 / F("steps")
+    return Coalesce(
+        Subquery(best.values("best__submission")[:1]),
+        Subquery(on_public.order_by(first, shown, "submission__number").values("submission")[:1]),
+        Subquery(answers.order_by("-submission__number").values("submission")[:1]),
+    )
+
+
+def _compared_boards(round: Round) -> dict[int, int]:
+    """Return a board of each round on these rows, and where it counts: alike metrics first."""
+    first, places = round.board, dict[int, int]()
+    rounds = Round.objects.filter(ledger=round.ledger).prefetch_related("boards")
+    for place, each in enumerate(rounds.order_by("-number"), start=1):
+        boards = list(each.boards.all())
+        alike = (board for board in boards if _metric(board) == _metric(first))
+        board = next(alike, None)
+        places[boards[0].pk if board is None else board.pk] = place if board is None else 0
+    return places
+
+
+def _metric(board: Board) -> tuple[str, Any]:
+    return board.metric, board.metric_parameters
+
+
+def _claimed(boards: Collection[int]) -> list[int]:
+    """Return the boards whose reference is what teams claim, and no Public score."""
+    return [board.pk for board in Board.objects.filter(pk__in=boards) if board.takes_claims]
 
 
 def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> None:

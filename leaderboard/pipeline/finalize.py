@@ -1,15 +1,19 @@
 """The end: nobody submits any more, exact scores are measured once, the organizer reveals them.
 
 Here, and nowhere else, an exact score of the hidden rows is stored: no question can follow that it
-could answer.
+could answer. When all are there, a worker compares the entries with each other, row by row, and
+stores places; what it is killed in the middle of, another begins anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
-from django.db import transaction
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import vault
@@ -31,9 +35,13 @@ from leaderboard.models import (
 from leaderboard.notify import events
 from leaderboard.participate.selection import entered, over_limit
 from leaderboard.pipeline.final_places import store_places
-from leaderboard.pipeline.queue import enqueue_finals, wake_sweeper
+from leaderboard.pipeline.final_tests import Tested, compare_entries
+from leaderboard.pipeline.queue import enqueue_finals, enqueue_places, wake_sweeper
 from leaderboard.vault import custom_metrics
 from scoring.predictions import Predictions
+
+# A stored file, read.
+Read = Callable[[Submission], Predictions]
 
 NAMED = 10
 FAILURE = "Final score: "
@@ -96,12 +104,12 @@ def start_finals(round: Round, *, accept_failed: bool = False, by: User | None =
 
 
 def ask_for_scores(round: Round) -> None:
-    """Ask for the final scores that are missing; where none is, note that all are there."""
+    """Ask for the final scores that are missing; where none is, for the places."""
     missing = list(_unscored(round).order_by("pk").values_list("pk", flat=True))
     if missing:
         enqueue_finals(round.pk, missing)
     else:
-        _note_all_scored(round)
+        enqueue_places(round.pk)
 
 
 def is_wanted(submission: Submission) -> bool:
@@ -146,7 +154,41 @@ def measure_final(submission: Submission, predictions: Predictions) -> None:
         if notes:
             note_failure(submission, notes[0])
     if not _unscored(finals).exists():
-        _note_all_scored(finals)
+        enqueue_places(finals.pk)
+
+
+def place_finals(round_id: int, read: Read) -> bool:
+    """Compare all entries of a round, and store their places, once; return whether that was now.
+
+    Nothing is done where a final score is missing or another worker is at it. Of the losses of
+    rows nothing is stored. Raises what `read` does, and VaultClosed.
+    """
+    now = timezone.now()
+    is_free = Q(places_claimed_at__isnull=True) | Q(
+        places_claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)
+    )
+    waiting = Round.objects.filter(
+        pk=round_id, finals_started_at__isnull=False, finals_scored_at__isnull=True
+    )
+    if waiting.filter(is_free).update(places_claimed_at=now) != 1:
+        return False
+    try:
+        round = waiting.select_related("ledger").get()
+        if _unscored(round).exists():
+            return False
+        holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
+        boards = list(round.boards.all())
+
+        def take(submission: Submission) -> Predictions:
+            waiting.update(places_claimed_at=timezone.now())
+            return read(submission)
+
+        return _note_all_scored(
+            round, compare_entries(boards, holdout, partial(vault.contest, holdout), take)
+        )
+    finally:
+        with suppress(DatabaseError):
+            waiting.update(places_claimed_at=None)
 
 
 def note_failure(submission: Submission, failure: str) -> None:
@@ -238,12 +280,13 @@ def _names(found: Sequence[Submission | Team]) -> str:
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 
-def _note_all_scored(round: Round) -> None:
-    """Store the final places, once, with the note that every final score is there."""
-    with transaction.atomic():
+def _note_all_scored(round: Round, tested: Mapping[int, Tested]) -> bool:
+    """Store the final places, with the note that every final score is there, unless they are."""
+    with transaction.atomic(durable=True):
         noted = Round.objects.filter(
             pk=round.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
-        ).update(finals_scored_at=timezone.now())
+        ).update(finals_scored_at=timezone.now(), places_claimed_at=None)
         if noted:
             for board in round.boards.all():
-                store_places(board)
+                store_places(board, tested.get(board.pk))
+    return bool(noted)

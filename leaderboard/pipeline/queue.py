@@ -35,6 +35,14 @@ def enqueue_finals(round_id: int, submission_ids: Iterable[int]) -> None:
     )
 
 
+def enqueue_places(round_id: int) -> None:
+    """Ask a worker for the places of a round whose final scores are all there."""
+    sent = _send("place_finals", round_id=round_id)
+    Round.objects.filter(pk=round_id, finals_scored_at__isnull=True).update(
+        finals_enqueued_at=timezone.now() if sent else None
+    )
+
+
 def wake_sweeper() -> None:
     """Let the sweeper look now; it looks by itself a little later where the broker is away."""
     _send("sweep")
@@ -82,7 +90,9 @@ def enqueue_publication(holdout_id: int) -> None:
 
 def take_back() -> int:
     """Queue what workers held when they ended, and return how many. No worker may be running."""
-    Round.objects.filter(finals_enqueued_at__isnull=False).update(finals_enqueued_at=None)
+    Round.objects.filter(finals_started_at__isnull=False, finals_scored_at__isnull=True).update(
+        finals_enqueued_at=None, places_claimed_at=None
+    )
     Holdout.objects.filter(published_at__isnull=True).update(publication_claimed_at=None)
     held = Submission.objects.filter(status=Status.SCORING)
     return held.update(status=Status.QUEUED, enqueued_at=None)

@@ -27,6 +27,7 @@ from leaderboard.queries.finals import Stage as Stage
 from leaderboard.queries.finals import choice as choice
 from leaderboard.queries.finals import final_board as final_board
 from leaderboard.queries.finals import final_entries as final_entries
+from leaderboard.queries.finals import final_tests as final_tests
 from leaderboard.queries.finals import progress as progress
 from leaderboard.queries.finals import stage as stage
 from leaderboard.queries.finals import whole_final_board as whole_final_board

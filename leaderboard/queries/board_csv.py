@@ -66,10 +66,15 @@ BOARD: Mapping[str, Callable[[BoardRow], object]] = {
 }
 FINAL: Mapping[str, Callable[[FinalRow], object]] = {
     "rank": lambda row: row.rank,
+    "best_place": lambda row: row.best_place,
+    "worst_place": lambda row: row.worst_place,
+    "could_be_first": lambda row: _flag(row.could_be_first),
     "team": lambda row: plain_text(row.team),
     "score": lambda row: row.best.score,
-    "low": lambda row: _end(row.best.interval, "low"),
-    "high": lambda row: _end(row.best.interval, "high"),
+    "sampling_low": lambda row: _end(row.best.sampling, "low"),
+    "sampling_high": lambda row: _end(row.best.sampling, "high"),
+    "simultaneous_low": lambda row: _end(row.best.interval, "low"),
+    "simultaneous_high": lambda row: _end(row.best.interval, "high"),
     "loss_numerator": lambda row: row.best.loss.numerator,
     "loss_denominator": lambda row: row.best.loss.denominator,
     "submission": lambda row: row.best.number,
@@ -79,7 +84,6 @@ FINAL: Mapping[str, Callable[[FinalRow], object]] = {
     "released_rank": lambda row: row.released_rank,
     "released_score": lambda row: row.released_score,
     "move": lambda row: row.move,
-    "with_winner": lambda row: _flag(row.with_winner),
     "baseline": lambda row: _flag(row.is_baseline),
     "verified": lambda row: _flag(row.is_verified),
 }

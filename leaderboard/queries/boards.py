@@ -1,4 +1,6 @@
-"""The board: made of released values only, ranked by them, ties by who was first.
+"""The board: made of released values only, ranked by them; equal scores share a rank.
+
+Who was first stands above the others of its rank.
 
 The database orders, searches and pages. Where a page begins, and which place a team has, follows
 from the counts of the levels (`ledger.levels`), so that both cost the same on every page.
@@ -86,7 +88,7 @@ def board(
     search: str = "",
     page_rows: int = PAGE_ROWS,
 ) -> BoardPage:
-    """Return a page of the board, ranked by released value, ties by who was first.
+    """Return a page of the board, ranked by released value; equal ones in order of time.
 
     A person who may not know of other teams gets its own row alone, without a rank.
     """
@@ -99,8 +101,9 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
         yield from _OwnRow(board, user).rows("", 0, 1)
         return
     make = _RowMaker(board, my_team(board, user))
-    for rank, row in enumerate(chain(*map(_read, _parts(board))), start=1):
-        yield make(rank, row)
+    ranks = dict[float | None, int]()
+    for position, row in enumerate(chain(*map(_read, _parts(board))), start=1):
+        yield make(ranks.setdefault(row.loss, position), row)
 
 
 def board_row(board: Board, user: Person) -> BoardRow | None:
@@ -234,12 +237,18 @@ class _OwnRow:
 
 
 class _Ranking:
-    """The board's order. `ends` is how many teams stand down to the end of each count."""
+    """The board's order.
+
+    `ends` is how many teams stand down to the end of each count, `ranks` the rank of each loss.
+    """
 
     def __init__(self, board: Board, user: Person) -> None:
         self.board = board
         self.counts = list(board.level_counts.values_list("loss", "since", "teams"))
         self.ends = list(accumulate(teams for _, _, teams in self.counts))
+        self.ranks = dict[float | None, int]()
+        for (loss, _, teams), end in zip(self.counts, self.ends, strict=True):
+            self.ranks.setdefault(loss, end - teams + 1)
         self.my_team = my_team(board, user)
         self.make = _RowMaker(board, self.my_team)
 
@@ -249,13 +258,14 @@ class _Ranking:
         return self.ends[-1] if self.ends else 0
 
     def rows(self, search: str, first: int, count: int) -> list[BoardRow]:
-        if not search:
-            found = self._records(self._keys(first, count))
-            return [self.make(rank, row) for rank, row in enumerate(found, start=first + 1)]
-        ranked = self._named(search).order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
-        found = self._records(ranked.values_list("pk", flat=True)[first : first + count])
-        places = self._places(found)
-        return [self.make(places[row.key], row) for row in found]
+        keys: Iterable[int]
+        if search:
+            order = F("loss").asc(nulls_last=True), "reached_at", "pk"
+            found = self._named(search).order_by(*order).values_list("pk", flat=True)
+            keys = found[first : first + count]
+        else:
+            keys = self._keys(first, count)
+        return [self.make(self.ranks[row.loss], row) for row in self._records(keys)]
 
     def mine(self) -> tuple[int, BoardRow] | None:
         if self.my_team is None:
@@ -263,7 +273,8 @@ class _Ranking:
         own = self.board.standings.filter(team=self.my_team).order_by()
         found = self._records(own.values_list("pk", flat=True))
         places = self._places(found)
-        return next(((places[row.key], self.make(places[row.key], row)) for row in found), None)
+        rows = ((places[row.key], self.make(self.ranks[row.loss], row)) for row in found)
+        return next(rows, None)
 
     def _named(self, search: str) -> QuerySet[Standing]:
         return self.board.standings.filter(named(self.board, search))
@@ -294,7 +305,7 @@ class _Ranking:
         return keys
 
     def _places(self, found: list[_Record]) -> dict[int, int]:
-        """Return the places of some rows by their keys: who is on better levels, and was first."""
+        """Return where some rows stand, by their keys: who is on better levels, and was first."""
         starts = [(loss is None, loss or 0.0, since) for loss, since, _ in self.counts]
         within = self._within(found)
         places = dict[int, int]()

@@ -6,24 +6,27 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
-from leaderboard.models import Board, FinalScore, Phase, Round, Submission, Team
+from leaderboard.models import Board, FinalScore, FinalTests, Phase, Round, Submission, Team
+from leaderboard.participate import selection
 from leaderboard.participate.selection import entered
-from leaderboard.pipeline.final_places import beta, final_design, on_final_rows
+from leaderboard.pipeline.final_places import final_design, interval_beta, on_final_rows
+from leaderboard.pipeline.final_tests import beta
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
-from leaderboard.queries.scales import Interval, finest_step, scale
+from leaderboard.queries.scales import SAMPLING_CONFIDENCE, Interval, finest_step, scale
 from scoring import metrics
-from scoring.guarantees.intervals import bonferroni_width
+from scoring.guarantees.intervals import bonferroni_width, wilson_interval
 
 _CSV_ROWS: Final = 500
+_NAMED: Final = 20
 
 
 class Stage(Enum):
@@ -73,13 +76,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class FinalEntry:
-    """An entered submission with its exact score: `loss` as a fraction of all there is to lose."""
+    """An entered submission with its exact score: `loss` as a fraction of all there is to lose.
+
+    `sampling` is the plain 95 % interval of this score alone, `interval` holds for all at once.
+    """
 
     number: int
     is_chosen: bool
     loss: Fraction
     value: float
     score: str
+    sampling: Interval | None
     interval: Interval | None
 
 
@@ -87,31 +94,40 @@ class FinalEntry:
 class FinalRow:
     """A team on the final board, by the best of its entries; equal scores share a rank.
 
-    `move` is how many places it went up from the released board, negative for down. `with_winner`
-    says that its interval overlaps the winner's: the intervals don't tell the two apart.
+    `best_place` to `worst_place` are the places that its expected score could have; None where
+    there were no tests. `move` is how many places it went up from the released board, negative for
+    down; None where that had no place for it.
     """
 
     rank: int
+    best_place: int | None
+    worst_place: int | None
     team_id: int
     team: str
     is_baseline: bool
     is_verified: bool
     best: FinalEntry
     others: tuple[FinalEntry, ...]
-    released_rank: int
+    released_rank: int | None
     released_score: str | None
-    move: int
-    with_winner: bool | None
+    move: int | None
     mine: bool
+
+    @property
+    def could_be_first(self) -> bool | None:
+        """Return whether no team is surely better; None where there were no tests."""
+        return None if self.best_place is None else self.best_place == 1
 
 
 @dataclass(frozen=True)
 class FinalFacts:
-    """What the final scores were measured on, and what the intervals cover.
+    """What the final scores were measured on, and what intervals and places cover.
 
     `rows` are "final" or "private" ones; `effective` what they count as where they have weights.
     `width` is how far an interval reaches at most, as a loss, where all are alike. `reason` says
-    why there is no interval; empty where there are.
+    why there is no interval; empty where there are. `tests` is the form of the tests that places
+    rest on, empty where there were none; `could_be_first` how many teams nobody is surely better
+    than, and `contenders` the names of the first of them.
     """
 
     rows: str
@@ -123,6 +139,9 @@ class FinalFacts:
     width: float | None
     reason: str
     decimals: int
+    tests: str
+    could_be_first: int | None
+    contenders: tuple[str, ...]
 
     @property
     def percent(self) -> str:
@@ -137,16 +156,9 @@ class FinalFacts:
 
 @dataclass(frozen=True)
 class FinalBoard(RankedPage[FinalRow]):
-    """A page of the final board; where several share the first rank, the widest interval is the
-    winner's."""
+    """A page of the final board."""
 
     facts: FinalFacts
-    winners_interval: Interval | None
-
-    @property
-    def together(self) -> bool:
-        """Return whether an interval on this page, not the winner's own, overlaps the winner's."""
-        return any(row.with_winner and row.rank > 1 for row in self.rows)
 
 
 def stage(round: Round) -> Stage:
@@ -164,13 +176,10 @@ def choice(team: Team) -> Choice:
     round = team.competition.current_round
     selected = team.selections.filter(submission__round__ledger=round.ledger_id)
     numbers = selected.order_by("submission__number")
-    # Rounds that go on with the same rows have one end, and the best score of all stands in.
-    standings = team.standings.filter(board__position=0, board__round__ledger=round.ledger_id)
-    standing = standings.select_related("best", "last").first()
-    stand_in = None
-    if standing is not None:
-        entry = standing.best or standing.last
-        stand_in = Submission.objects.get(pk=entry.submission_id)
+    # Rounds that go on with the same rows have one end.
+    teams = Team.objects.filter(pk=team.pk).annotate(stand_in=selection.stand_in(round, team="pk"))
+    key = teams.values_list("stand_in", flat=True).get()
+    stand_in = Submission.objects.filter(pk=key).first()
     lost = stand_in is not None and not stand_in.file
     return Choice(
         limit=round.finals_limit,
@@ -212,8 +221,13 @@ def final_board(
     return FinalBoard(
         **vars(page_of(ranking, page, search, page_rows)),
         facts=ranking.facts(),
-        winners_interval=ranking.winners_interval,
     )
+
+
+def final_tests(round: Round) -> dict[str, Any] | None:
+    """Return what the tests of all pairs of entries found, to be checked; None without tests."""
+    found = FinalTests.objects.filter(board=round.board).values_list("document", flat=True)
+    return found.first()
 
 
 def whole_final_board(round: Round, user: Person) -> Iterator[FinalRow]:
@@ -258,8 +272,15 @@ class _Reader:
             loss=score.loss,
             value=value,
             score=f"{value:.{self.decimals}f}",
+            sampling=self._sampling(score),
             interval=certificate_interval(self.reads, score),
         )
+
+    def _sampling(self, score: FinalScore) -> Interval | None:
+        if not metrics.get(self.board.metric).is_mean:
+            return None
+        loss = score.units / (score.rows * score.resolution)
+        return self.reads.interval(*wilson_interval(loss, score.rows, 1 - SAMPLING_CONFIDENCE))
 
 
 class _Ranking(_Reader):
@@ -268,8 +289,6 @@ class _Ranking(_Reader):
     def __init__(self, board: Board, user: Person) -> None:
         super().__init__(board)
         self.my_team = my_team(board, user)
-        widest = self.placed.filter(place=1).order_by("low", "-high").first()
-        self.winners_interval = certificate_interval(self.reads, widest)
 
     def count(self, search: str) -> int:
         if search:
@@ -297,6 +316,10 @@ class _Ranking(_Reader):
         final = first is not None and on_final_rows(first)
         count = 0 if holdout is None else holdout.final_rows if final else holdout.private_rows
         rows = first.rows if first else count
+        tests = FinalTests.objects.filter(board=board).values_list("document__form", flat=True)
+        tested = tests.first()
+        contenders = self.placed.filter(best_place=1)
+        names = contenders.order_by("position").values_list("team__name", flat=True)
         return FinalFacts(
             rows="final" if final else "private",
             count=count,
@@ -305,12 +328,19 @@ class _Ranking(_Reader):
             teams=self.count(""),
             confidence=round(1 - beta(board), 9),
             width=(
-                bonferroni_width(final_design(first).bound_rows, board.finalists, beta(board))
+                bonferroni_width(
+                    final_design(first).bound_rows,
+                    board.finalists,
+                    interval_beta(board, final=True),
+                )
                 if first is not None and final and metric.is_mean
                 else None
             ),
             reason="" if metric.is_mean else metric.guarantee,
             decimals=self.decimals,
+            tests=tested or "",
+            could_be_first=contenders.count() if tested else None,
+            contenders=tuple(names[:_NAMED]),
         )
 
     def _named(self, search: str) -> QuerySet[FinalScore]:
@@ -328,19 +358,19 @@ class _Ranking(_Reader):
         return [self._row(score, others.get(score.team_id, [])) for score in placed]
 
     def _row(self, score: FinalScore, others: list[FinalScore]) -> FinalRow:
-        best, loss, winners = self.entry(score), score.released_loss, self.winners_interval
-        place, released_place = score.place or 0, score.released_place or 0
+        loss, place, before = score.released_loss, score.place or 0, score.released_place
         return FinalRow(
             rank=place,
+            best_place=score.best_place,
+            worst_place=score.worst_place,
             team_id=score.team_id,
             team=score.team.name,
             is_baseline=score.team.is_baseline,
             is_verified=score.team.is_verified,
-            best=best,
+            best=self.entry(score),
             others=tuple(self.entry(each) for each in sorted(others, key=attrgetter("loss"))),
-            released_rank=released_place,
+            released_rank=before,
             released_score=None if loss is None else self.reads.text(loss),
-            move=released_place - place,
-            with_winner=winners.overlaps(best.interval) if winners and best.interval else None,
+            move=None if before is None else before - place,
             mine=score.team_id == self.my_team,
         )

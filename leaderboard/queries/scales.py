@@ -21,10 +21,6 @@ class Interval:
     low: float
     high: float
 
-    def overlaps(self, other: "Interval") -> bool:
-        """Return whether the two have a score in common."""
-        return self.low <= other.high and other.low <= self.high
-
     def outward(self, decimals: int) -> tuple[str, str]:
         """Return both ends as texts, rounded away from each other."""
         grid = 10**decimals

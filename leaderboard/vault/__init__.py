@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from leaderboard.models import Board, Holdout
 from leaderboard.platform.files import open_stored
+from leaderboard.platform.scratch import scratch_array
 from leaderboard.vault import keys
 from leaderboard.vault.keys import VaultClosed as VaultClosed
 from scoring import measuring, metrics
+from scoring.contest import Contest
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
 from scoring.predictions import Predictions, Solution, Usage
@@ -96,6 +98,17 @@ def measure_final(holdout: Holdout, board: Board, predictions: Predictions) -> M
     metric = metrics.get(board.metric)
     parameters = metric.parse(board.metric_parameters)
     return measuring.measure_final(metric, parameters, predictions, solution)
+
+
+def contest(holdout: Holdout, board: Board, entries: int) -> Contest:
+    """Return what so many final entries are compared in, row by row: that stays in there.
+
+    Only for after the end, as `measure_final`.
+    """
+    solution, _ = _open(holdout)
+    metric = metrics.get(board.metric)
+    parameters = metric.parse(board.metric_parameters)
+    return Contest(metric, parameters, solution, entries, scratch_array)
 
 
 def count_moved(earlier: Holdout, later: Holdout) -> int:

@@ -25,7 +25,7 @@ class Line:
     """A row of a board with its drawing; the texts say in words what is drawn.
 
     `guaranteed` is the stored interval of a released score, in words. A row of the final board has
-    its `move` instead, and as `direction` "up", "down" or "same".
+    its `move` instead, as `direction` "up", "down" or "same", and the `places` that it could have.
     """
 
     row: BoardRow | FinalRow
@@ -34,6 +34,7 @@ class Line:
     guaranteed: str = ""
     move: str = ""
     direction: str = ""
+    places: str = ""
 
 
 @dataclass(frozen=True)

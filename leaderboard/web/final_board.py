@@ -1,7 +1,7 @@
 """The final board as it is drawn: exact scores with their intervals on one axis, and the moves."""
 
 from leaderboard import models, queries
-from leaderboard.queries import FinalBoard, FinalRow, Scale
+from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
 from leaderboard.templatetags.text import ordinal
 from leaderboard.web.board import Board, Line, plot
 from leaderboard.web.charts.forest import Estimate
@@ -10,19 +10,24 @@ from leaderboard.web.charts.moves import Move, MovesChart, direction, moves_char
 CHART_TEAMS = 12
 
 
-def draw(board: models.Board, page: FinalBoard) -> Board:
-    """Draw the forest plot of a page; the winner's interval is the band of all that overlap it."""
-    reads, band = queries.scale(board), page.winners_interval if page.together else None
-    estimates = [
-        Estimate(row.best.value, row.best.interval, band=band if row.with_winner else None)
-        for row in page.rows
-    ]
+def draw(board: models.Board, page: FinalBoard, *, together: bool) -> Board:
+    """Draw the forest plot of a page, with each score's own interval or all that hold together."""
+    reads = queries.scale(board)
+
+    def interval(row: FinalRow) -> Interval | None:
+        return row.best.interval if together else row.best.sampling
+
     return plot(
         reads,
         page.rows,
-        estimates,
+        [Estimate(row.best.value, interval(row)) for row in page.rows],
         lambda row, mark: Line(
-            row, mark, _alternative(row, reads), move=_move(row), direction=direction(row.move)
+            row,
+            mark,
+            _alternative(row, interval(row), reads),
+            move=_move(row),
+            direction=direction(row.move or 0),
+            places=_places(row),
         ),
     )
 
@@ -31,21 +36,33 @@ def moves(page: FinalBoard) -> MovesChart | None:
     """Draw how the first teams moved; on the first page of the whole board only."""
     if page.page > 1 or page.search:
         return None
-    shown = page.rows[:CHART_TEAMS]
-    return moves_chart([Move(r.team, r.released_rank, r.rank, r.mine) for r in shown])
+    return moves_chart(
+        [
+            Move(row.team, row.released_rank, row.rank, row.mine)
+            for row in page.rows[:CHART_TEAMS]
+            if row.released_rank is not None
+        ]
+    )
+
+
+def _places(row: FinalRow) -> str:
+    """Return which places a team could have: "3rd to 7th"; nothing where there were no tests."""
+    if row.best_place is None or row.worst_place is None:
+        return ""
+    best, worst = ordinal(row.best_place), ordinal(row.worst_place)
+    return best if best == worst else f"{best} to {worst}"
 
 
 def _move(row: FinalRow) -> str:
+    if row.move is None or row.released_rank is None:
+        return "new"
     if not row.move:
         return "as before"
     return f"{direction(row.move)} {abs(row.move)} from {ordinal(row.released_rank)}"
 
 
-def _alternative(row: FinalRow, reads: Scale) -> str:
-    interval = row.best.interval
+def _alternative(row: FinalRow, interval: Interval | None, reads: Scale) -> str:
     if interval is None:
         return f"{row.best.score}; no interval"
     places = max(reads.decimals, 3)
-    ends = f"{interval.low:.{places}f} to {interval.high:.{places}f}"
-    tail = "; overlaps the winner's" if row.with_winner and row.rank > 1 else ""
-    return f"{row.best.score}; interval {ends}{tail}"
+    return f"{row.best.score}; interval {interval.low:.{places}f} to {interval.high:.{places}f}"

@@ -8,7 +8,7 @@ separable" is not transitive, so that no groups follow from it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any, Final, Literal
@@ -23,9 +23,13 @@ Form = Literal["binomial", "betting"]
 Matrix = NDArray[np.bool_]
 
 HEADS: Final = 200  # are compared with everyone
+# Pairs times rows of bets, some minutes of a processor: where there are more, fewer heads are
+# compared. That depends on public numbers alone.
+WORK: Final = 2 * 10**10
 SHARE: Final = 0.5  # of beta, for the pairs; the rest is for intervals claimed with them
 _DIGITS: Final = Context(prec=4, rounding=ROUND_CEILING)
-_PART: Final = 1 << 16  # rows
+_PART: Final = 1 << 16  # rows at most
+_CELLS: Final = 1 << 24  # entries times rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +84,18 @@ class RankSets:
         """Return the best and the worst place that the truth allows each entry."""
         return rank_sets(self.better)
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], level: float) -> "RankSets":
+        """Return what follows at this level from the pairs of a stored document."""
+        count, hypotheses = len(document["entries"]), document["hypotheses"]
+        pairs = sorted((int(a), int(b), float(p)) for a, b, p in document["better"])
+        rejects = holm([p for _, _, p in pairs], level, hypotheses)
+        rejected = tuple(pair for pair, holds in zip(pairs, rejects, strict=True) if holds)
+        better = np.zeros((count, count), np.bool_)
+        for a, b, _ in rejected:
+            better[a, b] = True
+        return cls(document["form"], level, hypotheses, rejected, close_transitively(better))
+
     def to_json(self) -> dict[str, Any]:
         """Return what is stored and published: the same bytes wherever it is computed again."""
         return {
@@ -111,15 +127,23 @@ def rank_entries(
     losses: entries by rows, of each row's loss the whole units out of `units`. codes: entries by
         rows; of two entries they differ where their predictions do. Both may be memory maps.
     level: of Holm's procedure, from `pair_level`.
-    The first 200 are compared with everyone: the order is that of the Public scores.
+    The first `count_heads` are compared with everyone.
     """
-    pairs = compare_pairs(losses, codes, rows, units=units)
+    heads = count_heads(len(losses), losses.shape[1], rows.form)
+    pairs = compare_pairs(losses, codes, rows, units=units, heads=heads)
     rejects = holm(pairs.p, level, pairs.hypotheses)
     found = pairs.better[rejects], pairs.worse[rejects], pairs.p[rejects]
     better = np.zeros((len(losses), len(losses)), np.bool_)
     better[found[0], found[1]] = True
     rejected = sorted(zip(*(each.tolist() for each in found), strict=True))
     return RankSets(rows.form, level, pairs.hypotheses, tuple(rejected), close_transitively(better))
+
+
+def count_heads(entries: int, rows: int, form: Form) -> int:
+    """Return how many entries are compared with everyone: fewer than 200 where bets take long."""
+    if form == "binomial" or entries < 2:
+        return HEADS
+    return min(HEADS, max(2, WORK // (entries * rows)))
 
 
 def compare_pairs(
@@ -135,10 +159,10 @@ def compare_pairs(
     if rows.form == "binomial":
         # With more classes the rows on which losses differ depend on the labels, and aren't D.
         require(all(((each == 0) | (each == 1)).all() for each in codes), "There are two classes.")
-        wrong, shared = _count_wrong(losses)
+        wrong, shared = _count_wrong(losses, heads)
         swapped = wrong[first] > wrong[second]
         better, worse = np.where(swapped, (second, first), (first, second))
-        both = shared[better, worse]
+        both = shared[first, second]
         p = binomial_p_values(wrong[better] + wrong[worse] - 2 * both, wrong[worse] - both)
     else:
         values = _sum_groups(losses, rows)
@@ -195,13 +219,16 @@ def rank_teams(better: Matrix, teams: Sequence[int]) -> Matrix:
     return found
 
 
-def _count_wrong(losses: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Return how many rows each entry has wrong, and how many each two have both wrong."""
-    shared = np.zeros((len(losses), len(losses)), np.int64)
-    for first in range(0, losses.shape[1], _PART):
-        part = np.asarray(losses[:, first : first + _PART], dtype=np.float32)
-        shared += np.rint(part @ part.T).astype(np.int64)  # exact: below 2^24
-    return np.diagonal(shared), shared
+def _count_wrong(losses: NDArray[Any], heads: int) -> tuple[Integers, Integers]:
+    """Return how many rows each entry has wrong, and how many it and each of the heads both."""
+    wrong = np.zeros(len(losses), np.int64)
+    shared = np.zeros((min(heads, len(losses)), len(losses)), np.int64)
+    rows = max(1, min(_PART, _CELLS // max(1, len(losses))))
+    for first in range(0, losses.shape[1], rows):
+        part = np.asarray(losses[:, first : first + rows], dtype=np.float32)
+        wrong += np.rint(part.sum(axis=1, dtype=np.float64)).astype(np.int64)
+        shared += np.rint(part[:heads] @ part.T).astype(np.int64)  # exact: below 2^24
+    return wrong, shared
 
 
 def _sum_groups(losses: NDArray[Any], rows: Rows) -> NDArray[Any]:

@@ -15,7 +15,7 @@ depend on the labels.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -176,23 +176,14 @@ class Metric:
         """
         rows = check_rows(predictions, solution, mask)
         if self.row_losses is not None:
-            # In parts that a processor can cache.
-            starts = range(0, len(mask), _PART)
-            chosen_rows = (at + np.flatnonzero(mask[at : at + _PART]) for at in starts)
-            parts = [
-                self._losses(self._chosen(predictions, part), self._chosen(solution, part), params)
-                for part in chosen_rows
-                if len(part)
-            ]
+            parts = list(self._parts(predictions, solution, mask, params))
             if (weights := solution.weights_of(mask)) is not None:
                 loss = weighted_mean(np.concatenate(parts), weights)
                 return Mean(_set_units(loss, rows * FINE), rows, FINE)
             # The units of a part stay far below 2^53, so floats add exactly.
             units = sum(
-                int(np.count_nonzero(part))
-                if part.dtype == np.bool_ and self.units == 1
-                else int(np.rint(part * self.units).sum())
-                for part in parts
+                int(np.count_nonzero(part)) if part.dtype == np.bool_ else int(part.sum())
+                for part in map(self._counted, parts)
             )
             return Mean(units, rows, self.units)
         chosen = np.flatnonzero(mask)
@@ -201,6 +192,30 @@ class Metric:
         weights = None if solution.weights is None else solution.weights[chosen]
         units = _set_units(self._set_loss(predicted, actual, params, weights), rows * self.units)
         return Mean(units, rows, self.units, additive=False)
+
+    def count_rows(
+        self,
+        predictions: Predictions,
+        solution: Solution,
+        mask: NDArray[np.bool_],
+        params: Parameters,
+    ) -> Values:
+        """Return the loss of each row of `mask` in whole units, whatever its weight.
+
+        For means and their transforms; of plain rows `measure` has their sum. Raise StateError as
+        `measure` does, and for a metric of all rows together.
+        """
+        check_rows(predictions, solution, mask)
+        if not self.is_mean:
+            raise StateError("Rows have no losses of their own.")
+        dtype = np.uint8 if self.units == 1 else np.int32
+        parts = self._parts(predictions, solution, mask, params)
+        return np.concatenate([self._counted(part).astype(dtype) for part in parts])
+
+    def is_wrong_class(self, schema: Schema) -> bool:
+        """Return whether a loss is 1 where the wrong one of two classes is predicted, else 0."""
+        classes = [len(column.classes) for column in schema.columns if column.kind == "label"]
+        return self.is_mean and self.units == 1 and len(schema.columns) == 1 and classes == [2]
 
     def score(self, loss: float, params: Parameters) -> float:
         return self.scale.score(float(loss), params)
@@ -297,6 +312,26 @@ class Metric:
     def losses(self, predicted: list[Values], actual: list[Values], params: Parameters) -> Values:
         """Return each row's loss, from the columns' arrays; only means over rows have them."""
         return self._losses(self._arranged(predicted), self._arranged(actual), params)
+
+    def _parts(
+        self,
+        predictions: Predictions,
+        solution: Solution,
+        mask: NDArray[np.bool_],
+        params: Parameters,
+    ) -> Iterator[Values]:
+        """Yield the losses of the rows of `mask`, in parts that a processor can cache."""
+        for start in range(0, len(mask), _PART):
+            rows = start + np.flatnonzero(mask[start : start + _PART])
+            if len(rows):
+                yield self._losses(
+                    self._chosen(predictions, rows), self._chosen(solution, rows), params
+                )
+
+    def _counted(self, losses: Values) -> Values:
+        """Return losses in whole units, rounded to the nearest."""
+        is_whole = losses.dtype == np.bool_ and self.units == 1
+        return losses if is_whole else np.rint(losses * self.units)
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
         names = (column.name for column in source.schema.columns)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from leaderboard.models import Selection
+from leaderboard.models import FinalTests, Selection
 from tests import ending
 from tests.api.conftest import DIGITS, As
 from tests.cast import World, predictions
@@ -36,8 +36,8 @@ def test_without_a_choice_the_stand_in_is_told(played: World, as_: As) -> None:
         "stand_in": 3,
         "entered": [3],
         "may_change": True,
-        "summary": "Nothing is chosen yet: submission 3, your best released score, stands in for "
-        "the final scores.",
+        "summary": "Nothing is chosen yet: submission 3, your best so far, will be used unless you "
+        "select others.",
     }
 
 
@@ -119,7 +119,7 @@ def test_the_final_board_has_both_ranks_and_the_exact_loss(played: World, as_: A
     assert first["best"]["is_chosen"] is False
     assert (second["team"], second["rank"], second["move"]) == ("team alice", 2, -1)
     assert [second["best"]["number"], second["others"][0]["number"]] == [2, 1]
-    assert second["with_winner"] is True
+    assert (second["best_place"], second["worst_place"], second["could_be_first"]) == (1, 2, True)
     assert answer["me"] == second
     interval = second["best"]["interval"]
     assert interval["low"] < second["best"]["score"] < interval["high"]
@@ -146,3 +146,15 @@ def test_the_competition_says_how_far_its_end_is(played: World, anonymous: APICl
     assert after["finals_started_at"]
     assert after["revealed_at"]
     assert "scored" not in str(sorted(after))
+
+
+def test_the_tests_behind_the_places_can_be_checked(played: World, anonymous: APIClient) -> None:
+    assert anonymous.get(f"{FINAL}tests/").json()["code"] == "finals_not_revealed"
+    ending.reveal(played.digits)
+    answer = anonymous.get(f"{FINAL}tests/").json()
+    teams = dict(played.digits.teams.values_list("name", "uid"))
+    assert answer["entries"] == [[teams["team alice"], 3], [teams["team bob"], 1]]
+    assert (answer["form"], answer["hypotheses"], answer["better"]) == ("betting", 2, [])
+    assert answer["places"] == [[1, 2], [1, 2]]
+    FinalTests.objects.all().delete()
+    assert anonymous.get(f"{FINAL}tests/").json()["code"] == "finals_not_tested"

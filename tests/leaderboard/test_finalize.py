@@ -10,12 +10,14 @@ from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
-from leaderboard import organize, tasks, vault
+from leaderboard import organize, queries, tasks, vault
 from leaderboard.errors import Refused
 from leaderboard.models import (
+    Board,
     Competition,
     FinalScore,
     Phase,
+    Release,
     Round,
     Selection,
     Standing,
@@ -29,11 +31,13 @@ from scoring.errors import StateError
 from tests import ending
 from tests.cast import (
     ROWS,
+    THRESHOLDOUT,
     World,
     make_checked,
     make_competition,
     make_user,
     predictions,
+    set_round,
     truth,
     upload,
 )
@@ -51,9 +55,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The tasks that were put on the queue."""
     messages = list[tuple[str, int]]()
 
-    def take(task: str, submission_id: int | None = None) -> bool:
-        if submission_id is not None:
-            messages.append((task, submission_id))
+    def take(task: str, **ids: int) -> bool:
+        messages.extend((task, key) for key in ids.values())
         return True
 
     monkeypatch.setattr(queue, "_send", take)
@@ -95,11 +98,34 @@ def test_without_a_choice_the_best_released_score_stands_in(world: World) -> Non
     assert numbers(world.digits) == [("team alice", 2, False), ("team bob", 1, False)]
 
 
-def test_without_a_released_score_the_last_answer_stands_in(world: World) -> None:
+def test_without_a_released_score_the_best_public_score_is_entered(world: World) -> None:
+    """Of 8 Public rows the files err on 3, 1, 1 and 2: the second is the first of the best."""
+    team = world.join(world.alice)
+    for public in (3, 1, 1, 2):
+        world.score(team, predictions([*range(public), *HIDDEN[:9]]))
+    Standing.objects.update(best=None, loss=None)
+    assert numbers(world.digits) == [("team alice", 2, False)]
+    assert queries.choice(team).stand_in == 2
+
+
+def test_without_any_score_the_last_answer_is_entered(world: World) -> None:
     team = world.join(world.alice)
     for count in (9, 3):
         world.score(team, wrong(count))
     Standing.objects.update(best=None, loss=None)
+    Release.objects.update(reference_level=None)
+    assert numbers(world.digits) == [("team alice", 2, False)]
+    assert queries.choice(team).stand_in == 2
+
+
+def test_a_claimed_score_is_no_public_one(world: World) -> None:
+    team = world.join(world.alice)
+    for public in (0, 3):
+        world.score(team, predictions([*range(public), *HIDDEN[:9]]))
+    Standing.objects.update(best=None, loss=None)
+    claims = THRESHOLDOUT | {"reference": "claim"}
+    Board.objects.update(mechanism="thresholdout", mechanism_parameters=claims)
+    assert Board.objects.get().takes_claims
     assert numbers(world.digits) == [("team alice", 2, False)]
 
 
@@ -332,6 +358,7 @@ class Killed(BaseException):
         (tasks, "parse"),
         (vault, "measure_final"),
         (FinalScore.objects, "get_or_create"),
+        (finalize, "compare_entries"),
         (finalize, "_note_all_scored"),
     ],
 )
@@ -347,9 +374,6 @@ def test_it_resumes_wherever_it_was_cut_off(
         with contextlib.suppress(Killed):
             ending.measure(world.digits)
     ending.measure(world.digits)
-    Round.objects.update(finals_enqueued_at=None)
-    tasks.sweep()
-    world.digits.refresh_from_db()
     assert world.round.finals_scored_at is not None
     assert list(scores(world.digits).values()) == [(4, 32, False)] * 3
 
@@ -396,13 +420,37 @@ def test_the_sweeper_asks_for_what_is_missing_once_in_a_while(
     assert len(sent) == 2
 
 
-def test_the_sweeper_notes_the_end_that_a_dead_worker_did_not(world: World) -> None:
+def test_the_sweeper_asks_for_the_places_that_a_dead_worker_did_not_store(
+    world: World, sent: list[tuple[str, int]]
+) -> None:
     world.score(world.join(world.alice))
     ending.score(world.digits)
+    sent.clear()
     Round.objects.update(finals_scored_at=None, finals_enqueued_at=None)
     tasks.sweep()
+    assert sent == [("place_finals", world.round.pk)]
+
+
+def test_one_worker_at_a_time_compares_the_entries_until_its_lease_expires(world: World) -> None:
+    world.score(world.join(world.alice))
+    ending.start(world.digits)
+    set_round(world.digits, places_claimed_at=timezone.now())
+    ending.measure(world.digits)
+    assert world.round.finals_scored_at is None
+    expired = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1)
+    set_round(world.digits, places_claimed_at=expired)
+    tasks.place_finals(round_id=world.round.pk)
     world.digits.refresh_from_db()
     assert world.round.finals_scored_at is not None
+    assert world.round.places_claimed_at is None
+
+
+def test_places_wait_for_the_last_score(world: World) -> None:
+    world.score(world.join(world.alice))
+    ending.start(world.digits)
+    tasks.place_finals(round_id=world.round.pk)
+    world.digits.refresh_from_db()
+    assert (world.round.finals_scored_at, world.round.places_claimed_at) == (None, None)
 
 
 def test_while_the_broker_is_away_the_sweeper_goes_on_asking(

@@ -159,7 +159,8 @@ def test_final_intervals_take_the_design_of_the_final_rows(world: World) -> None
     ending.reveal(world.digits)
     (row,) = queries.final_board(world.round, world.organizer).rows
     assert row.best.interval is not None
-    low, high = Design(**holdout.designs["final"]).interval(0.05, 0.05, math.log(2 / 0.05))
+    # Half of beta is for the tests of pairs.
+    low, high = Design(**holdout.designs["final"]).interval(0.05, 0.05, math.log(2 / 0.025))
     assert row.best.interval.low == pytest.approx(1 - high)
     assert row.best.interval.high == pytest.approx(1 - low)
 

@@ -11,6 +11,7 @@ from leaderboard import organize, queries
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.models import (
+    Board,
     BoardState,
     Competition,
     Event,
@@ -329,6 +330,40 @@ def test_the_finals_of_the_last_round_score_files_of_earlier_ones(world: World) 
     final = ending.reveal(world.digits)
     rows = queries.final_board(final.current_round, world.alice).rows
     assert [(row.rank, row.team) for row in rows] == [(1, alice.name), (2, bob.name)]
+
+
+def test_only_scores_of_one_metric_are_compared_for_a_default_entry(world: World) -> None:
+    """Alice's first file has the lower loss, but by the first board of another metric."""
+    team = world.join(world.alice)
+    first = world.score(team, predictions(wrong=range(10, 14)))
+    round = further_round(world)
+    second = world.score(team, predictions(wrong=range(10, 20)))
+    assert [each.pk for each in selection.entered(round)] == [first.pk]
+    Board.objects.filter(round=first.round).update(metric="error_rate")
+    assert [each.pk for each in selection.entered(round)] == [second.pk]
+    assert queries.choice(team).stand_in == second.number
+    Standing.objects.filter(board__round=round).delete()
+    assert [each.pk for each in selection.entered(round)] == [first.pk]
+
+
+def test_the_board_of_a_round_that_has_the_last_round_s_metric_is_compared(world: World) -> None:
+    team = world.join(world.alice)
+    first = world.score(team, predictions(wrong=range(10, 14)))
+    board = first.round.board
+    Board.objects.create(
+        round=first.round,
+        position=1,
+        metric=board.metric,
+        metric_parameters=board.metric_parameters,
+        mechanism=board.mechanism,
+        mechanism_parameters=board.mechanism_parameters,
+    )
+    round = further_round(world)
+    second = world.score(team, predictions(wrong=range(10, 16)))
+    Standing.objects.filter(board=board).update(board=first.round.boards.get(position=1))
+    Board.objects.filter(pk=board.pk).update(metric="error_rate")
+    assert [each.pk for each in selection.entered(round)] == [first.pk]
+    assert first.pk != second.pk
 
 
 def test_finals_need_no_file_in_the_last_round(world: World) -> None:

@@ -8,14 +8,15 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import transaction
-from django.utils import timezone
 
-from leaderboard import queries, tasks
+from leaderboard import organize, queries, tasks
 from leaderboard.ledger import rewinds, watermark
 from leaderboard.ledger.entries import entry_hash
 from leaderboard.models import (
     BoardState,
     Competition,
+    FinalScore,
+    FinalTests,
     Holdout,
     Ledger,
     Release,
@@ -27,16 +28,18 @@ from leaderboard.models import (
     TeamState,
 )
 from leaderboard.organize.revisions import revise_solution
-from leaderboard.pipeline import publish
+from leaderboard.pipeline import finalize, publish
 from leaderboard.queries.snapshots import Snapshot
+from tests import ending
 from tests.cast import (
     CHECKED_ROWS,
     World,
     ledger_of,
     make_checked,
+    make_competition,
     predictions,
-    set_round,
     solution,
+    truth,
     upload,
 )
 
@@ -69,14 +72,7 @@ def verify(slug: str = "digits", **options: Any) -> str:
 
 
 def publish_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = timezone.now()
-    round = set_round(
-        competition, closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
-    )
-    monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
-    publish.publish(round)
-    for holdout in publish.to_publish():
-        tasks.publish_holdout(holdout_id=holdout.pk)
+    publish_revealed(ending.score(competition), monkeypatch)
 
 
 @pytest.mark.parametrize("slug", ["digits", "checked"])
@@ -282,3 +278,110 @@ def test_a_ledger_that_was_replayed_after_a_restore_is_verified(
     said = verify()
     assert "8 answers were computed again from what was published, 8 of them" in said
     assert "1 answers were taken as said" in said
+
+
+# --- The finals -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ended(world: World) -> Competition:
+    """A competition with two teams, 60 Private and 100 Final rows, whose final scores are there."""
+    usage = ["Public"] * 40 + ["Private"] * 60 + ["Final"] * 100
+    lines = [f"r{row},{truth(row)},{usage[row]}" for row in range(200)]
+    ended = make_competition("ended", world.organizer, rows=200)
+    file = upload("\n".join(["id,label,Usage", *lines, ""]).encode())
+    organize.install_solution(ended.current_round, file, by=world.organizer)
+    for user, wrong in ((world.alice, 2), (world.bob, 40)):
+        team = world.join(user, competition=ended)
+        world.score(team, predictions(range(100, 100 + wrong), 200))
+    return ending.score(ended)
+
+
+@pytest.mark.parametrize("by", ["vault", "publication", "nothing"])
+def test_the_finals_are_computed_again(
+    ended: Competition, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "publication":
+        publish_revealed(ended, monkeypatch)
+    if by != "vault":
+        monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
+    files = 0 if by == "nothing" else 2
+    assert f"{files} entered files were scored and compared again" in verify("ended")
+
+
+def publish_revealed(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
+    finalize.reveal(competition.current_round)
+    monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
+    publish.publish(competition.current_round)
+    for holdout in publish.to_publish():
+        tasks.publish_holdout(holdout_id=holdout.pk)
+
+
+@pytest.mark.parametrize("by", ["vault", "publication", "nothing"])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"units": 39}, r"final score of team [0-9a-f]+ #1, (units|low)"),
+        ({"low": 0.1}, "low"),
+        ({"high": 0.9}, "high"),
+        ({"place": 1}, "place"),
+        ({"position": 3}, "position"),
+        ({"best_place": 1}, "best_place"),
+        ({"worst_place": 3}, "worst_place"),
+        ({"released_place": 2}, "released_place"),
+        ({"released_loss": 0.2}, "released_loss"),
+        ({"chosen": True}, "final entries on board"),
+    ],
+)
+def test_a_changed_final_score_is_named(
+    ended: Competition,
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
+    change: dict[str, Any],
+    named: str,
+) -> None:
+    if by == "publication":
+        publish_revealed(ended, monkeypatch)
+    if by != "vault":
+        monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
+    tamper(FinalScore, **change)
+    with pytest.raises(CommandError, match=named):
+        verify("ended")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"better": []},
+        {"better": [[0, 1, "1e-300"]]},
+        {"hypotheses": 1},
+        {"level": "0.05"},
+        {"places": [[1, 2], [1, 2]]},
+        {"form": "binomial"},
+        {"entries": []},
+    ],
+)
+def test_changed_tests_of_the_finals_are_named(ended: Competition, change: dict[str, Any]) -> None:
+    found = FinalTests.objects.get()
+    tamper(FinalTests, document=found.document | change)
+    with pytest.raises(CommandError, match="tests of final entries on board"):
+        verify("ended")
+
+
+def test_deleted_tests_of_the_finals_are_named(ended: Competition) -> None:
+    FinalTests.objects.all().delete()
+    with pytest.raises(CommandError, match="They are missing"):
+        verify("ended")
+
+
+def test_an_entry_that_was_taken_out_of_the_finals_is_named(ended: Competition) -> None:
+    FinalScore.objects.order_by("pk")[0].delete()
+    with pytest.raises(CommandError, match="final entries on board"):
+        verify("ended")
+
+
+def test_an_entered_file_that_was_exchanged_is_named(ended: Competition) -> None:
+    first, other = Submission.objects.filter(round=ended.current_round).order_by("pk")
+    Submission.objects.filter(pk=first.pk).update(file=other.file, sha256=other.sha256)
+    with pytest.raises(CommandError, match="units"):
+        verify("ended")

@@ -186,9 +186,9 @@ def test_the_reveal_puts_the_final_board_first_and_keeps_the_other(played: World
     browser(played.alice).post("/c/digits/finals/", {"numbers": ["1", "2"]})
     ending.reveal(played.digits)
     final = text(browser(played.alice).get(BOARD))
-    assert "1 team bob 0.84 up 1 from 2nd 0.85" in final
-    assert "2 team alice you 0.81 down 1 from 1st 0.85" in final
-    assert "Not told apart" in final
+    assert "1 team bob 0.84 1st to 2nd as before 0.85" in final
+    assert "2 team alice you 0.81 1st to 2nd down 1 from 1st 0.85" in final
+    assert "2 teams could be first: team bob, team alice." in final
     assert "You: 2nd" in final
     released = text(browser(played.alice).get(f"{BOARD}released/"))
     assert "Final scores" in released
@@ -202,16 +202,21 @@ def test_equal_scores_share_a_rank(played: World) -> None:
     played.score(third, predictions(range(8, 12)))
     ending.reveal(played.digits)
     page = text(browser().get(BOARD))
-    assert "1 team alice 0.88 as before 0.85" in page
-    assert "1 team carol 0.88 up 2 from 3rd 0.85" in page
-    assert "3 team bob 0.84 down 1 from 2nd" in page
+    assert "1 team alice 0.88 1st to 3rd as before 0.85" in page
+    assert "1 team carol 0.88 1st to 3rd as before 0.85" in page
+    assert "3 team bob 0.84 1st to 3rd down 2 from 1st" in page
 
 
 def test_each_row_says_in_words_what_its_drawing_shows(played: World) -> None:
     ending.reveal(played.digits)
     html = browser().get(BOARD).content.decode()
     assert re.search(r'aria-label="0.88; interval 0.\d+ to 0.9\d+"', html)
-    assert re.search(r'aria-label="0.84; interval 0.\d+ to 0.9\d+; overlaps the winner', html)
+    alone = re.search(r'aria-label="0.84; interval (0.\d+) to (0.9\d+)"', html)
+    html = browser().get(BOARD, {"intervals": "all"}).content.decode()
+    together = re.search(r'aria-label="0.84; interval (0.\d+) to (0.9\d+)"', html)
+    assert alone is not None
+    assert together is not None
+    assert together[1] < alone[1] < alone[2] < together[2]
 
 
 def test_my_submissions_show_their_final_scores(played: World) -> None:

@@ -12,7 +12,7 @@ class BoardItem(Scored):
 
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="By released score; ties go to who was first. Null: hidden until the end.",
+        help_text="By released score; equal scores share one. Null: hidden until the end.",
     )
     team = serializers.CharField()
     entries = serializers.IntegerField(help_text="Scored submissions.")

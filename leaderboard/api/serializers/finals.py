@@ -38,7 +38,7 @@ class FinalEntry(Out):
 
     number = serializers.IntegerField(help_text="The submission's number within its team.")
     is_chosen = serializers.BooleanField(
-        help_text="False: nothing was chosen, the best released score stands in."
+        help_text="False: nothing was chosen, the team's best submission is used."
     )
     score = serializers.FloatField(source="value")
     score_text = serializers.CharField(source="score")
@@ -46,6 +46,9 @@ class FinalEntry(Out):
         source="loss.numerator", help_text="The exact loss from 0 to 1, as a fraction."
     )
     loss_denominator = serializers.IntegerField(source="loss.denominator")
+    sampling = Interval(
+        allow_null=True, help_text="The plain 95 % interval of this score alone, or null."
+    )
     interval = Interval(
         allow_null=True, help_text="Right for all entries at once; null: the metric allows none."
     )
@@ -55,14 +58,23 @@ class FinalItem(Out):
     """A row of the final board."""
 
     rank = serializers.IntegerField(help_text="By exact score; equal scores share a rank.")
+    best_place = serializers.IntegerField(
+        allow_null=True,
+        help_text="The best place that its expected score could have; null: there were no tests.",
+    )
+    worst_place = serializers.IntegerField(allow_null=True, help_text="The worst one.")
+    could_be_first = serializers.BooleanField(
+        allow_null=True, help_text="True: no team is surely better."
+    )
     team = serializers.CharField()
     best = FinalEntry(help_text="The entry that puts the team here.")
     others = FinalEntry(many=True, help_text="Its other entries.")
-    released_rank = serializers.IntegerField(help_text="Its rank during the competition.")
+    released_rank = serializers.IntegerField(
+        allow_null=True, help_text="Its rank during the competition; equal scores share one."
+    )
     released_score_text = serializers.CharField(source="released_score", allow_null=True)
-    move = serializers.IntegerField(help_text="Places won since then; negative: lost.")
-    with_winner = serializers.BooleanField(
-        allow_null=True, help_text="Its interval overlaps the winner's: not told apart."
+    move = serializers.IntegerField(
+        allow_null=True, help_text="Places won since then; negative: lost."
     )
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
@@ -78,3 +90,28 @@ class FinalFacts(Out):
     finalists = serializers.IntegerField(help_text="Entered submissions.")
     confidence = serializers.FloatField(help_text="That all intervals are right at once.")
     reason = serializers.CharField(help_text="Why there are no intervals; empty where there are.")
+    tests = serializers.CharField(
+        help_text="How entries were compared, binomial or betting; empty where they weren't."
+    )
+    could_be_first = serializers.IntegerField(
+        allow_null=True, help_text="How many teams no other is surely better than."
+    )
+
+
+class FinalTests(Out):
+    """The tests of all pairs of entries that places rest on."""
+
+    rows = serializers.CharField(help_text="final or private, as in the board's facts.")
+    form = serializers.CharField(help_text="binomial or betting.")
+    level = serializers.CharField(help_text="Of Holm's procedure over all hypotheses.")
+    hypotheses = serializers.IntegerField(help_text="Ordered pairs that were tested.")
+    entries = serializers.ListField(
+        help_text="In their order: the team's permanent id and the submission's number."
+    )
+    better = serializers.ListField(
+        help_text=(
+            "Rejected pairs: of two entries, counted from 0, the first is surely better than the "
+            "second, with this p-value. The rest follows by transitivity."
+        )
+    )
+    places = serializers.ListField(help_text="The best and the worst place of each entry.")

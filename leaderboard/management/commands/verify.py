@@ -17,8 +17,8 @@ _MEANS = {
 class Command(BaseCommand):
     """Verify a competition's ledger and name the first difference; exit with 1 then.
 
-    Checks the chain, the books, head, team states, board and watermark, and with the workers'
-    private key, or after the publication, every answer from its stored file.
+    Checks the chain, the books, head, team states, board, watermark and final board, and with the
+    workers' private key, or after the publication, every answer and final score from its file.
     """
 
     help = __doc__
@@ -68,6 +68,11 @@ def _lines(verified: Verified) -> list[str]:
         lines.append(
             "No answer was computed again: that needs the workers' private key (--private), or the "
             "publication of solution and secret."
+        )
+    if verified.finals is not None:
+        lines.append(
+            f"Final entries, intervals and places are right; {verified.finals} entered files were "
+            "scored and compared again."
         )
     if report.lost:
         lines.append(f"{report.lost} answers were taken as said: their files are lost.")

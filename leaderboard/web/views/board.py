@@ -57,14 +57,20 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
 
 
 def _final(request: HttpRequest, page: Page) -> HttpResponse:
-    """Show the teams by their exact scores, fifty to a page."""
+    """Show the teams by their exact scores, fifty to a page.
+
+    `?intervals=all` draws the intervals that hold for all scores at once.
+    """
+    together = request.GET.get("intervals") == "all"
     rows = queries.final_board(
         page.round, request.user, page=page_number(request), search=_search(request)
     )
     context = {
         "page": page,
         "rows": rows,
-        "board": final_board.draw(page.board, rows),
+        "board": final_board.draw(page.board, rows, together=together),
+        "together": together,
+        "kept": "&intervals=all" if together else "",
         "chart": final_board.moves(rows),
     }
     return render(request, "pages/final.html", context)

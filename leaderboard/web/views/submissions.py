@@ -166,8 +166,9 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "summary": summary(row),
     }
     if row.released is not None:
-        mine = queries.board_row(page.board, request.user)
-        number = (mine.rank - 1) // queries.PAGE_ROWS + 1 if mine and mine.rank else 1
-        near = board.around(queries.board(page.board, request.user, page=number))
-        context |= {"board": board.draw(page.board, request.user, near), "mine": mine}
+        rows = queries.board(page.board, request.user)
+        if rows.my_page not in (None, rows.page):
+            rows = queries.board(page.board, request.user, page=rows.my_page)
+        near = board.around(rows)
+        context |= {"board": board.draw(page.board, request.user, near), "mine": rows.my_row}
     return context
