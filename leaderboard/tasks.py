@@ -21,12 +21,18 @@ from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.models import EventKind, Holdout, Pause, Round, Status, Submission
 from leaderboard.notify import events
-from leaderboard.pipeline import finalize, publish
+from leaderboard.pipeline import duels, finalize, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.queue import enqueue, enqueue_next, enqueue_publication, startable
+from leaderboard.pipeline.queue import (
+    enqueue,
+    enqueue_duels,
+    enqueue_next,
+    enqueue_publication,
+    startable,
+)
 from leaderboard.pipeline.release import release
-from leaderboard.pipeline.remeasure import remeasure
+from leaderboard.pipeline.remeasure import compare, remeasure
 from leaderboard.platform import health, logs, outages
 from leaderboard.platform.files import FileDamaged
 from scoring.errors import PredictionError
@@ -82,6 +88,18 @@ def _score(submission: Submission) -> None:
 
 @shared_task
 @logs.discreet
+def hold_duels(*, ledger_id: int) -> None:
+    """Hold the duels of a ledger that are due. Done twice, it changes nothing."""
+    try:
+        while duels.hold_next(ledger_id, compare):
+            logger.info("Ledger %s has a duel more.", ledger_id)
+    except Exception as error:
+        # A ledger that was rewound is paused by who scores; whatever it is, the sweeper asks again.
+        logger.warning("The duels of ledger %s wait: %s.", ledger_id, logs.place(error))
+
+
+@shared_task
+@logs.discreet
 def score_final(*, submission_id: int) -> None:
     """Measure one entered submission exactly, after the end. Done twice, it changes nothing."""
     submission = _load(submission_id)
@@ -121,7 +139,7 @@ def place_finals(*, round_id: int) -> None:
 def publish_holdout(*, holdout_id: int) -> None:
     """Go on with the publication of a holdout after the finals, until it is there."""
     try:
-        done = publish.publish_holdout(holdout_id, remeasure)
+        done = publish.publish_holdout(holdout_id, remeasure, compare)
     except Exception as error:
         logger.error("The publication of holdout %s failed: %s", holdout_id, logs.place(error))
     else:
@@ -140,6 +158,8 @@ def sweep() -> None:
         _sweep_finals()
         for holdout in publish.unclaimed(publish.to_publish()):
             enqueue_publication(holdout.pk)
+        for ledger_id in duels.waiting():
+            enqueue_duels(ledger_id)
         _check_revisions()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", type(error).__name__)

@@ -1,5 +1,7 @@
 """What was released, in plain words: the same sentence on the pages, in the API, on the console."""
 
+from collections.abc import Sequence
+
 from leaderboard.models import Status
 from leaderboard.queries import (
     BoardRow,
@@ -108,15 +110,20 @@ def questions(found: Guarantee) -> str:
     return f"{asked} {then} at the end at this pace."
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"; nothing for nothing."""
+    *first, last = names or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def entered(choice: Choice) -> str:
     """Return in words what a team enters for the final scores."""
     is_, are = ("is", "are") if choice.may_change else ("was", "were")
     if len(choice.numbers) == 1:
         return f"Submission {choice.numbers[0]} {is_} entered for the final scores."
     if choice.numbers:
-        *first, last = choice.numbers
-        listed = f"{', '.join(map(str, first))} and {last}"
-        return f"Submissions {listed} {are} entered for the final scores."
+        numbers = listed(tuple(map(str, choice.numbers)))
+        return f"Submissions {numbers} {are} entered for the final scores."
     if choice.lost:
         also = ": enter another one" if choice.may_change else ""
         return (

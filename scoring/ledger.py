@@ -61,11 +61,14 @@ class Terms:
         """Return L in millionths of a nat for the question that comes next, or `ahead` of it."""
         return self.length_at(account.count.numbered + ahead, account.length(self.weight), beta)
 
-    def length_at(self, number: int, code: int, beta: Fraction) -> int:
-        """Return L for question `number` of an account after answers of this code length."""
+    def length_at(self, number: int, code: int, beta: Fraction, *, sides: int = 2) -> int:
+        """Return L for question `number` of an account after answers of this code length.
+
+        sides: of its bound.
+        """
         limit = self.account_limit
         index = open_ended(number) if limit is None else declared(number, limit)
-        return budget(beta / self.parts, index, code)
+        return budget(beta / self.parts, index, code, sides)
 
     def is_full(self, account: Account) -> bool:
         """Return whether the account has answered all that was declared."""
@@ -126,6 +129,11 @@ class Board:
     def laws(self) -> Laws:
         """Return the laws that foresee the board's answers."""
         return self.mechanism.laws(self.params, self.private_rows, self.public_rows)
+
+    def may_lead(self, kind: str) -> bool:
+        """Return whether a file with an answer of this kind may lead, for duels."""
+        compares = self.mechanism.duels and self.public_rows > 0
+        return compares and self.mechanism.kind(kind).shows == "own"
 
 
 @dataclass(frozen=True)

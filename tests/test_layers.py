@@ -164,6 +164,7 @@ def test_a_ledger_is_locked_in_one_place_which_asks_the_watermark() -> None:
         "leaderboard/ledger/pauses.py",
         "leaderboard/ledger/rewinds.py",
         "leaderboard/operate/verification.py",
+        "leaderboard/pipeline/duels.py",
         "leaderboard/pipeline/release.py",
     }
     assert all("check" in called_names(path) for path in alone)

@@ -16,11 +16,11 @@ from django.db import transaction
 
 from leaderboard import queries, vault
 from leaderboard.ledger import lock, watermark
-from leaderboard.models import Holdout, Ledger, Release
+from leaderboard.models import Holdout, Ledger, LedgerNote, Release
 from leaderboard.operate.final_verification import Labels, published, sealed, verify_finals
 from leaderboard.pipeline.parse import parse
-from leaderboard.pipeline.publish import origin_of
-from leaderboard.pipeline.remeasure import remeasure
+from leaderboard.pipeline.publish import duel_origin, origin_of
+from leaderboard.pipeline.remeasure import compare, remeasure
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.queries.snapshots import BoardAndTeam, Snapshot, Stand
 from scoring.errors import PredictionError
@@ -29,7 +29,7 @@ from scoring.noise import KeyedNoise
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header
 from scoring.verification.notes import MERGE, is_note
-from scoring.verification.publications import Known, Lost, Origin, Publication
+from scoring.verification.publications import Compared, Known, Lost, Origin, Publication
 from scoring.verification.replay import Replay, Witness
 from scoring.verification.run import verify_with
 
@@ -147,8 +147,11 @@ class _Vault:
         self._holdout = holdout
         self.noise: KeyedNoise = vault.noise(holdout)
 
-    def origin(self, entry: Mapping[str, Any]) -> Origin | Lost:
-        """Measure the stored file again."""
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Lost:
+        """Measure the stored file again, or compare those of a duel."""
+        if is_note(entry):
+            note = LedgerNote.objects.get(holdout=self._holdout, number=entry["number"])
+            return duel_origin(note, self._holdout, compare)
         return origin_of(_release(self._holdout, entry), self._holdout, remeasure)
 
     def check_end(self) -> None:

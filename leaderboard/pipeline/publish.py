@@ -9,9 +9,12 @@ that is whole. A worker may die at any point: the sweeper sends another.
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
 from typing import IO, Final
 
 from django.conf import settings
@@ -29,6 +32,8 @@ from leaderboard.models import (
     Competition,
     EventKind,
     Holdout,
+    LedgerNote,
+    NoteKind,
     Release,
     Round,
     Status,
@@ -39,11 +44,14 @@ from leaderboard.notify import events
 from leaderboard.pipeline.queue import enqueue_publication
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.vault import Measured
+from scoring.duels import Comparison
 from scoring.errors import PredictionError, StateError
-from scoring.verification.publications import Lost, Origin, write_publication
+from scoring.verification.publications import Compared, Lost, Origin, write_publication
 
 # (submission, revision, board) -> the digest of its predictions, and what they measure there
 Remeasure = Callable[[Submission, Holdout, Board], tuple[str, Measured]]
+# (revision, the better file's answer, the worse one's) -> how they compare
+Compare = Callable[[Holdout, Release, Release], Comparison | Lost]
 
 FOLDER: Final = "publications"
 PART_RELEASES: Final = 500
@@ -111,7 +119,7 @@ def unclaimed(holdouts: QuerySet[Holdout]) -> QuerySet[Holdout]:
     )
 
 
-def publish_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
+def publish_holdout(holdout_id: int, remeasure: Remeasure, compare: Compare) -> bool:
     """Go on writing a publication, for a part of a lease; return False if more is to be done.
 
     True also where it is done already, or in the hands of another worker.
@@ -120,23 +128,31 @@ def publish_holdout(holdout_id: int, remeasure: Remeasure) -> bool:
     if mine.update(publication_claimed_at=timezone.now()) != 1:
         return True
     holdout = Holdout.objects.select_related("ledger__competition").get(pk=holdout_id)
-    done = _measure_parts(holdout, remeasure)
+    done = _measure_parts(holdout, remeasure, compare)
     if done:
         _write(holdout)
     Holdout.objects.filter(pk=holdout_id).update(publication_claimed_at=None)
     return done
 
 
-def _measure_parts(holdout: Holdout, remeasure: Remeasure) -> bool:
+def _measure_parts(holdout: Holdout, remeasure: Remeasure, compare: Compare) -> bool:
     """Measure what no stored part has, until the time is over; return whether all is measured."""
     start, lease = time.monotonic(), settings.LEASE_SECONDS
     done = _measured(holdout)
     rows = Release.objects.filter(holdout=holdout).order_by("number")
     rows = rows.select_related("submission__round", "submission__team", "team", "board__round")
+    duels = LedgerNote.objects.filter(holdout=holdout, kind=NoteKind.DUEL).order_by("number")
     while True:
         lines, first, part_end = [], done + 1, time.monotonic() + PART_OF_LEASE * lease
-        for entry in rows.filter(number__gt=done)[:PART_RELEASES]:
-            lines.append(origin_of(entry, holdout, remeasure).line())
+        later: tuple[Iterable[Release | LedgerNote], ...] = (
+            rows.filter(number__gt=done)[:PART_RELEASES],
+            duels.filter(number__gt=done)[:PART_RELEASES],
+        )
+        for entry in islice(merge(*later, key=attrgetter("number")), PART_RELEASES):
+            if isinstance(entry, Release):
+                lines.append(origin_of(entry, holdout, remeasure).line())
+            else:
+                lines.append(duel_origin(entry, holdout, compare).line())
             done = entry.number
             if time.monotonic() > part_end:
                 break
@@ -168,6 +184,21 @@ def origin_of(entry: Release, holdout: Holdout, remeasure: Remeasure) -> Origin 
     if tag != entry.predictions_tag:
         return Lost(entry.number, "The stored file is read as other predictions today.")
     return Origin(entry.number, digest, measured.measurement)
+
+
+def duel_origin(note: LedgerNote, holdout: Holdout, compare: Compare) -> Compared | Lost:
+    """Return what a duel's answer follows from, by comparing its files again.
+
+    Whatever is done with it before the end must not store or show it.
+    """
+    rows = Release.objects.select_related("board__round", "board__same_as", "team", "submission")
+    better, worse = (
+        rows.get(holdout=holdout, number=note.document[name]) for name in ("entry", "against")
+    )
+    found = compare(holdout, better, worse)
+    if isinstance(found, Lost):
+        return Lost(note.number, found.reason)
+    return Compared(note.number, found)
 
 
 def _write(holdout: Holdout) -> None:

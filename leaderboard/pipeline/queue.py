@@ -43,6 +43,11 @@ def enqueue_places(round_id: int) -> None:
     )
 
 
+def enqueue_duels(ledger_id: int) -> None:
+    """Ask a worker for the duels that are due; the sweeper asks again where this is lost."""
+    _send("hold_duels", ledger_id=ledger_id)
+
+
 def wake_sweeper() -> None:
     """Let the sweeper look now; it looks by itself a little later where the broker is away."""
     _send("sweep")

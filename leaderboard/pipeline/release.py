@@ -1,16 +1,19 @@
 """Give a measured submission the answers of all boards, in one transaction."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.ledger import lock, watermark
 from leaderboard.ledger.answers import answer
+from leaderboard.ledger.duels import led_by
 from leaderboard.ledger.entries import LostRace
 from leaderboard.models import Board, EventKind, Holdout, Status, Submission
 from leaderboard.notify import events
 from leaderboard.participate import quotas
+from leaderboard.pipeline.queue import enqueue_duels
 from leaderboard.vault import Measured
 
 
@@ -50,5 +53,7 @@ def release(
         submission.finished_at = now
         submission.save(update_fields=["status", "release", "finished_at", "takes_quota"])
         events.record_submission(submission, EventKind.SUBMISSION_RELEASED, entries=len(entries))
+        if any(map(led_by, entries)):
+            transaction.on_commit(partial(enqueue_duels, ledger.pk), robust=True)
     watermark.append(ledger.uid, watermark.Head(ledger.entries, ledger.head_hash))
     return True

@@ -18,6 +18,7 @@ from leaderboard.queries.competitions import mechanism_facts as mechanism_facts
 from leaderboard.queries.competitions import metric_facts as metric_facts
 from leaderboard.queries.competitions import public_files as public_files
 from leaderboard.queries.competitions import schema_of as schema_of
+from leaderboard.queries.duels import board_confidence as board_confidence
 from leaderboard.queries.finals import Choice as Choice
 from leaderboard.queries.finals import FinalBoard as FinalBoard
 from leaderboard.queries.finals import FinalEntry as FinalEntry

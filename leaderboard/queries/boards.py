@@ -20,6 +20,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board, Holdout, LevelCount, Standing, Team, User
 from leaderboard.queries.certificates import certificate_interval
+from leaderboard.queries.duels import surely_better
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
 from leaderboard.queries.scales import Interval, sampling_interval, scale
@@ -35,6 +36,7 @@ class BoardRow:
     `rank` is None while the board is hidden, and so is `entry`, the number of the score's ledger
     entry. `version` is that of the solution that the score was released on, `earlier` whether it
     has been revised since. `apart`: the guarantee holds if teams don't share answers.
+    `surely_better` names the teams whose scores it surely beats, by duels.
     """
 
     rank: int | None
@@ -55,6 +57,7 @@ class BoardRow:
     earlier: bool
     apart: bool
     mine: bool
+    surely_better: tuple[str, ...] = ()
 
 
 BoardPage = RankedPage[BoardRow]
@@ -356,6 +359,7 @@ class _RowMaker:
         self.apart = board.round.is_hidden
         self.holdouts = Holdout.objects.filter(ledger=board.round.ledger_id).in_bulk()
         self.score = cache(self._score)
+        self.beaten = surely_better(board)
 
     def __call__(self, rank: int | None, row: _Record) -> BoardRow:
         holdout = self.holdouts[row.best_holdout or row.last_holdout]
@@ -379,6 +383,7 @@ class _RowMaker:
             earlier=holdout.retired_at is not None,
             apart=self.apart,
             mine=row.team_id == self.my_team,
+            surely_better=self.beaten.get(row.key, ()),
         )
 
     def _score(

@@ -24,7 +24,7 @@ from leaderboard.platform.files import open_stored
 from leaderboard.platform.scratch import scratch_array
 from leaderboard.vault import keys
 from leaderboard.vault.keys import VaultClosed as VaultClosed
-from scoring import measuring, metrics
+from scoring import duels, measuring, metrics
 from scoring.contest import Contest
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
@@ -109,6 +109,19 @@ def contest(holdout: Holdout, board: Board, entries: int) -> Contest:
     metric = metrics.get(board.metric)
     parameters = metric.parse(board.metric_parameters)
     return Contest(metric, parameters, solution, entries, scratch_array)
+
+
+def compare(
+    holdout: Holdout, board: Board, better: Predictions, worse: Predictions
+) -> duels.Comparison:
+    """Return how two files compare on the Private rows, for one duel: never shown or stored.
+
+    Raises VaultClosed as `measure` does.
+    """
+    solution, _ = _open(holdout)
+    metric = metrics.get(board.metric)
+    parameters = metric.parse(board.metric_parameters)
+    return duels.compare(metric, parameters, solution, better, worse)
 
 
 def count_moved(earlier: Holdout, later: Holdout) -> int:

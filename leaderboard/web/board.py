@@ -24,14 +24,17 @@ Row = TypeVar("Row", BoardRow, FinalRow)
 class Line:
     """A row of a board with its drawing; the texts say in words what is drawn.
 
-    `guaranteed` is the stored interval of a released score, in words. A row of the final board has
-    its `move` instead, as `direction` "up", "down" or "same", and the `places` that it could have.
+    `guaranteed` is the stored interval of a released score, in words; `better` names the teams that
+    it surely beats, with the `confidence` of that. A row of the final board has its `move` instead,
+    as `direction` "up", "down" or "same", and the `places` that it could have.
     """
 
     row: BoardRow | FinalRow
     mark: Mark | None
     alternative: str
     guaranteed: str = ""
+    better: str = ""
+    confidence: str = ""
     move: str = ""
     direction: str = ""
     places: str = ""
@@ -55,7 +58,7 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
         for each in queries.score_counts(board, user)
         if each.sampling
     ]
-    shared = bands(tied)
+    shared, confidence = bands(tied), queries.board_confidence(board)
     estimates = [
         None if row.value is None else Estimate(row.value, row.sampling, shared.get(row.value))
         for row in rows
@@ -65,7 +68,12 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
         rows,
         estimates,
         lambda row, mark: Line(
-            row, mark, _alternative(row, reads), guaranteed=words.guaranteed(row, reads)
+            row,
+            mark,
+            _alternative(row, reads),
+            guaranteed=words.guaranteed(row, reads),
+            better=words.listed(row.surely_better),
+            confidence=confidence,
         ),
     )
 

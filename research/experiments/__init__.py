@@ -13,6 +13,7 @@ from research.experiments import (
     boosting,
     correlated,
     drain,
+    duels,
     groups,
     log_loss,
     pair_flip,
@@ -52,6 +53,7 @@ EXPERIMENTS: Final = {
         Experiment("drain", 50, drain.run),
         Experiment("logloss", 50, log_loss.run),
         Experiment("paired", 1000, paired.run),
+        Experiment("duels", 4000, duels.run),
         Experiment("groups", 400, groups.run),
     )
 }

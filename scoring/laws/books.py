@@ -134,7 +134,7 @@ class TeamBook:
 class Account:
     """What all answers of a ledger have come to: its count, and the books of its boards.
 
-    A board without a book has not answered yet.
+    A board without a book has not answered yet. Duels have a book beside the boards'.
     """
 
     count: Count = Count()
@@ -201,10 +201,13 @@ def code_length(count: Count, boards: Iterable[BoardBook], weight: Fraction) -> 
     return _UNREVISED + count.events + answers
 
 
-def budget(beta: Fraction, index: int, code: int) -> int:
-    """Return L_t = ln 2 - ln(beta pi_t Q_t) in millionths, from -ln pi_t and -ln Q_t."""
+def budget(beta: Fraction, index: int, code: int, sides: int = 2) -> int:
+    """Return L_t = ln 2 - ln(beta pi_t Q_t) in millionths, from -ln pi_t and -ln Q_t.
+
+    sides: of the bound; ln 1 in the place of ln 2 where it has one.
+    """
     require_probability(beta=float(beta))
-    return micro(beta / 2) + index + code
+    return micro(beta / sides) + index + code
 
 
 def law_width(length: int, rows: float) -> float:

@@ -200,6 +200,7 @@ class Mechanism(ABC, Generic[P]):
     takes_custom_metrics: whether it takes metrics of which nothing is proven but their range.
     unit: of its budget, None where it has none.
     counted: whether a ledger's code mixes the count of theory.md 2.1 with its laws.
+    duels: whether files that lead a board are compared (theory.md 10.9): where answers are cheap.
     """
 
     name: ClassVar[str]
@@ -213,6 +214,7 @@ class Mechanism(ABC, Generic[P]):
     takes_custom_metrics: ClassVar[bool] = False
     unit: ClassVar[Unit | None] = None
     counted: ClassVar[bool] = True
+    duels: ClassVar[bool] = False
 
     @property
     def shows_scores(self) -> bool:

@@ -135,6 +135,7 @@ class Guard(Mechanism[GuardParams]):
     metric_kinds = frozenset({"mean", "transformed_mean"})
     unit = Unit("{count} correction", "{count} corrections")
     counted = False
+    duels = True
     parameters = (
         Parameter(
             name="errors",

@@ -3,6 +3,8 @@
 A revision is the first entry of each version but the first. A write-off stands where a database
 lost entries that nobody kept: it names the last entry that is known, the last one known to have
 existed, and how many answers between them are counted as if each had been maximally informative.
+A duel names the entries of the two files that it compares, and says whether the first is surely
+better: null where one of them could not be read any more.
 """
 
 from collections.abc import Mapping
@@ -17,6 +19,7 @@ REVISION: Final = "revision"
 MERGE: Final = "merge"
 WRITE_OFF: Final = "write_off"
 TOP_UP: Final = "top_up"
+DUEL: Final = "duel"
 
 _SHARED: Final = (
     *("number", "kind", "asked", "answered", "log_alphabets", "boards"),
@@ -28,6 +31,9 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
     TOP_UP: frozenset({*_SHARED, "board", "team", "amount"}),
     WRITE_OFF: frozenset(
         {*_SHARED, "lost", "known_number", "known_hash", "watermark_number", "watermark_hash"}
+    ),
+    DUEL: frozenset(
+        {*_SHARED, *("board", "entry", "team", "against", "against_team"), "form", "length", "yes"}
     ),
 }
 RESCORES: Final = ("best", "all", "none")
@@ -72,6 +78,8 @@ def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Head
     """
     from scoring.mechanisms import books  # so that a chain is checked without numpy
 
+    if entry["kind"] == DUEL:
+        return heads, teams
     if entry["kind"] == MERGE:
         team, into = entry["team"], entry["into"]
         if type(team) is not str or type(into) is not str or team == into:

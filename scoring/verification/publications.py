@@ -5,7 +5,8 @@ A zip archive with three members:
     publication.json which holdout, the salts, the noise secret
     solution.npz     the labels and the usage of each row, as they were sealed
     releases.jsonl   for each answer of the ledger, in order: the digest of its predictions and the
-                     exact means that it was drawn from, or why these are lost
+                     exact means that it was drawn from, for each duel its p-value, or why these are
+                     lost
 
 The commitments are SHA-256 of salt and content; they stood in the ledger from the beginning.
 """
@@ -19,6 +20,7 @@ from fractions import Fraction
 from typing import IO, Any, Final
 
 from scoring.chain import canonical
+from scoring.duels import Comparison
 from scoring.errors import HoldfastError, ParameterError, StateError
 from scoring.guarantees.groups import choose_designs
 from scoring.measurement import Mean, Measurement
@@ -66,6 +68,17 @@ class Origin:
         means = asdict(self.measurement)
         facts = {"number": self.number, "predictions_digest": self.digest}
         return canonical(facts | means) + b"\n"
+
+
+@dataclass(frozen=True, repr=False)
+class Compared:
+    """What a duel's answer follows from."""
+
+    number: int
+    comparison: Comparison
+
+    def line(self) -> bytes:
+        return canonical({"number": self.number, "p": self.comparison.p}) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -149,7 +162,7 @@ class Publication:
             raise Differs(None, "secret", "It is too short to key noise.") from None
         self._lines = self._releases()
 
-    def origin(self, entry: Mapping[str, Any]) -> Origin | Lost:
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Lost:
         """Return what this entry was drawn from. Raises Differs."""
         number = entry["number"]
         if (found := self._next(number)) is None:
@@ -163,7 +176,7 @@ class Publication:
         if (more := self._next(None)) is not None:
             raise Differs(more.number, "publication", "The ledger does not have this entry.")
 
-    def _next(self, number: int | None) -> Origin | Lost | None:
+    def _next(self, number: int | None) -> Origin | Compared | Lost | None:
         try:
             return next(self._lines, None)
         except _UNREADABLE:
@@ -184,12 +197,15 @@ class Publication:
             raise ValueError("not written here")
         return self._archive.read(name)
 
-    def _releases(self) -> Iterator[Origin | Lost]:
+    def _releases(self) -> Iterator[Origin | Compared | Lost]:
         with self._archive.open(RELEASES) as lines:
             while line := lines.readline(_LONGEST_LINE):
                 document = json.loads(line)
                 if "lost" in document:
                     yield Lost(int(document["number"]), str(document["lost"]))
+                    continue
+                if "p" in document:
+                    yield Compared(int(document["number"]), _comparison(document["p"]))
                     continue
                 number, digest = document["number"], document["predictions_digest"]
                 if type(number) is not int or type(digest) is not str:
@@ -204,6 +220,12 @@ def _member(name: str, compression: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo
     member.compress_type = compression
     member.external_attr = 0o644 << 16
     return member
+
+
+def _comparison(p: object) -> Comparison:
+    if not isinstance(p, float | int) or not 0 < p <= 1:
+        raise ValueError("not written here")
+    return Comparison(float(p))
 
 
 def _check_commitment(salted: Salted, header: Header, name: str) -> None:

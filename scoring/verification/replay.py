@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol
 
-from scoring import ledger, mechanisms, metrics
+from scoring import duels, ledger, mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import ConditionError, HoldfastError, ParameterError
 from scoring.guarantees.certificate import interval_fields
@@ -26,11 +26,11 @@ from scoring.mechanisms.base import HoldoutState, Mechanism, State, TeamState
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE
 from scoring.noise import KeyedNoise, Noise
-from scoring.predictions import Solution, Usage
+from scoring.predictions import Schema, Solution, Usage
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import LAW_TYPES, TYPES, Header
-from scoring.verification.publications import Lost, Origin, Recall
+from scoring.verification.publications import Compared, Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
@@ -66,6 +66,7 @@ class Rules:
     reference_rows: int
     design: Design
     rounding: float
+    form: str
 
     @classmethod
     def of(cls, board: str, facts: Mapping[str, Any]) -> "Rules":
@@ -78,6 +79,7 @@ class Rules:
             rows = facts["effective_private_rows"]
             public = facts["effective_public_rows"]
             is_weighted = rows < facts["private_rows"]
+            schema = Schema.from_json(facts["schema"])
         except (ParameterError, KeyError, TypeError, AttributeError) as error:
             raise Differs(None, "scoring", f"These facts are no competition's: {error}.") from None
         for count, least in ((rows, 1), (public, 0)):
@@ -98,6 +100,7 @@ class Rules:
             reference_rows=rows if mechanism.reference(parameters) == "claim" else public,
             design=design,
             rounding=metric.rounding(weighted=is_weighted) if metric else 0.0,
+            form=duels.form_of(metric, schema, is_plain=not is_weighted) if metric else "",
         )
 
     @property
@@ -132,8 +135,11 @@ class Witness(Protocol):
     @property
     def solution(self) -> Solution | None: ...
 
-    def origin(self, entry: Entry) -> Origin | Lost:
-        """Return what an entry was drawn from; called in the ledger's order. Raises Differs."""
+    def origin(self, entry: Entry) -> Origin | Compared | Lost:
+        """Return what an entry was drawn from; called in the ledger's order. Raises Differs.
+
+        Called for answers and duels; of others there is nothing to know.
+        """
         ...
 
     def check_end(self) -> None:
@@ -177,6 +183,9 @@ class Replay:
         if before is not None:
             self.recomputed, self.lost = before.recomputed, before.lost
             self.measured = before.measured
+        self._leads = duels.Leads()
+        self._asked_duels: set[tuple[str, str]] = set()
+        self._digests: dict[int, str] = {}
         self._answered: dict[bytes, _Stored] = {}
         self._entered: set[_Submission] = set()
         self._resolutions = {board: rules.resolutions for board, rules in self.rules.items()}
@@ -249,7 +258,10 @@ class Replay:
             self.lost += origin is not None
             self._check_as_said(entry, rules, state)
             return
+        if isinstance(origin, Compared):
+            raise _differs(entry, "publication", "The publication has a duel here.")
         measurement = origin.measurement
+        self._digests[entry["number"]] = origin.digest
         asked_by = {"team": entry["team"], "board": rules.known_as}
         if self.witness.noise.tag(origin.digest, **asked_by) != entry["predictions_tag"]:
             raise _differs(entry, "predictions_tag", "It is not of the published predictions.")
@@ -275,6 +287,8 @@ class Replay:
         self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
         if entry["kind"] == notes.MERGE:
             self._merge(entry)
+        if entry["kind"] == notes.DUEL:
+            self._take_duel(entry)
         self._charge_note(entry, alphabet)
         head = next(iter(self.heads.values()))
         for name in COUNTS:
@@ -288,7 +302,8 @@ class Replay:
 
     def _charge_note(self, entry: Entry, alphabet: int) -> None:
         """Charge what is no answer to all accounts. Where one serves all, it has begun."""
-        if not self.terms.version or entry["kind"] in {notes.MERGE, notes.TOP_UP}:
+        free = {notes.MERGE, notes.TOP_UP, notes.DUEL}  # what a duel said is charged by itself
+        if not self.terms.version or entry["kind"] in free:
             return
         if not self.terms.by_team:
             self.accounts.setdefault(_JOINT, Account())
@@ -304,6 +319,7 @@ class Replay:
         if {team, into} & self._merged:
             raise _differs(entry, "team", "One of these teams was merged before.")
         self._merged.add(team)
+        self._leads.merge(team, into)
         for board in self.rules:
             book, kept = self.books.pop((board, team), None), self.books.get((board, into))
             if book is not None:
@@ -315,6 +331,70 @@ class Replay:
         for numbered in (self._entered, self._charged, self._answered_before):
             found = [(board, number) for board, of, number in numbered if of == team]
             numbered.update((board, into, offset + number) for board, number in found)
+
+    def _note_lead(self, entry: Entry, rules: Rules) -> None:
+        """Remember a file that took the lead of its board: the next one is compared with it."""
+        if not self.terms.version or not rules.asked.may_lead(entry["kind"]):
+            return
+        self._leads.note(
+            duels.Lead(
+                number=entry["number"],
+                board=entry["board"],
+                level=entry["level"],
+                team=entry["team"],
+                tag=entry["predictions_tag"],
+                public_loss=entry["public_loss"],
+            )
+        )
+
+    def _take_duel(self, entry: Entry) -> None:
+        """Check that the rule asks for the duel now, its length, and its answer where it can be."""
+        account = self.account(_JOINT)
+        duel = self._leads.due(self._asked_duels)
+        if duel is None or not duels.are_asked(self.terms, account):
+            raise _differs(entry, "kind", "The rule asks for no duel here.")
+        rules, better, worse = self.rules[duel.better.board], duel.better, duel.worse
+        for name, value in (
+            *(("board", better.board), ("entry", better.number), ("team", better.team)),
+            *(("against", worse.number), ("against_team", worse.team), ("form", rules.form)),
+        ):
+            _same(entry, name, value)
+        self._asked_duels.add(duel.key)
+        length = duels.duel_length(
+            self.terms, account, rules.mechanism.ledger_beta(rules.parameters)
+        )
+        _same(entry, "length", None if entry["yes"] is None else length)
+        self._check_verdict(entry, rules, length)
+        if entry["yes"] is not None:
+            context = duel.context(rules.reference_rows, rules.rows)
+            self.accounts[_JOINT] = duels.charge_duel(account, context, better=entry["yes"])
+
+    def _check_verdict(self, entry: Entry, rules: Rules, length: int) -> None:
+        """Compare a duel's answer with what it follows from, and that with files at hand."""
+        if type(entry["yes"]) not in (bool, type(None)):
+            raise _differs(entry, "yes", "It is yes, no, or nothing.")
+        origin = self.witness.origin(entry) if self.witness else None
+        if isinstance(origin, Origin):
+            raise _differs(entry, "publication", "The publication has an answer here.")
+        if entry["yes"] is None or origin is None or isinstance(origin, Lost):
+            self.lost += origin is not None
+            return
+        _same(entry, "yes", duels.is_surely_better(origin.comparison, length))
+        self.recomputed += 1
+        known = [
+            self.recall({**entry, "number": number}, self._digests.get(number, ""))
+            for number in (entry["entry"], entry["against"])
+            if self.recall
+        ]
+        solution = self.witness.solution if self.witness else None
+        if solution is None or rules.metric is None or None in known or not known:
+            return
+        files = [each.predictions for each in known if each is not None]
+        again = duels.compare(rules.metric, rules.metric_parameters, solution, *files)
+        if again != origin.comparison:
+            message = f"The publication has p = {origin.comparison.p}, not {again.p}."
+            raise _differs(entry, "p", message)
+        self.measured += 1
 
     def _share_counts(self, head: HoldoutState) -> None:
         """Give every board's head the counts of the ledger as a whole."""
@@ -382,6 +462,7 @@ class Replay:
         if length is not None or not self.terms.version:
             said_now = tuple(entry[name] for name in _OF_ANSWER)
             self._answered.setdefault(key, _Stored(rules.board, said_now))
+        self._note_lead(entry, rules)
         self._continue(entry, who, after)
 
     def _continue(self, entry: Entry, who: tuple[str, str], after: ledger.Standing) -> None:

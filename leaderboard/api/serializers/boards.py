@@ -22,6 +22,12 @@ class BoardItem(Scored):
     is_baseline = serializers.BooleanField()
     is_verified = serializers.BooleanField()
     is_mine = serializers.BooleanField(source="mine")
+    surely_better_than = serializers.ListField(
+        source="surely_better",
+        child=serializers.CharField(),
+        help_text="Teams whose shown scores this one surely beats on the private rows, with the "
+        "board's confidence. Of others nothing is known.",
+    )
 
 
 class BoardGuarantee(Out):
