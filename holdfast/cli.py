@@ -15,6 +15,7 @@ from holdfast import (
     competitions,
     finals,
     output,
+    plan,
     split,
     submissions,
     verify,
@@ -57,7 +58,7 @@ app = typer.Typer(
 group = typer.Typer(help="See competitions and take part in them.", no_args_is_help=True)
 for own in (
     *(account.login, account.logout, account.whoami),
-    *(check.check, split.split, verify.verify),
+    *(check.check, plan.plan, split.split, verify.verify),
 ):
     app.command()(own)
 for name, command in SHARED.items():

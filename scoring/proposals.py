@@ -134,7 +134,7 @@ def choose_mechanism(metric: Metric, size: Size | None = None) -> Mechanism[Any]
             continue
         try:
             raw = {**_drafted(mechanism, need), "steps": "2"}
-            mechanism.check(mechanism.parse(raw), metric, need)
+            mechanism.check(mechanism.parse(raw), metric, need.counts)
         except ParameterError:
             continue
         return mechanism
@@ -245,7 +245,7 @@ def _why(mechanism: Mechanism[Any], metric: Metric, size: Size) -> str:
 
 def _need(metric: Metric, size: Size) -> Need:
     return Need(
-        rows=size.private or 1,
+        rows=(size.private or 1) + (size.public or 0),
         public=size.public or 0,
         teams=size.teams,
         submissions=size.submissions,
@@ -254,7 +254,7 @@ def _need(metric: Metric, size: Size) -> Need:
 
 
 def _drafted(mechanism: Mechanism[Any], need: Need) -> dict[str, str]:
-    return dict(next(iter(mechanism.draft(need))).raw)
+    return next(iter(mechanism.draft(need)))
 
 
 def _of_mechanism(

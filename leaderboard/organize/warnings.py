@@ -17,7 +17,7 @@ from leaderboard.organize.proposals import expected_size, training_labels
 from leaderboard.platform.files import open_stored
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
-from scoring.guarantees.expected import expected_width
+from scoring.guarantees.planner import expected_width
 from scoring.mechanisms.needs import Need
 from scoring.predictions import Limits, Schema
 from scoring.predictions.limits import MB
@@ -130,9 +130,10 @@ def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
     if size.private is None or not metric.is_mean:
         return
     takes_claims = mechanisms.get(board.mechanism).reference(params) == "claim"
+    public = 0 if takes_claims else size.public or 0
     need = Need(
-        rows=size.private,
-        public=0 if takes_claims else size.public or 0,
+        rows=size.private + public,
+        public=public,
         teams=size.teams * size.boards,
         submissions=size.submissions,
     )

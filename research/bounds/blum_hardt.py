@@ -7,8 +7,8 @@ several that see each other's scores (3.5), and what boosting gains on an ordina
 import math
 from statistics import NormalDist
 
+from research.bounds.boards import ladder_ln_count, ladder_values, ladder_width, union_width
 from research.bounds.sums import ln_sum
-from scoring.guarantees.boards import ladder_ln_count, ladder_values, ladder_width, union_width
 from scoring.guarantees.conditions import require, require_positive, require_probability
 from scoring.guarantees.counting import ln_binomial
 

@@ -6,8 +6,8 @@ Theory.md 2, 4.1, 4.2 and 4.5.
 
 import math
 
+from research.bounds.boards import union_width
 from research.bounds.sums import ln_sum
-from scoring.guarantees.boards import union_width
 from scoring.guarantees.conditions import (
     require,
     require_not_negative,

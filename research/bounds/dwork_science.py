@@ -138,11 +138,12 @@ def theorem11_tail(
 
     6 m e^(-tau^2 n) + (B/2) e^(-u/4) + (m/2) e^(-(t-u)/8) + min(m, B) e^(-t/2),
 
-    for m `questions` at once, at most min(m, B) of which are corrected. Needs B <= tau^2 n.
+    for m `questions` at once, at most min(m, B) of which are corrected; at most 1. Needs
+    B <= tau^2 n.
     """
     require(budget <= budget_pure(rows, tau), "The budget must be at most tau^2 n.")
     ln_sampling = corollary7_ln_tail(rows, tau)
-    return math.exp(_theorem11_ln_tail(ln_sampling, budget, t, u, questions))
+    return _theorem11_tail(ln_sampling, budget, t, u, questions)
 
 
 def theorem11_tail_approximate(
@@ -155,18 +156,17 @@ def theorem11_tail_approximate(
     require(rows >= needed, f"Theorem 8 needs at least {math.ceil(needed)} rows.")
     allowed = budget_approximate(rows, tau, beta)
     require(budget <= allowed, f"The budget must be at most {math.floor(allowed)}.")
-    return math.exp(_theorem11_ln_tail(math.log(beta), budget, t, u, questions))
+    return _theorem11_tail(math.log(beta), budget, t, u, questions)
 
 
-def _theorem11_ln_tail(
-    ln_sampling: float, budget: int, t: float, u: float, questions: int
-) -> float:
+def _theorem11_tail(ln_sampling: float, budget: int, t: float, u: float, questions: int) -> float:
     require(0 < u < t, "u must lie strictly between 0 and t.")
     require_positive(budget=budget, questions=questions)
     thresholds = math.log(budget / 2) - u / 4
     comparisons = math.log(questions / 2) - (t - u) / 8
     answers = math.log(min(questions, budget)) - t / 2
-    return ln_sum([math.log(questions) + ln_sampling, thresholds, comparisons, answers])
+    ln_tail = ln_sum([math.log(questions) + ln_sampling, thresholds, comparisons, answers])
+    return math.exp(min(0.0, ln_tail))
 
 
 def _budget(rows: int, tau: float, beta: float, dropped: float) -> float:

@@ -18,7 +18,9 @@ from research.experiments import (
     log_loss,
     pair_flip,
     paired,
+    season,
     svt,
+    sybils,
     threshold_hunt,
 )
 from research.experiments.freedman_figures import figure1, figure2, figure_s2
@@ -55,5 +57,7 @@ EXPERIMENTS: Final = {
         Experiment("paired", 1000, paired.run),
         Experiment("duels", 4000, duels.run),
         Experiment("groups", 400, groups.run),
+        Experiment("season", 8, season.run),
+        Experiment("sybils", 20, sybils.run),
     )
 }

@@ -13,7 +13,6 @@ Three kinds of contest, in all of which the truth of every entry is known exactl
 """
 
 import math
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from research.experiments.results import (
     Table,
     compare,
 )
+from scoring.guarantees.fields import SPREAD, draw_field
 from scoring.guarantees.finals import untouched_interval
 from scoring.guarantees.paired import Integers
 from scoring.guarantees.rank_sets import RankSets, Rows, rank_entries
@@ -36,7 +36,6 @@ ROWS: Final = 600
 TIED: Final = 8  # pairs of entries in a contest of the first kind
 QUESTIONS: Final = (0, 2, 5, 10, 20, 40, 80)
 MODELS: Final = 60
-SPREAD: Final = 0.08
 LOSS: Final = 0.2
 FRESH: Final = (500, 1000, 2000, 4000, 8000)
 SHOWN: Final = 4000
@@ -99,7 +98,7 @@ def separates_ties(rows: int, classes: int, generator: np.random.Generator) -> b
 
 def season(rows: int, generator: np.random.Generator) -> tuple[float, float]:
     """Return the shares of pairs that paired tests and disjoint intervals order."""
-    losses = _models(rows, generator)
+    losses = draw_field(rows, MODELS, LOSS, generator)
     better = rank_entries(losses, losses, Rows(two_classes=True), units=1, level=BETA).better
     ends = [untouched_interval(float(mean), rows, MODELS, BETA) for mean in losses.mean(axis=1)]
     apart = np.array([[high < low for low, _ in ends] for _, high in ends])
@@ -132,22 +131,6 @@ def _vote(rows: int, generator: np.random.Generator) -> list[list[bool]]:
             found.append(bool(_rank(codes, labels, 2, level).better.any()))
         separated.append(found)
     return separated
-
-
-def _models(rows: int, generator: np.random.Generator) -> NDArray[np.int8]:
-    """Return the losses of models within 8 points, which find the same rows hard.
-
-    A model errs where the row's difficulty and an error of its own are in the top of a normal; four
-    fifths of the variance are the row's. Most models are near the middle of the field: their losses
-    are quantiles of a normal whose standard deviation is a quarter of the spread.
-    """
-    hard = math.sqrt(0.8) * generator.standard_normal(rows)
-    own = math.sqrt(0.2) * generator.standard_normal((MODELS, rows))
-    field = NormalDist(LOSS, SPREAD / 4)
-    ends = field.cdf(LOSS - SPREAD / 2), field.cdf(LOSS + SPREAD / 2)
-    truth = [field.inv_cdf(each) for each in np.linspace(*ends, MODELS)]
-    thresholds = np.array([NormalDist().inv_cdf(1 - each) for each in truth])
-    return (hard + own > thresholds[:, np.newaxis]).astype(np.int8)
 
 
 def _table(tied: dict[int, list[bool]], runs: int) -> Table:

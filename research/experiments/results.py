@@ -123,7 +123,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Result:
-    """What one experiment found. `parameters` is all that is needed to run it again."""
+    """What one experiment found. `parameters` is all that is needed to run it again.
+
+    rows: what was measured run by run, where that is worth keeping.
+    """
 
     name: str
     title: str
@@ -132,6 +135,7 @@ class Result:
     tables: tuple[Table, ...] = ()
     panels: tuple[Panel, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    rows: tuple[dict[str, Cell], ...] = ()
 
     @property
     def largest_z(self) -> float | None:
@@ -154,6 +158,7 @@ class Result:
             ],
             "panels": [_panel_json(panel) for panel in self.panels],
             "notes": self.notes,
+            **({"rows": self.rows} if self.rows else {}),
         }
 
     def to_text(self) -> str:

@@ -67,14 +67,10 @@ def printed_bound(t: float) -> float:
 
 
 def corrected_bound(budget: int, t: float) -> float:
-    """Return the corrected tail at its best split u, without the sampling term; at most 1."""
-    splits = np.linspace(0, t, 101)[1:-1].tolist()
-    return min(1.0, *(_corrected(budget, t, u) for u in splits))
-
-
-def _corrected(budget: int, t: float, u: float) -> float:
+    """Return the corrected tail at its best split u, without the sampling term."""
     plenty = 10**12  # rows: exp(-tau^2 n) vanishes
-    return theorem11_tail(plenty, 0.01, budget, t, u)
+    splits = np.linspace(0, t, 101)[1:-1].tolist()
+    return min(theorem11_tail(plenty, 0.01, budget, t, u) for u in splits)
 
 
 def _passes(threshold: Samples, distance: float) -> Samples:

@@ -1,176 +1,443 @@
-"""Which mechanism for a competition that is still to come, and what it would certify.
+"""Which board for a competition that is still to come: rehearsed, not assumed (theory.md 10.8).
 
-Each mechanism drafts parameters from the sizes of a competition. This says what certificate a draft
-leaves after a normal competition and at worst, and how many private rows the wished tolerance
-needs. Everything is computed by the mechanisms themselves, from a ledger as it would then be.
-What actually happens on such a board is rehearsed in `rehearsal.py`.
+Every draft of every mechanism that shows scores is played by normal teams, by the ledger's own
+rule. The narrowest guarantee at the end is proposed, for a score like a good one's, tolerance
+included: of boards whose best shown score is within one sampling error of the truth, and whose
+steps hide none. Rows are split so that the finals tell apart nearly as many pairs as they can.
+Where nothing is certified, the board with the best final is proposed, and the plan says so.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from statistics import fmean, median_low
 from typing import Any, Final
 
-from scoring.errors import ParameterError
-from scoring.guarantees.boards import exact_board_width
-from scoring.guarantees.ledger import NO_CERTIFICATE, answers_of_most_histories
-from scoring.measurement import Mean
-from scoring.mechanisms import MECHANISMS
-from scoring.mechanisms.base import HoldoutState, Mechanism
-from scoring.mechanisms.needs import MOST_ROWS, Draft, Need
-from scoring.parameters import show
+import numpy as np
 
-DIGITS_OF_A_PLAIN_BOARD: Final = 5
+from scoring.errors import ParameterError
+from scoring.guarantees.attacks import ATTACKS, Front, attack
+from scoring.guarantees.fields import share_separated
+from scoring.guarantees.rehearsal import Played, draw_season, half_width, play
+from scoring.laws.books import Account, BoardBook, Count
+from scoring.laws.exact import MILLION
+from scoring.laws.laws import LawState
+from scoring.ledger import Board, begin
+from scoring.mechanisms import MECHANISMS
+from scoring.mechanisms.base import HoldoutState
+from scoring.mechanisms.needs import Need
+from scoring.noise import SeededNoise
+from scoring.parameters import Value, show
+
+TEAMS: Final = 6  # of one block of a rehearsal
+FILES: Final = 100
+BLOCKS: Final = 4
+FEW_BLOCKS: Final = 2
+MARGIN: Final = Fraction(21, 20)  # of the limit of questions, for baselines and practice
+NEARLY: Final = 0.03  # of all pairs, which the best split's finals tell apart beyond another's
+FIELDS: Final = 3
+USELESS: Final = 0.45  # of the scale: from 0.5 on nothing is certified, and here next to nothing
+CAP: Final = 3  # times what the dearest normal team cost
+MOST_ATTACKED: Final = 100_000  # rows
+# Final rows, as parts of all. Half of the rest are Public, if any: with fewer, the score that is
+# shown would be further off than it need be.
+FINALS: Final = (Fraction(0), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class Split:
+    """How many rows are of each kind, and which share of pairs the finals separate on them.
+
+    The pairs are of simulated entries within 8 points, of two classes; on Final rows where there
+    are any, else on the Private ones, at what is left after the season. None for set functions.
+    half_width: of the best board of the proposed kind.
+    """
+
+    public: int
+    private: int
+    final: int
+    half_width: float | None
+    separated: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What an attack comes to on a board.
+
+    half_width: of everybody's scores, at the end of a normal season that it was a part of. shown:
+    by how much the board shows the attacker better than the truth. fitted: by how much the attacker
+    is better on the Private rows than it deserves. In units of the score.
+    """
+
+    name: str
+    half_width: float | None
+    shown: float
+    fitted: float
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """One mechanism for a need.
+    """One board, rehearsed: losses are in units of the score, as it would show them.
 
-    `normal` is the certificate, as a loss, of the last submission of a competition with
-    `normal_answers` answers that say more than "no"; `worst` the widest that there can be after at
-    most `worst_answers`, more than which the mechanism doesn't give. None is no certificate.
-    `rows_needed` private rows bring `normal` within the wished tolerance; None if none do.
-    `refusal` says why the mechanism does not fit at all.
+    half_width: of a good score at the end, None where next to nothing is certified. shown_error:
+    how far the best shown score is off, in sampling errors. corrections: of all teams.
+    nats: what the season's answers cost. length: L of the last question, in millionths of a nat.
+    question_limit, nats_limit: what to declare. separated: as
+    of `Split`. objections: why it should not be taken.
     """
 
     mechanism: str
     title: str
     parameters: dict[str, str]
-    normal_answers: int
-    normal: float | None
-    worst_answers: int
-    worst: float | None
-    rows_needed: int | None
-    refusal: str | None = None
+    question_limit: int
+    nats_limit: int | None
+    half_width: float | None
+    shown_error: float
+    step: float
+    corrections: int
+    nats: float
+    length: int
+    separated: float | None
+    objections: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Return what proposals are sorted by: "none" is no tie, the finals decide then."""
+        return (
+            bool(self.objections),
+            self.half_width is None,
+            -(self.separated or 0.0) if self.half_width is None else self.half_width,
+            self.nats,
+            self.step,
+        )
 
 
-def propose(need: Need) -> list[Proposal]:
-    """Propose parameters of each mechanism that can draft them, the recommended one first.
+@dataclass(frozen=True)
+class Plan:
+    """What is proposed to an organizer: the first of the boards, on the first of the splits.
 
-    Boards with scores come before others, those that fit before others, then by certificate.
+    reasons: why, in sentences. sampling_error: in units of the score.
     """
-    proposals = [
-        _propose(need, mechanism) for mechanism in MECHANISMS.values() if [*mechanism.draft(need)]
-    ]
-    return sorted(
-        proposals,
-        key=lambda each: (
-            not MECHANISMS[each.mechanism].shows_scores,
-            each.refusal is not None,
-            math.inf if each.normal is None else each.normal,
-        ),
-    )
+
+    need: Need
+    splits: tuple[Split, ...]
+    boards: tuple[Proposal, ...]
+    sampling_error: float
+    reasons: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as an API shows it: fractions are texts, None is nothing certified."""
+        need = {
+            name: str(value) if isinstance(value, Fraction) else value
+            for name, value in asdict(self.need).items()
+        }
+        return asdict(self) | {"need": need}
 
 
-def plain_board_certificate(need: Need) -> float | None:
-    """Return what a board certifies that shows every score with five decimals (theory.md 4.5)."""
-    if need.metric == "set":
-        return None
-    alphabet = 10**DIGITS_OF_A_PLAIN_BOARD + 1
-    width = exact_board_width(need.rows, need.questions, alphabet, float(1 - need.confidence))
-    return width if width < NO_CERTIFICATE else None
+def plan(need: Need, seed: int = 0) -> Plan:
+    """Plan a competition. Takes some ten seconds; the same need and seed give the same plan.
+
+    Raises ParameterError where no board fits.
+    """
+    possible = list(dict.fromkeys(filter(None, (_divide(need, final) for final in FINALS))))
+    possible = possible or [replace(need, public=need.public or 0, final=need.final or 0)]
+    first = _propose(possible[0], seed, FEW_BLOCKS)
+    if not first:
+        raise ParameterError("rows", "No board fits so few rows.")
+    splits = _compare_splits(possible, first[0], seed)
+    chosen = replace(need, public=splits[0].public, final=splits[0].final)
+    boards = _propose(chosen, seed, BLOCKS)
+    rehearsal = _Rehearsal(chosen, boards[0].mechanism, boards[0].parameters)
+    boards[0] = replace(boards[0], trials=rehearsal.attack(seed, boards[0].length))
+    error = chosen.sampling_error * float(need.unit)
+    return Plan(need, tuple(splits), tuple(boards), error, _explain(chosen, splits, boards, error))
 
 
-def certificate_after(
-    need: Need, mechanism: str, raw: dict[str, str], answers: int
+@lru_cache(maxsize=64)
+def expected_width(
+    need: Need, mechanism: str, parameters: tuple[tuple[str, Value], ...]
 ) -> float | None:
-    """Return the certificate of a team's first submission, if it is the last of all.
+    """Return what a board will promise of a good score at the end, as a loss; None for nothing.
 
-    `answers` of the submissions before it said more than "no", and each of these is taken to have
-    had the mechanism's largest alphabet to choose from.
+    Raises ParameterError where the parameters don't fit each other.
     """
-    chosen = MECHANISMS[mechanism]
-    params = chosen.parse(raw)
-    answered = min(answers, need.questions - 1)
-    head = HoldoutState(
-        asked=need.questions - 1,
-        answered=answered,
-        log_alphabets=answered * math.log(params.alphabet),
-        firings=answered,
-        budget_left=chosen.initial_holdout(params).budget_left,
-    )
-    # A loss of 1/2 on all rows, in half rows so that it is exact.
-    private, reference = (
-        Mean(rows, rows, 2, need.metric == "mean") for rows in (need.rows, need.public or need.rows)
-    )
-    return chosen.certify_next(params, head, private, reference)
+    rehearsal = _Rehearsal(need, mechanism, {name: str(value) for name, value in parameters})
+    found = rehearsal.propose(0, FEW_BLOCKS).half_width
+    return None if found is None else found / float(need.unit)
 
 
-def _propose(need: Need, mechanism: Mechanism[Any]) -> Proposal:
-    draft = _best(need, mechanism)
-    refusal = _refusal(need, mechanism, draft)
-    normal = worst = None
-    if refusal is None:
-        normal = certificate_after(need, mechanism.name, draft.raw, draft.normal_answers)
-        # Once almost all questions are answered, one more leaves fewer histories, not more.
-        most = min(draft.worst_answers, need.questions - 1)
-        alphabet = mechanism.parse(draft.raw).alphabet
-        widest = min(most, answers_of_most_histories(need.questions, alphabet))
-        found = [
-            certificate_after(need, mechanism.name, draft.raw, answers)
-            for answers in (most, widest)
-        ]
-        worst = None if None in found else max(filter(None, found))
-    return Proposal(
-        mechanism=mechanism.name,
-        title=mechanism.title,
-        parameters=draft.raw,
-        normal_answers=draft.normal_answers,
-        normal=normal,
-        worst_answers=draft.worst_answers,
-        worst=worst,
-        rows_needed=_count_rows_needed(need, mechanism),
-        refusal=refusal,
-    )
+def _divide(need: Need, part: Fraction) -> Need | None:
+    """Return the need with this part Final and half of the rest Public, where it leaves them open.
+
+    A metric that is no mean has no use for Public rows. None where too few rows are left.
+    """
+    final = math.floor(need.rows * part) if need.final is None else need.final
+    shown = (need.rows - final) // 2 if need.metric == "mean" else 0
+    public = max(0, shown) if need.public is None else need.public
+    return replace(need, public=public, final=final) if public + final < need.rows else None
 
 
-def _best(need: Need, mechanism: Mechanism[Any]) -> Draft:
-    """Choose the first draft within the tolerance, else the narrowest, else the last."""
-    widths: list[tuple[float, Draft]] = []
-    for draft in mechanism.draft(need):
-        width = _certificate(need, mechanism, draft)
-        if width is not None and width <= need.tolerance:
-            return draft
-        widths.append((math.inf if width is None else width, draft))
-    return min(reversed(widths), key=lambda each: each[0])[1]
+def _compare_splits(needs: Sequence[Need], board: Proposal, seed: int) -> list[Split]:
+    """Return the splits, the best one for a board like this first; it fits the first of the needs.
+
+    Of those whose finals separate nearly as many pairs as any, the one with the narrowest
+    guarantee; the best final where nothing is certified.
+    """
+    mechanism = MECHANISMS[board.mechanism]
+    number = [*mechanism.draft(needs[0])].index(board.parameters)
+    found = list[Split]()
+    for need in needs:
+        rehearsal = _Rehearsal(need, mechanism.name, [*mechanism.draft(need)][number])
+        like = rehearsal.propose(seed, FEW_BLOCKS) if rehearsal.fits() else None
+        width, separated = (like.half_width, like.separated) if like else (None, None)
+        found.append(Split(need.public or 0, need.private, need.final or 0, width, separated))
+    most = max(split.separated or 0.0 for split in found)
+
+    def order(split: Split) -> tuple[Any, ...]:
+        separated = split.separated or 0.0
+        fits_not = split.separated is None
+        if split.half_width is None:
+            return fits_not, True, -separated, -split.final, -split.private
+        return fits_not, False, separated < most - NEARLY, split.half_width
+
+    return sorted(found, key=order)
 
 
-def _certificate(need: Need, mechanism: Mechanism[Any], draft: Draft) -> float | None:
-    if _refusal(need, mechanism, draft):
-        return None
-    return certificate_after(need, mechanism.name, draft.raw, draft.normal_answers)
+def _propose(need: Need, seed: int, blocks: int) -> list[Proposal]:
+    """Rehearse the drafts of each mechanism that shows scores; return its best, best ones first."""
+    found = list[Proposal]()
+    for mechanism in MECHANISMS.values():
+        if mechanism.shows_scores:
+            drafts = (_Rehearsal(need, mechanism.name, raw) for raw in mechanism.draft(need))
+            proposals = [draft.propose(seed, blocks) for draft in drafts if draft.fits()]
+            found += sorted(proposals, key=lambda each: each.order)[:1]
+    return sorted(found, key=lambda each: each.order)
 
 
-def _refusal(need: Need, mechanism: Mechanism[Any], draft: Draft) -> str | None:
-    try:
-        mechanism.check(mechanism.parse(draft.raw), need, need)
-    except ParameterError as error:
-        return error.message
-    return None
+@dataclass(frozen=True)
+class _Ending:
+    """What one rehearsal says of the end of a whole season; lengths are in millionths of a nat.
+
+    length: L of the last question. code: of all answers, by the sequential laws alone.
+    """
+
+    length: int
+    code: int
+    half_width: float | None
+    shown_error: float
+    corrections: int
+    dearest: int
 
 
-def _count_rows_needed(need: Need, mechanism: Mechanism[Any]) -> int | None:
-    """Bisect the logarithm of the rows, and round upwards to three digits."""
+class _Rehearsal:
+    """One draft of a mechanism, played by a part of the teams and scaled up to all."""
 
-    def enough(rows: int) -> bool:
-        there = need.with_rows(rows)
-        width = _certificate(there, mechanism, _best(there, mechanism))
-        return width is not None and width <= need.tolerance
+    def __init__(self, need: Need, mechanism: str, raw: dict[str, str]) -> None:
+        self._need, self._raw, self._mechanism = need, raw, MECHANISMS[mechanism]
+        self._params = self._mechanism.parse(raw)
+        self._is_mean = need.metric == "mean"
+        claims = self._mechanism.reference(self._params) == "claim"
+        public = 0 if claims else need.public or 0
+        self._board = Board("board", self._mechanism, self._params, need.private, public)
+        self._beta = self._mechanism.ledger_beta(self._params)
+        self._terms = begin(
+            [(self._mechanism, self._board.laws)],
+            question_limit=_round_up(need.questions * MARGIN),
+            team_limit=need.teams,
+        )
 
-    if need.metric == "set" or not enough(MOST_ROWS):
-        return None
-    low, high = 1, MOST_ROWS
-    while high > low * 1.002 + 1:
-        middle = max(low + 1, math.isqrt(low * high))
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    unit = int(10 ** max(0, len(str(high)) - 3))
-    return math.ceil(high / unit) * unit
+    def fits(self) -> bool:
+        """Return whether the mechanism accepts the draft for these rows and this metric."""
+        try:
+            self._mechanism.check(self._params, self._need, self._need.counts)
+        except ParameterError:
+            return False
+        return True
+
+    def propose(self, seed: int, blocks: int) -> Proposal:
+        """Rehearse so many blocks, and say what they come to."""
+        ending, unit = self._rehearse(seed, blocks), float(self._need.unit)
+        step, code = 1 / self._params.steps, ending.code / MILLION
+        return Proposal(
+            mechanism=self._mechanism.name,
+            title=self._mechanism.title,
+            parameters=self._raw,
+            question_limit=self._terms.question_limit or 0,
+            nats_limit=self._limit_nats(ending),
+            half_width=None if ending.half_width is None else ending.half_width * unit,
+            shown_error=ending.shown_error,
+            step=step * unit,
+            corrections=ending.corrections,
+            nats=code,
+            length=ending.length,
+            separated=self._separate(seed, code),
+            objections=self._object(ending.shown_error, step),
+        )
+
+    def attack(self, seed: int, length: int) -> tuple[Trial, ...]:
+        """Let everyone who plays against the board do so, each at the end of a normal season."""
+        unit = float(self._need.unit)
+        head = self._mechanism.initial_holdout(self._params)
+        rows = min(self._need.private, MOST_ATTACKED)
+        board = replace(self._board, private_rows=rows)
+        found = list[Trial]()
+        for number, name in enumerate(ATTACKS):
+            generator = np.random.default_rng([seed, number])
+            front = Front(self._terms, board, SeededNoise(generator), additive=self._is_mean)
+            files = self._need.teams if name == "sybils" else self._need.submissions
+            done = attack(name, front, files, generator)
+            half = self._half_width(head, length + done.length)
+            half = None if half is None else half * unit
+            found.append(Trial(name, half, done.shown * unit, done.fitted * unit))
+        return tuple(found)
+
+    def _rehearse(self, seed: int, blocks: int) -> _Ending:
+        """Play some blocks of teams, one after the other; the rest of all goes on as they did.
+
+        Each block has teams, files and sampling errors of its own. Laws learn, so that the first
+        block is dearer than later ones, and is not gone on with.
+        """
+        need = self._need
+        generator = np.random.default_rng([seed, need.private])
+        teams = max(1, min(TEAMS, need.teams // blocks))
+        files = min(FILES, need.submissions)
+        played, errors = list[Played](), list[float]()
+        for _ in range(blocks):
+            season = draw_season(
+                generator,
+                teams=teams,
+                files=files,
+                rows=need.private,
+                public_rows=self._board.public_rows,
+                good=float(need.good),
+                additive=self._is_mean,
+            )
+            account = played[-1].account if played else Account()
+            played.append(play(self._terms, self._board, season, SeededNoise(generator), account))
+            errors.append(played[-1].shown_error(season))
+        share = Fraction(need.questions, teams * files)
+        account = _go_on(played[0].account, played[-1].account, (share - blocks) / (blocks - 1))
+        code = account.length(self._terms.weight)
+        length = self._terms.length_at(need.questions, code, self._beta)
+        return _Ending(
+            length=length,
+            code=account.length(Fraction(0)),
+            half_width=self._half_width(played[-1].head, length),
+            shown_error=median_low(errors),
+            corrections=round(sum(block.corrections for block in played) * share / blocks),
+            dearest=max(spent for block in played for spent in block.spent),
+        )
+
+    def _half_width(self, head: HoldoutState, length: int) -> float | None:
+        """Return the half-width of a good score on the whole board, None where it is no use."""
+        if not self._is_mean:
+            return None
+        half = half_width(self._board, head, float(self._need.good), length)
+        return half if half is not None and half < USELESS else None
+
+    def _separate(self, seed: int, code: float) -> float | None:
+        """Return the mean of some fields."""
+        if not self._is_mean:
+            return None
+        need, beta = self._need, float(1 - self._need.confidence)
+        rows, told = (need.final, 0.0) if need.final else (need.private, code)
+        generator = np.random.default_rng(seed)
+        return fmean(
+            share_separated(rows, need.teams, float(need.good), beta, told, generator)
+            for _ in range(FIELDS)
+        )
+
+    def _limit_nats(self, ending: _Ending) -> int | None:
+        """Return what a team may cost, rounded up; None where its share of a budget limits it."""
+        if self._mechanism.unit is not None:
+            return None
+        return math.ceil(CAP * ending.dearest / MILLION / 5) * 5 or None
+
+    def _object(self, shown_error: float, step: float) -> tuple[str, ...]:
+        found = []
+        if shown_error > 1:
+            found.append(f"The best shown score is {shown_error:.1f} sampling errors off.")
+        if step > self._need.sampling_error:
+            found.append("A step hides a sampling error.")
+        return tuple(found)
 
 
-def describe(parameters: dict[str, str]) -> str:
-    """Write parameters as people read them: decimals where they are exact."""
-    shown = {
-        name: show(Fraction(value)) if "/" in value else value for name, value in parameters.items()
+def _go_on(first: Account, last: Account, scale: Fraction) -> Account:
+    """Return the last account, gone on with by `scale` times what it has beyond the first."""
+
+    def grow(before: int, after: int) -> int:
+        return max(before, after + math.ceil(scale * (after - before)))
+
+    def go_on(was: LawState, now: LawState) -> LawState:
+        ruled_out = was.length is None or now.length is None
+        return now if ruled_out else replace(now, length=grow(was.length or 0, now.length or 0))
+
+    books = {
+        uid: BoardBook(tuple(map(go_on, first.boards[uid].states, book.states)))
+        for uid, book in last.boards.items()
     }
-    return ", ".join(f"{name} {value}" for name, value in shown.items())
+    before, after = first.count.to_json(), last.count.to_json()
+    counts = {name: grow(before[name], after[name]) for name in after}
+    return Account(Count(**counts), books)
+
+
+def _round_up(count: Fraction) -> int:
+    """Round up to two digits."""
+    unit = 10 ** max(0, len(str(math.floor(count))) - 2)
+    return int(math.ceil(count / unit) * unit)
+
+
+def _explain(
+    need: Need, splits: Sequence[Split], boards: Sequence[Proposal], error: float
+) -> tuple[str, ...]:
+    """Return why the first board is proposed, in sentences."""
+    best, split = boards[0], splits[0]
+    found = list[str]()
+    if need.metric == "set":
+        found.append(
+            "A metric of all rows together has no guarantee that is known. The board with the "
+            "most rows for the end is proposed: what it shows is protected all the same."
+        )
+    elif best.half_width is None:
+        found.append(
+            "Nothing is certified at this size: at the end any score could be off by half of the "
+            "scale. The board with the best final is proposed."
+        )
+    else:
+        found.append(
+            f"At the end of a normal season a good score is certain within "
+            f"±{_digits(best.half_width)}, all teams jointly. One score that nobody chose has a "
+            f"sampling error of ±{_digits(error)}."
+        )
+    found.append(
+        f"The board moves in steps of {_digits(best.step)}; the best score that it shows is "
+        f"typically {best.shown_error:.1f} sampling errors off."
+    )
+    if split.separated is not None:
+        where = "on rows that nobody asked" if split.final else "on the Private rows"
+        found.append(
+            f"Of two-class entries within 8 points of each other, the finals {where} tell apart "
+            f"about {split.separated:.0%} of the pairs."
+        )
+    found += [f"Even so: {text}" for text in best.objections]
+    for other in boards[1:]:
+        reason = " ".join(other.objections)
+        if not reason and need.metric == "mean":
+            reason = (
+                "It certifies nothing at this size."
+                if other.half_width is None
+                else f"It leaves ±{_digits(other.half_width)}."
+            )
+        found.append(f"{other.title}: {reason}")
+    return tuple(found)
+
+
+def _digits(number: float) -> str:
+    """Write a figure with two digits that mean something, rounded up."""
+    if number <= 0:
+        return "0"
+    unit = Fraction(10) ** (math.floor(math.log10(number)) - 1)
+    return show(math.ceil(Fraction(number) / unit - Fraction(1, 10**9)) * unit)

@@ -1,225 +1,188 @@
-"""A competition rehearsed by the real steps: normal teams, and a team that only fits the board.
+"""A competition rehearsed by the real rule, `scoring.ledger.ask`.
 
-Normal teams improve from a loss of 0.4 to about 0.2, with setbacks; what their files get wrong is
-much the same from file to file. The attacker knows nothing of the labels, which are fair coins: it
-guesses, keeps or turns round each guess by what the board says of it, and hands in the majority
-(boosting, Blum and Hardt 2015; theory.md 6.2). Where the board has public rows it knows their
-labels, and where it takes claims it claims to be perfect, so that every guess asks the private
-rows. The noise is exact but seeded: for planning, never for a competition.
+A season of normal teams is means, not rows: each team climbs from a loss of 1.6 times what a good
+score has to about .8 of it, as the square root of its files, with setbacks. Sampling errors are
+shared: models find the same rows hard (Mania et al. 2019), so that part of an error is all teams',
+part the team's, and a tenth the file's own. Labels have no part in it.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.guarantees.planner import Proposal
+from scoring.guarantees.intervals import kl_cell_interval, wilson_interval
+from scoring.guarantees.ledger import NO_CERTIFICATE
+from scoring.laws.books import Account, TeamBook
+from scoring.laws.exact import MILLION
+from scoring.ledger import Board, Standing, Terms, ask, foresee
 from scoring.measurement import Mean, Measurement
-from scoring.mechanisms import MECHANISMS
-from scoring.mechanisms.base import Answer, Mechanism, State, TeamState
-from scoring.mechanisms.needs import Need
-from scoring.noise import Noise, SeededNoise
+from scoring.mechanisms.base import HoldoutState, State, TeamState
+from scoring.noise import Noise
 
-MOST_QUESTIONS: Final = 6000  # a second or so of steps
-MOST_CELLS: Final = 200_000_000  # rows times guesses of the attacker
-TRUTH: Final = 0.5  # what a guess is worth
+Floats = NDArray[np.float64]
 
-START, BEST, SPREAD, SETBACK = 0.4, 0.2, 0.05, 0.01
-SHARED: Final = 0.9  # correlation of the sampling errors of one team's files
+START, BEST, SPREAD, SETBACK = 1.6, 0.8, 0.2, 0.04  # in losses of a good score
+CLAIMED: Final = 5
+COMMON, OWN, FRESH = 0.6, 0.3, 0.1  # of a sampling error's variance
+SAMPLING_BETA: Final = 0.05  # of the whisker that a sampling error is half of
 
 
-@dataclass(frozen=True)
-class Normal:
-    """What a normal competition does to the board.
+@dataclass(frozen=True, eq=False)
+class Season:
+    """The losses of all files, teams by files: true ones, on Private rows, and on Public ones.
 
-    `answers` said more than "no", of `questions`; `exhausted` teams had no share left at the end.
-    `off` is the mean distance, as a loss, between what a team's best shows and its true loss.
-    The rehearsal had `teams` teams, as many as fit into a second, and is scaled up from them; `off`
-    is None where no score is shown.
+    public_rows: 0 where teams claim their scores. `public` is then what they found by validation on
+    their own rows, CLAIMED times as many as are private.
     """
 
-    teams: int
-    questions: int
-    answers: int
-    exhausted: int
-    off: float | None
+    truth: Floats
+    private: Floats
+    public: Floats
+    rows: int
+    public_rows: int
+    additive: bool = True
 
 
-@dataclass(frozen=True)
-class Attack:
-    """What boosting gains: `shown` is the best loss on the board, None if it showed none, `fitted`
-    the private loss of the majority in the end. The truth is 0.5 throughout, and what is missing to
-    it was gained by the board's answers, or by chance."""
+def draw_season(
+    generator: np.random.Generator,
+    *,
+    teams: int,
+    files: int,
+    rows: int,
+    public_rows: int,
+    good: float = 0.25,
+    additive: bool = True,
+) -> Season:
+    """Draw a season of normal teams. good: the loss of a good score."""
+    progress = np.linspace(0, 1, files)[None, :] ** 0.5 if files > 1 else np.ones((1, 1))
+    best = good * (BEST + SPREAD * generator.random((teams, 1)))
+    setbacks = good * SETBACK * generator.standard_normal((teams, files))
+    truth = np.clip(good * START + (best - good * START) * progress + setbacks, 0.001, 0.99)
 
-    guesses: int
-    answers: int
-    shown: float | None
-    fitted: float
+    def sample(count: int) -> Floats:
+        errors = (
+            math.sqrt(COMMON) * generator.standard_normal()
+            + math.sqrt(OWN) * generator.standard_normal((teams, 1))
+            + math.sqrt(FRESH) * generator.standard_normal((teams, files))
+        )
+        drawn: Floats = np.clip(truth + errors * np.sqrt(truth * (1 - truth) / count), 0, 1)
+        return drawn
+
+    private, public = sample(rows), sample(public_rows or CLAIMED * rows)
+    return Season(truth, private, public, rows, public_rows, additive)
 
 
-class _Board(Protocol):
-    """What an attacker sees of a board: the loss in an answer, if it tells anything of the private
-    rows, and the best loss so far."""
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What a season left on a board.
 
-    def ask(self, loss: Mean) -> float | None: ...
+    lengths: L of the last question of each account that answered, in millionths of a nat.
+    account, head: the last account, and the state of the board.
+    spent: what each team's answers cost by the board's last law, likewise.
+    corrections: answers that took something from a budget. leader: team and file of the best loss
+    that was shown as a file's own, and that loss; None if none was.
+    """
+
+    lengths: tuple[int, ...]
+    account: Account
+    head: HoldoutState
+    spent: tuple[int, ...]
+    corrections: int
+    leader: tuple[int, int, float] | None
 
     @property
-    def best(self) -> float | None: ...
+    def leads_with(self) -> float:
+        """Return the leader's shown loss, infinite without one."""
+        return math.inf if self.leader is None else self.leader[2]
+
+    def shown_error(self, season: Season) -> float:
+        """Return how far the leader's shown loss is off, in sampling errors; infinite without one.
+
+        A sampling error is half of the plain 95 % whisker.
+        """
+        if self.leader is None:
+            return math.inf
+        team, file, shown = self.leader
+        truth = float(season.truth[team, file])
+        return abs(shown - truth) / sampling_error(truth, season.rows)
 
 
-def normal(need: Need, proposal: Proposal, seed: int) -> Normal:
-    """Rehearse the proposal with normal teams, in turns."""
-    mechanism = MECHANISMS[proposal.mechanism]
-    params = mechanism.parse(proposal.parameters)
-    submissions = min(need.submissions, MOST_QUESTIONS)
-    teams = min(need.teams, max(1, MOST_QUESTIONS // submissions))
-    generator = np.random.default_rng(seed)
-    season = Season(need, generator, teams, submissions)
-    states, answers = _play(mechanism, params, season, SeededNoise(generator))
-    loud = sum(mechanism.kind(answer.kind).says_more for answer in answers)
-    distances = [
-        abs(state.best / params.steps - float(season.truth[team].min()))
-        for team, state in enumerate(states)
-        if state.best is not None
-    ]
-    return Normal(
-        teams=teams,
-        questions=need.questions,
-        answers=round(loud * need.questions / (teams * submissions)),
-        exhausted=round(sum(state.share_left == 0 for state in states) * need.teams / teams),
-        off=float(np.mean(distances)) if distances and mechanism.shows_scores else None,
+def play(
+    terms: Terms, board: Board, season: Season, noise: Noise, account: Account | None = None
+) -> Played:
+    """Play a season, a file of each team in turn, after what an account has come to already.
+
+    Where teams claim their scores, one that was corrected shifts its later claims by as much.
+    """
+    mechanism, params = board.mechanism, board.params
+    claims = mechanism.reference(params) == "claim"
+    teams, files = season.truth.shape
+    accounts = [account or Account()] * (teams if terms.by_team else 1)
+    lengths = [0] * len(accounts)
+    head = mechanism.initial_holdout(params)
+    known: list[tuple[TeamState, TeamBook | None]] = [(TeamState(), None)] * teams
+    shifts = [0.0] * teams
+    corrections = 0
+    leader: tuple[int, int, float] | None = None
+    for file, team in np.ndindex(files, teams):
+        at = team if terms.by_team else 0
+        claim = min(1.0, max(0.0, float(season.public[team, file]) + shifts[team] * claims))
+        rows = season.rows if claims else season.public_rows
+        measurement = Measurement(
+            _mean(float(season.private[team, file]), season.rows, season.additive),
+            _mean(claim, rows, season.additive) if rows else None,
+        )
+        before = Standing(State(head, known[team][0]), accounts[at], known[team][1])
+        after, answer, length = ask(terms, board, before, measurement, noise)
+        head, accounts[at] = after.state.holdout, after.account
+        known[team] = after.state.team, after.book
+        lengths[at] = length or lengths[at]
+        kind = mechanism.kind(answer.kind)
+        if answer.loss is None or kind.shows != "own":
+            continue
+        shown = float(answer.loss)
+        if kind.says_more and mechanism.unit is not None:
+            corrections += 1
+            shifts[team] += shown - claim
+        if leader is None or shown < leader[2]:
+            leader = team, file, shown
+    return Played(
+        lengths=tuple(filter(None, lengths)),
+        account=accounts[-1],
+        head=head,
+        spent=tuple(0 if book is None else book.spent for _, book in known),
+        corrections=corrections,
+        leader=leader,
     )
 
 
-def attack(need: Need, proposal: Proposal, seed: int) -> Attack:
-    """Rehearse the proposal with one team that boosts its guesses."""
-    generator = np.random.default_rng(seed)
-    return _boost(need, _Released(need, proposal, SeededNoise(generator)), generator)
+def sampling_error(loss: float, rows: float) -> float:
+    """Return half of the plain 95 % whisker of a loss."""
+    low, high = wilson_interval(loss, rows, SAMPLING_BETA)
+    return (high - low) / 2
 
 
-def attack_on_plain_board(need: Need, seed: int) -> Attack:
-    """Rehearse the same attack on a board that shows every score as it is."""
-    return _boost(need, _Plain(), np.random.default_rng(seed))
+def half_width(board: Board, head: HoldoutState, loss: float, length: int) -> float | None:
+    """Return half of the certified interval of a shown loss, by the KL bound at L; None from .5.
+
+    With the tolerance of the answer: a band, half a step, or noise.
+    """
+    tolerance = answer_tolerance(board, head, loss)
+    low, high = kl_cell_interval(
+        board.private_rows, loss - tolerance, loss + tolerance, length / MILLION
+    )
+    half = (high - low) / 2
+    return half if half < NO_CERTIFICATE else None
 
 
-class Season:
-    """The true, private and public losses of all files of normal teams, by team and file."""
-
-    def __init__(
-        self, need: Need, generator: np.random.Generator, teams: int, submissions: int
-    ) -> None:
-        self.need, self.teams, self.submissions = need, teams, submissions
-        progress = np.linspace(0, 1, submissions)[None, :] ** 0.5
-        best = BEST + SPREAD * generator.random((teams, 1))
-        setbacks = SETBACK * generator.standard_normal((teams, submissions))
-        self.truth = np.clip(START + (best - START) * progress + setbacks, 0.01, 0.99)
-        self.private = self._sampled(generator, need.rows)
-        self.public = self._sampled(generator, need.public) if need.public else self.truth
-
-    def measured(self, team: int, submission: int) -> Measurement:
-        additive = self.need.metric == "mean"
-        public = self.need.public or self.need.rows
-        return Measurement(
-            _mean(float(self.private[team, submission]), self.need.rows, additive),
-            _mean(float(self.public[team, submission]), public, additive),
-        )
-
-    def _sampled(self, generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
-        shared = generator.standard_normal((self.teams, 1))
-        fresh = generator.standard_normal((self.teams, self.submissions))
-        errors = math.sqrt(SHARED) * shared + math.sqrt(1 - SHARED) * fresh
-        sampled: NDArray[np.float64] = self.truth + errors * np.sqrt(
-            self.truth * (1 - self.truth) / rows
-        )
-        return np.clip(sampled, 0, 1)
+def answer_tolerance(board: Board, head: HoldoutState, loss: float) -> float:
+    """Return the tolerance of the next answer, if it shows this loss."""
+    level = round(loss * board.params.steps)
+    return foresee(board, replace(head, length=None), None, level, is_mean=True).tolerance
 
 
-def _mean(loss: float, rows: int, additive: bool = True) -> Mean:
+def _mean(loss: float, rows: int, additive: bool) -> Mean:
     return Mean(round(loss * rows), rows, 1, additive)
-
-
-def _play(
-    mechanism: Mechanism[Any], params: Any, season: Season, noise: Noise
-) -> tuple[list[TeamState], list[Answer]]:
-    holdout = mechanism.initial_holdout(params)
-    teams = [TeamState()] * season.teams
-    answers = []
-    for submission in range(season.submissions):
-        for turn in range(season.teams):
-            measurement = season.measured(turn, submission)
-            after, answer = mechanism.step(params, State(holdout, teams[turn]), measurement, noise)
-            holdout, teams[turn] = after.holdout, after.team
-            answers.append(answer)
-    return teams, answers
-
-
-class _Released:
-    """A board behind a mechanism, asked by one team."""
-
-    def __init__(self, need: Need, proposal: Proposal, noise: Noise) -> None:
-        self._mechanism = MECHANISMS[proposal.mechanism]
-        self._params = self._mechanism.parse(proposal.parameters)
-        self._state = State(self._mechanism.initial_holdout(self._params), TeamState())
-        self._noise = noise
-        self._steps: int = self._params.steps
-        public = need.public or need.rows
-        self._reference = Mean(0, public, 1, need.metric == "mean")
-
-    @property
-    def best(self) -> float | None:
-        best = self._state.team.best
-        return None if best is None else best / self._steps
-
-    def ask(self, loss: Mean) -> float | None:
-        measurement = Measurement(loss, self._reference)
-        self._state, answer = self._mechanism.step(
-            self._params, self._state, measurement, self._noise
-        )
-        says_more = self._mechanism.kind(answer.kind).says_more
-        return float(answer.loss) if says_more and answer.loss is not None else None
-
-
-class _Plain:
-    """A board that shows every loss."""
-
-    def __init__(self) -> None:
-        self._shown: list[float] = []
-
-    @property
-    def best(self) -> float | None:
-        return min(self._shown, default=None)
-
-    def ask(self, loss: Mean) -> float | None:
-        self._shown.append(loss.units / loss.whole)
-        return self._shown[-1]
-
-
-def _boost(need: Need, board: _Board, generator: np.random.Generator) -> Attack:
-    rows, additive = need.rows, need.metric == "mean"
-    guesses = max(1, min(need.submissions, MOST_CELLS // rows) - 1)
-    labels = _coins(generator, rows)
-    votes = np.zeros(rows, dtype=np.int32)
-    answers = 0
-    for guess in _guesses(generator, rows, guesses):
-        shown = board.ask(Mean(int(np.count_nonzero(guess != labels)), rows, 1, additive))
-        if shown is not None:
-            answers += 1
-            votes += np.where(guess == (shown <= TRUTH), 1, -1)
-    majority = np.where(votes == 0, _coins(generator, rows), votes > 0)
-    fitted = int(np.count_nonzero(majority != labels))
-    board.ask(Mean(fitted, rows, 1, additive))
-    return Attack(guesses + 1, answers, board.best, fitted / rows)
-
-
-def _guesses(
-    generator: np.random.Generator, rows: int, guesses: int
-) -> Iterator[NDArray[np.bool_]]:
-    for _ in range(guesses):
-        yield _coins(generator, rows)
-
-
-def _coins(generator: np.random.Generator, rows: int) -> NDArray[np.bool_]:
-    return generator.integers(0, 2, rows, dtype=np.uint8).astype(bool)

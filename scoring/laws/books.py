@@ -195,7 +195,8 @@ def code_length(count: Count, boards: Iterable[BoardBook], weight: Fraction) -> 
     lengths = [board.length for board in boards]
     known = [length for length in lengths if length is not None]
     of_laws = sum(known) if len(known) == len(lengths) else None
-    answers = mix(((weight, count.length), (1 - weight, of_laws)))
+    counted = count.length if weight else None
+    answers = mix(((weight, counted), (1 - weight, of_laws)))
     if answers is None:
         raise ValueError("the laws of a ledger rule out what was answered")
     return _UNREVISED + count.events + answers

@@ -22,7 +22,7 @@ from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.laws.laws import Disclosure, Law, Plain, Question
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.kinds import CODE, EXHAUSTED, LIMIT, AnswerKind
-from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter
 
@@ -261,8 +261,8 @@ class Mechanism(ABC, Generic[P]):
         """
         return "optional"
 
-    def draft(self, need: Need) -> Iterable[Draft]:
-        """Yield parameters for a competition that is still to come, the finest first."""
+    def draft(self, need: Need) -> Iterable[dict[str, str]]:
+        """Yield parameters, as texts, that may suit a competition that is still to come."""
         return ()
 
     def initial_holdout(self, params: P) -> HoldoutState:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 from scoring.errors import ParameterError
@@ -41,18 +42,16 @@ from scoring.mechanisms.fitness import (
     check_share,
 )
 from scoring.mechanisms.kinds import EXHAUSTED
-from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.mechanisms.reference import (
     CLAIM,
     CONFIRMED,
     CORRECTED,
-    PLANNED_ERRORS,
-    PLANNED_GRIDS,
     PUBLIC,
     REFERENCE,
-    SUBMISSIONS_A_CORRECTION,
     check_metric,
     check_public_rows,
+    draft_budget,
     given,
     given_means,
 )
@@ -234,30 +233,22 @@ class Guard(Mechanism[GuardParams]):
     def reference(self, params: GuardParams) -> Reference:
         return "claim" if params.reference == CLAIM else "public"
 
-    def draft(self, need: Need) -> Iterator[Draft]:
-        """Yield the standard threshold, which next to no honest score crosses.
+    def draft(self, need: Need) -> Iterator[dict[str, str]]:
+        """Yield thresholds that honest scores cross next to never: a correction costs everybody.
 
-        A claim's own sampling error is not known: its threshold is the private rows' alone.
+        Of honest teams fewer than one in two seasons cross the lowest, whose files are like three.
         """
-        threshold = Fraction(math.ceil(500 * PLANNED_ERRORS / math.sqrt(need.rows)), 1000)
-        if need.public:
-            errors = Fraction(4)
-            threshold = Fraction(
-                guard_threshold(Fraction(1, 4), need.public, need.rows, errors), MILLION
-            )
-        limit = math.ceil(Fraction(need.submissions, SUBMISSIONS_A_CORRECTION))
-        # At most half the threshold each, if rows allow.
-        steps = next((each for each in PLANNED_GRIDS if each * threshold >= 2), PLANNED_GRIDS[-1])
-        raw = {
-            "budget": str(min(limit * need.teams, 1_000_000)),
-            "team_share": str(limit),
-            "steps": str(min(max(2, math.isqrt(16 * need.rows)), steps)),
-            "confidence": str(need.confidence),
-            "reference": PUBLIC if need.public else CLAIM,
-        }
-        if not need.public:
-            raw["threshold"] = str(min(threshold, Fraction(1, 2)))
-        yield Draft(raw, 1 if need.public else need.teams, limit * need.teams)
+        least = -NormalDist().inv_cdf(min(0.5, 1 / (12 * need.teams)))
+        deviation = math.sqrt(need.good * (1 - need.good) / need.private)
+        for errors in (Fraction(3), Fraction(7, 2), Fraction(4)):
+            if errors < min(least, 4):
+                continue
+            if need.public:
+                yield draft_budget(need) | {"errors": str(errors)}
+            else:
+                # A claim's own error is not known: half as much as the Private rows' beside it.
+                threshold = Fraction(math.ceil(1000 * float(errors) / 2 * deviation), 1000)
+                yield draft_budget(need) | {"threshold": str(min(threshold, Fraction(1, 2)))}
 
     def initial_holdout(self, params: GuardParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)

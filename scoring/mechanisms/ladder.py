@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, Final
 
 from scoring.errors import StateError
-from scoring.guarantees.boards import ladder_width
 from scoring.laws.laws import Improvement, Law, Learned, Public
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
@@ -40,16 +39,12 @@ from scoring.mechanisms.fitness import (
     check_grid,
     check_has_rows,
     check_rung,
+    highest_rung,
 )
 from scoring.mechanisms.kinds import AnswerKind
-from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
-
-CLIMB: Final = Fraction(1, 5)  # the part of the scale that a normal team climbs in all
-PLANNED_STEPS: Final = (
-    *range(2, 41), *range(45, 100, 5), *range(100, 201, 10), 250, 500, 1000,
-)  # fmt: skip
 
 IMPROVED: Final = AnswerKind(
     code="improved",
@@ -161,23 +156,13 @@ class Ladder(Mechanism[LadderParams]):
         check_has_rows(counts)
         check_grid(params.steps, counts.private, metric)
 
-    def draft(self, need: Need) -> Iterator[Draft]:
-        """Yield the steps that the holdout allows, the finest first.
-
-        At last those that protect best from one team on its own, for a board that can certify
-        nothing to all of them.
-        """
-        beta = float(1 - need.confidence)
-        finest = max(2, math.isqrt(16 * need.rows))
-        allowed = [steps for steps in reversed(PLANNED_STEPS) if steps <= finest]
-        protective = min(
-            allowed, key=lambda steps: ladder_width(need.rows, need.submissions, 1 / steps, beta)
-        )
-        for steps in (*allowed, protective):
-            normal = min(need.submissions, 1 + math.ceil(CLIMB * steps))
-            worst = min(need.submissions, 1 + steps)
-            raw = {"steps": str(steps), "confidence": str(need.confidence)}
-            yield Draft(raw, normal * need.teams, worst * need.teams)
+    def draft(self, need: Need) -> Iterator[dict[str, str]]:
+        """Yield the coarsest and the finest round steps, from a rung that guessing can't reach."""
+        grids = need.grids()
+        for steps in sorted({grids[0], grids[-1]}):
+            rows = need.private, need.public or need.private
+            rung = highest_rung(steps, need.guessing, *rows)
+            yield {"steps": str(steps), "confidence": str(need.confidence), "rung": str(rung)}
 
     def question(self, params: LadderParams, state: State, reference: Mean | None = None) -> str:
         best = params.best(state.team)

@@ -1,19 +1,19 @@
 """What Guard and Thresholdout share: a reference score, which private rows confirm or correct."""
 
+import math
+from fractions import Fraction
 from typing import Any, Final
 
 from scoring.errors import ParameterError, StateError
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Mechanism
 from scoring.mechanisms.kinds import AnswerKind
-from scoring.mechanisms.needs import MetricFacts, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.parameters import Parameter
 
 MINIMUM_PUBLIC_ROWS: Final = 10
 PUBLIC: Final = "public"
 CLAIM: Final = "claim"
-PLANNED_ERRORS: Final = 3  # the threshold, in standard errors of public minus private loss
-PLANNED_GRIDS: Final = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SUBMISSIONS_A_CORRECTION: Final = 20
 
 CONFIRMED: Final = AnswerKind(
@@ -59,6 +59,21 @@ REFERENCE: Final = Parameter(
     choices=(PUBLIC, CLAIM),
     choice_titles=("The score on the public rows", "The score that the team claims"),
 )
+
+
+def draft_budget(need: Need) -> dict[str, str]:
+    """Return what drafts share: a correction for twenty files of a team, for all of them at once.
+
+    Steps are the finest that rows allow: confirmed scores tell nothing, however fine they are.
+    """
+    share = math.ceil(Fraction(need.submissions, SUBMISSIONS_A_CORRECTION))
+    return {
+        "budget": str(max(share, min(share * need.teams, 1_000_000))),
+        "team_share": str(share),
+        "steps": str(need.grids()[-1]),
+        "confidence": str(need.confidence),
+        "reference": PUBLIC if need.public else CLAIM,
+    }
 
 
 def check_metric(mechanism: Mechanism[Any], metric: MetricFacts) -> None:

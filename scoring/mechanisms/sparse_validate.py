@@ -33,7 +33,7 @@ from scoring.mechanisms.books import (
 )
 from scoring.mechanisms.fitness import CONFIDENCE, MAXIMUM_STEPS, check_has_rows, check_share
 from scoring.mechanisms.kinds import EXHAUSTED, AnswerKind
-from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
 
@@ -174,19 +174,18 @@ class SparseValidate(Mechanism[SparseValidateParams]):
     def check(self, params: SparseValidateParams, metric: MetricFacts, counts: RowCounts) -> None:
         check_has_rows(counts)
 
-    def draft(self, need: Need) -> Iterator[Draft]:
+    def draft(self, need: Need) -> Iterator[dict[str, str]]:
         """Yield one pass for each team.
 
         The mark is the organizer's to choose and changes no certificate.
         """
-        raw = {
+        yield {
             "mark": str(PLANNED_MARK),
             "questions": str(min(need.questions, 10_000_000)),
             "budget": str(min(need.teams, 1_000_000)),
             "team_share": "1",
             "confidence": str(need.confidence),
         }
-        yield Draft(raw, need.teams, need.teams)
 
     def initial_holdout(self, params: SparseValidateParams) -> HoldoutState:
         return HoldoutState(budget_left=params.budget)

@@ -45,18 +45,16 @@ from scoring.mechanisms.fitness import (
 )
 from scoring.mechanisms.forms import Form
 from scoring.mechanisms.kinds import EXHAUSTED
-from scoring.mechanisms.needs import Draft, MetricFacts, Need, RowCounts
+from scoring.mechanisms.needs import MetricFacts, Need, RowCounts
 from scoring.mechanisms.reference import (
     CLAIM,
     CONFIRMED,
     CORRECTED,
-    PLANNED_ERRORS,
-    PLANNED_GRIDS,
     PUBLIC,
     REFERENCE,
-    SUBMISSIONS_A_CORRECTION,
     check_metric,
     check_public_rows,
+    draft_budget,
     given,
     given_means,
 )
@@ -67,7 +65,7 @@ NOISE_TO_THRESHOLD: Final = 10
 NOISE_PARTS: Final = 3  # thresholds, comparisons, answers: each has a third of the noise's beta
 BEYOND_ALL_LOSSES: Final = 10**40
 
-PLANNED_NOISES: Final = 40  # the threshold, in noise scales
+PLANNED_ERRORS: Final = 3  # the threshold, in standard errors of public minus private loss
 
 
 @dataclass(frozen=True)
@@ -275,27 +273,17 @@ class Thresholdout(Mechanism[ThresholdoutParams]):
     def reference(self, params: ThresholdoutParams) -> Reference:
         return "claim" if params.reference == CLAIM else "public"
 
-    def draft(self, need: Need) -> Iterator[Draft]:
-        """Yield a threshold that honest scores seldom cross by chance, and noise far below it.
+    def draft(self, need: Need) -> Iterator[dict[str, str]]:
+        """Yield a threshold that honest scores seldom cross by chance, with the least noise.
 
-        Shares are for one correction in twenty submissions; normally each team has one.
+        No certificate needs more: noise is for those who want epsilon.
         """
-        variance = (Fraction(1, need.rows) + (Fraction(1, need.public) if need.public else 0)) / 4
-        threshold = max(_round_up(PLANNED_ERRORS * math.sqrt(variance)), Fraction(1, 10_000))
-        noise = max(threshold / PLANNED_NOISES, Fraction(1, need.rows))
-        share = math.ceil(Fraction(need.submissions, SUBMISSIONS_A_CORRECTION))
-        # At most half the threshold each, so that rounding does not cross it, if rows allow.
-        steps = next((each for each in PLANNED_GRIDS if each * threshold >= 2), PLANNED_GRIDS[-1])
-        raw = {
-            "threshold": str(min(threshold, Fraction(1, 2))),
-            "noise_scale": str(min(noise, Fraction(1, 40))),
-            "budget": str(min(share * need.teams, 1_000_000)),
-            "team_share": str(share),
-            "steps": str(min(max(2, math.isqrt(16 * need.rows)), steps)),
-            "confidence": str(need.confidence),
-            "reference": PUBLIC if need.public else CLAIM,
-        }
-        yield Draft(raw, need.teams, share * need.teams)
+        variance = Fraction(1, need.private) + (Fraction(1, need.public) if need.public else 0)
+        errors = PLANNED_ERRORS * math.sqrt(variance / 4)
+        noise = Fraction(1, max(40, need.private))
+        least = max(2 * NOISE_TO_THRESHOLD * noise, Fraction(1, 10_000))
+        threshold = min(max(_round_up(errors), least), Fraction(1, 2))
+        yield draft_budget(need) | {"threshold": str(threshold), "noise_scale": str(noise)}
 
     def ledger_beta(self, params: ThresholdoutParams) -> Fraction:
         return params.beta_half

@@ -14,6 +14,7 @@ from scipy import integrate, stats
 
 from research.bounds import (
     blum_hardt,
+    boards,
     dwork_nips,
     dwork_science,
     jung,
@@ -24,7 +25,7 @@ from research.bounds import (
     zhao,
 )
 from scoring.errors import ConditionError
-from scoring.guarantees import boards, intervals, ledger
+from scoring.guarantees import intervals, ledger
 from scoring.guarantees import sensitivity as served_sensitivity
 
 VECTORS = json.loads((Path(__file__).parents[1] / "scoring" / "vectors.json").read_text())
@@ -423,3 +424,33 @@ def test_f1_width_is_that_of_every_changed_label(predicted: int) -> None:
 def _cells(labels: Sequence[int], predictions: Sequence[int]) -> list[int]:
     pairs = list(zip(labels, predictions, strict=True))
     return [pairs.count(pair) for pair in ((1, 1), (1, 0), (0, 1), (0, 0))]
+
+
+def test_ladder_count_agrees_with_enumeration() -> None:
+    for steps, submissions in itertools.product(range(1, 5), range(1, 6)):
+        values = boards.ladder_values(1 / steps)
+        pairs = sum(
+            1
+            for asked in range(submissions)
+            for shown in itertools.product(range(values), repeat=asked)
+            if list(shown) == sorted(shown, reverse=True)
+        )
+        ln_count = boards.ladder_ln_count(submissions, 1 / steps)
+        assert ln_count == pytest.approx(math.log(pairs), abs=1e-9)
+
+
+def test_exact_board_width_agrees_with_big_integers() -> None:
+    histories = (11**30 - 1) // 10
+    expected = math.sqrt((math.log(2) + math.log(histories) + math.log(20)) / 2000)
+    assert boards.exact_board_width(1000, 30, 11, 0.05) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_board_shows_at_least_two_values() -> None:
+    with pytest.raises(ConditionError):
+        boards.exact_board_width(100, 10, 1, 0.05)
+    with pytest.raises(ConditionError):
+        boards.ladder_values(0.0)
+
+
+def test_theorem_11_is_a_probability() -> None:
+    assert dwork_science.theorem11_tail(10**6, 0.01, 100, 0.2, 0.1) == 1

@@ -3,7 +3,6 @@
 Their published vectors are checked in tests/research/test_bounds.py, beside those of the others.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scoring.errors import ConditionError
-from scoring.guarantees import boards, intervals, ledger, noise_tails, sensitivity
+from scoring.guarantees import intervals, ledger, noise_tails, sensitivity
 
 CONDITIONS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (intervals.bonferroni_width, (0, 1, 0.05)),
@@ -28,8 +27,6 @@ CONDITIONS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (ledger.ln_anytime_share, (0,)),
     (ledger.ledger_width, (0, 1, 0, 0.0, -3.0)),
     (noise_tails.ln_discrete_laplace_upper_tail, (2.0, 0)),
-    (boards.exact_board_width, (100, 10, 1, 0.05)),
-    (boards.ladder_values, (0.0,)),
 ]
 
 
@@ -126,25 +123,6 @@ def test_ledger_width_grows_with_every_answer(asked: int, data: st.DataObject) -
     before = ledger.ledger_width(1000, asked, answered, 2.0 * answered, -3.0)
     after = ledger.ledger_width(1000, asked + 1, answered + 1, 2.0 * answered + 2.0, -3.0)
     assert after > before
-
-
-def test_ladder_count_agrees_with_enumeration() -> None:
-    for steps, submissions in itertools.product(range(1, 5), range(1, 6)):
-        values = boards.ladder_values(1 / steps)
-        pairs = sum(
-            1
-            for asked in range(submissions)
-            for shown in itertools.product(range(values), repeat=asked)
-            if list(shown) == sorted(shown, reverse=True)
-        )
-        ln_count = boards.ladder_ln_count(submissions, 1 / steps)
-        assert ln_count == pytest.approx(math.log(pairs), abs=1e-9)
-
-
-def test_exact_board_width_agrees_with_big_integers() -> None:
-    histories = (11**30 - 1) // 10
-    expected = math.sqrt((math.log(2) + math.log(histories) + math.log(20)) / 2000)
-    assert boards.exact_board_width(1000, 30, 11, 0.05) == pytest.approx(expected, rel=1e-12)
 
 
 def test_auc_sensitivity_covers_a_moved_row_in_either_direction() -> None:

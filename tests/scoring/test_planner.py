@@ -1,116 +1,167 @@
-"""The planner: proposals that their mechanisms accept, certificates that theirs would be."""
+"""The planner: proposals that mechanisms accept, rehearsed by the ledger's rule, in score units."""
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from scoring import plan
 from scoring.errors import ParameterError
-from scoring.guarantees.ledger import ledger_width
-from scoring.guarantees.planner import (
-    certificate_after,
-    plain_board_certificate,
-    propose,
-)
-from scoring.guarantees.rehearsal import attack, attack_on_plain_board, normal
+from scoring.guarantees import planner
+from scoring.guarantees.planner import Plan, Proposal, plan
+from scoring.laws.books import Account
 from scoring.mechanisms import MECHANISMS
 from scoring.mechanisms.needs import Need
 
-CLASS = Need(rows=2000, teams=20, submissions=30, public=1000)
-CHALLENGE = Need(rows=100_000, teams=20, submissions=50, public=50_000, tolerance=Fraction(1, 10))
+CLASS = Need(rows=3000, teams=12, submissions=25)
 
 
-def proposal(need: Need, mechanism: str) -> Any:
-    return next(each for each in propose(need) if each.mechanism == mechanism)
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return plan(CLASS)
 
 
-@pytest.mark.parametrize("need", [CLASS, CHALLENGE], ids=["class", "challenge"])
-def test_every_mechanism_accepts_what_is_proposed_for_it(need: Need) -> None:
-    assert {each.mechanism for each in propose(need)} == MECHANISMS.keys()
-    for each in propose(need):
+@pytest.fixture(scope="module")
+def tiny() -> Plan:
+    return plan(Need(rows=24, teams=5, submissions=10))
+
+
+def test_a_class_gets_a_guard_board_with_a_useful_guarantee(planned: Plan) -> None:
+    best = planned.boards[0]
+    assert best.mechanism == "guard"
+    assert best.half_width is not None
+    assert 0.06 < best.half_width < 0.14
+    assert best.objections == ()
+    assert [each.mechanism for each in planned.boards[1:]] == ["thresholdout", "ladder"]
+
+
+def test_every_proposal_is_accepted_by_its_mechanism(planned: Plan) -> None:
+    split = planned.splits[0]
+    need = replace(CLASS, public=split.public, final=split.final)
+    for each in planned.boards:
         mechanism = MECHANISMS[each.mechanism]
-        mechanism.check(mechanism.parse(each.parameters), need, need)
-        assert each.refusal is None
+        mechanism.check(mechanism.parse(each.parameters), need, need.counts)
 
 
-def test_what_cannot_fit_says_why() -> None:
-    ladder, guard, other, mark = propose(Need(rows=3000, teams=5, submissions=10, metric="set"))
-    assert (ladder.mechanism, other.mechanism) == ("ladder", "thresholdout")
-    assert "means over rows" in str(guard.refusal)
-    assert "means over rows" in str(other.refusal)
-    assert ladder.normal is mark.normal is None
-    assert ladder.rows_needed is None
+def test_no_board_is_proposed_whose_steps_hide_a_sampling_error(planned: Plan) -> None:
+    for each in planned.boards:
+        assert each.objections or each.step <= planned.sampling_error
+        assert each.objections or each.shown_error <= 1
 
 
-def test_a_ladder_has_the_finest_steps_within_the_tolerance() -> None:
-    found = proposal(CHALLENGE, "ladder")
-    assert found.normal <= 0.1
-    steps = int(found.parameters["steps"])
-    finer = {**found.parameters, "steps": str(steps + 5)}
-    answers = CHALLENGE.teams * (1 + math.ceil((steps + 5) / 5))
-    wider = certificate_after(CHALLENGE, "ladder", finer, answers)
-    assert wider is None or wider > 0.1
+def test_splits_use_all_rows_and_the_best_comes_first(planned: Plan) -> None:
+    for each in planned.splits:
+        assert each.public + each.private + each.final == CLASS.rows
+        assert each.separated is not None
+    best = planned.splits[0]
+    most = max(each.separated or 0 for each in planned.splits)
+    assert (best.separated or 0) >= most - planner.NEARLY
 
 
-def test_a_certificate_is_that_of_the_ledger() -> None:
-    found = certificate_after(CHALLENGE, "ladder", {"steps": "20"}, 100)
-    width = ledger_width(100_000, 1000, 100, 100 * math.log(21), math.log(0.05))
-    assert found == pytest.approx(width + 0.025)
+def test_a_split_that_is_given_is_kept() -> None:
+    found = plan(replace(CLASS, public=1000, final=500))
+    assert [(s.public, s.private, s.final) for s in found.splits] == [(1000, 1500, 500)]
 
 
-def test_a_pass_has_one_value_so_that_the_mark_does_not_change_a_certificate() -> None:
-    raw = {"questions": "1000", "budget": "100", "team_share": "5"}
-    width = ledger_width(100_000, 1000, 100, 0.0, math.log(0.05))
-    for mark in ("0.25", "0.1"):
-        found = certificate_after(CHALLENGE, "sparse_validate", raw | {"mark": mark}, 100)
-        assert found == pytest.approx(width)
+def test_none_decides_nothing() -> None:
+    """Which board comes first must not matter where several certify nothing."""
+    least = proposal(title="tells least", nats=5.0)
+    assert min([proposal(nats=900.0), least], key=lambda each: each.order) is least
+    final = proposal(separated=0.4, nats=900.0)
+    assert min([least, final], key=lambda each: each.order) is final
+    certified = proposal(half_width=0.49, nats=900.0)
+    assert min([final, certified], key=lambda each: each.order) is certified
+    refused = proposal(half_width=0.01, objections=("A step hides a sampling error.",))
+    assert min([refused, least], key=lambda each: each.order) is least
 
 
-@pytest.mark.parametrize("mechanism", ["ladder", "sparse_validate"])
-@pytest.mark.parametrize("submissions", [1, 3])
-def test_no_number_of_answers_leaves_a_wider_certificate_than_the_worst(
-    mechanism: str, submissions: int
-) -> None:
-    need = Need(rows=5000, teams=12, submissions=submissions)
-    found = proposal(need, mechanism)
-    after = [
-        certificate_after(need, mechanism, found.parameters, answers)
-        for answers in range(found.worst_answers + 1)
-    ]
-    certified = [each for each in after if each is not None]
-    assert len(certified) == len(after)
-    assert found.worst == max(certified)
+def proposal(**changes: Any) -> Proposal:
+    """Return a board that certifies nothing."""
+    facts: dict[str, Any] = {
+        "mechanism": "ladder",
+        "title": "Ladder",
+        "parameters": {},
+        "question_limit": 100,
+        "nats_limit": None,
+        "half_width": None,
+        "shown_error": 0.5,
+        "step": 0.01,
+        "corrections": 0,
+        "nats": 100.0,
+        "length": 1,
+        "separated": None,
+        "objections": (),
+    }
+    return Proposal(**(facts | changes))
 
 
-def test_the_rows_needed_are_enough_and_a_little_fewer_are_not() -> None:
-    for mechanism in MECHANISMS:
-        rows = proposal(CLASS, mechanism).rows_needed
-        assert proposal(CLASS.with_rows(rows), mechanism).normal <= CLASS.tolerance
-        fewer = proposal(CLASS.with_rows(round(rows * 0.97)), mechanism).normal
-        assert fewer is None or fewer > CLASS.tolerance
+def test_where_nothing_is_certified_the_plan_says_so(tiny: Plan) -> None:
+    assert all(each.half_width is None for each in tiny.boards)
+    assert "Nothing is certified" in tiny.reasons[0]
+    most = max(each.separated or 0 for each in tiny.splits)
+    assert tiny.splits[0].separated == most
 
 
-def test_more_confidence_and_more_teams_need_more_rows() -> None:
-    needed = proposal(CLASS, "ladder").rows_needed
-    more_teams = Need(rows=2000, teams=40, submissions=30, public=1000)
-    sure = Need(rows=2000, teams=20, submissions=30, public=1000, confidence=Fraction(999, 1000))
-    assert proposal(more_teams, "ladder").rows_needed > needed
-    assert proposal(sure, "ladder").rows_needed > needed
+def test_a_function_of_all_rows_gets_a_ladder_and_rows_for_the_end() -> None:
+    found = plan(replace(CLASS, metric="set"))
+    assert [each.mechanism for each in found.boards] == ["ladder"]
+    assert found.boards[0].half_width is None
+    assert found.splits[0].final == max(each.final for each in found.splits)
+    assert found.splits[0].public == 0
+    assert "no guarantee that is known" in found.reasons[0]
 
 
-def test_without_public_rows_teams_claim_their_scores() -> None:
-    claims = Need(rows=2000, teams=20, submissions=30)
-    assert proposal(claims, "thresholdout").parameters["reference"] == "claim"
-    assert proposal(CLASS, "thresholdout").parameters["reference"] == "public"
+def test_figures_and_steps_are_in_units_of_the_score(planned: Plan) -> None:
+    minutes = plan(replace(CLASS, worst=Fraction(60), best=Fraction(0)))
+    best = minutes.boards[0]
+    assert best.half_width == pytest.approx(60 * (planned.boards[0].half_width or 0), rel=0.1)
+    assert best.step in {0.2, 0.5, 1.0}
+    assert minutes.sampling_error == pytest.approx(60 * planned.sampling_error, rel=0.1)
 
 
-def test_a_plain_board_certifies_nothing_after_a_while() -> None:
-    assert plain_board_certificate(CLASS) is None
-    assert plain_board_certificate(Need(rows=10**6, teams=1, submissions=10)) is not None
-    assert plain_board_certificate(Need(rows=10**6, teams=1, submissions=1, metric="set")) is None
+def test_more_teams_and_files_leave_wider_guarantees() -> None:
+    def length(teams: int, submissions: int) -> int:
+        found = planner._propose(  # one board, without attacks
+            Need(rows=3000, teams=teams, submissions=submissions, public=1500, final=0), 0, 2
+        )
+        return next(each.length for each in found if each.mechanism == "ladder")
+
+    assert length(12, 25) < length(40, 25) < length(40, 60)
+
+
+def test_the_declared_limit_covers_every_file(planned: Plan) -> None:
+    for each in planned.boards:
+        assert CLASS.questions < each.question_limit <= 2 * CLASS.questions
+
+
+def test_everyone_attacks_the_proposal_and_nobody_empties_it(planned: Plan) -> None:
+    trials = {each.name: each for each in planned.boards[0].trials}
+    assert trials.keys() == {"guesser", "sybils", "hill climber", "Public-score climber"}
+    for trial in trials.values():
+        assert trial.half_width is None or trial.half_width >= (planned.boards[0].half_width or 0)
+        assert trial.fitted < 0.1
+        assert trial.shown < 0.15
+
+
+def test_a_guard_with_claims_where_there_are_no_public_rows() -> None:
+    found = plan(replace(CLASS, public=0, final=0))
+    assert found.boards[0].parameters["reference"] == "claim"
+
+
+def test_a_plan_repeats_itself_and_becomes_json(planned: Plan) -> None:
+    document = json.dumps(planned.to_json(), allow_nan=False)
+    assert document == json.dumps(plan(CLASS).to_json(), allow_nan=False)
+    assert json.loads(document)["need"]["confidence"] == "19/20"
+
+
+def test_an_account_goes_on_as_it_did() -> None:
+    first, last = Account(), Account()
+    grown = planner._go_on(
+        first, replace(last, count=replace(last.count, asked=10, numbered=10)), Fraction(3)
+    )
+    assert (grown.count.asked, grown.count.numbered, grown.count.answered) == (40, 40, 0)
 
 
 @pytest.mark.parametrize(
@@ -121,80 +172,31 @@ def test_a_plain_board_certifies_nothing_after_a_while() -> None:
         ({"teams": 0}, "teams"),
         ({"submissions": 0}, "submissions"),
         ({"metric": "median"}, "metric"),
-        ({"tolerance": Fraction(1, 2)}, "tolerance"),
         ({"confidence": Fraction(1)}, "confidence"),
         ({"public": -1}, "public"),
+        ({"public": 60, "final": 40}, "rows"),
+        ({"worst": Fraction(1)}, "best"),
+        ({"good": Fraction(1, 2)}, "good"),
+        ({"guessing": Fraction(0)}, "guessing"),
     ],
 )
 def test_what_is_no_competition_is_refused(change: dict[str, Any], field: str) -> None:
-    sizes: dict[str, Any] = {"rows": 100, "teams": 2, "submissions": 3}
     with pytest.raises(ParameterError) as caught:
-        Need(**{**sizes, **change})
+        Need(**({"rows": 100, "teams": 2, "submissions": 3} | change))
     assert caught.value.field == field
 
 
-def test_the_smallest_competition_has_proposals() -> None:
-    assert len(propose(Need(rows=1, teams=1, submissions=1))) == len(MECHANISMS)
+@pytest.mark.parametrize("rows", [30, 2000, 100_000])
+@pytest.mark.parametrize("unit", [1, 60, 1000])
+def test_grids_are_round_and_hide_no_sampling_error(rows: int, unit: int) -> None:
+    need = Need(rows=rows, teams=2, submissions=3, best=Fraction(unit))
+    for steps in need.grids():
+        assert 2 <= steps <= math.isqrt(16 * rows)
+        assert 1 / steps <= need.sampling_error
+        step = f"{unit / steps:.6e}"
+        assert step[0] in "125"
+        assert set(step[1:8]) <= {".", "0"}
 
 
-@pytest.mark.parametrize("mechanism", ["ladder", "thresholdout"])
-def test_an_attacker_gains_on_a_plain_board_and_not_behind_a_mechanism(mechanism: str) -> None:
-    need = Need(rows=2000, teams=4, submissions=100, public=1000)
-    behind = attack(need, proposal(need, mechanism), seed=1)
-    plain = attack_on_plain_board(need, seed=1)
-    assert plain.fitted < 0.45
-    assert behind.fitted > 0.47
-    assert behind.shown is not None
-    assert behind.shown > plain.fitted
-    assert behind.answers <= max(1, 100 // 20)
-
-
-def test_normal_teams_seldom_use_up_their_corrections() -> None:
-    found = normal(CLASS, proposal(CLASS, "thresholdout"), seed=1)
-    assert found.exhausted <= 2
-    assert found.off is not None
-    assert found.off < 0.03
-    assert found.questions == 600
-
-
-def test_a_rehearsal_repeats_itself() -> None:
-    chosen = proposal(CLASS, "thresholdout")
-    assert normal(CLASS, chosen, seed=5) == normal(CLASS, chosen, seed=5)
-    assert attack(CLASS, chosen, seed=5) == attack(CLASS, chosen, seed=5)
-
-
-def test_a_mark_shows_no_scores() -> None:
-    chosen = proposal(CLASS, "sparse_validate")
-    assert normal(CLASS, chosen, seed=1).off is None
-    assert attack(CLASS, chosen, seed=1).shown is None
-
-
-ARGUMENTS = ["--rows", "2000", "--public-rows", "1000", "--teams", "5", "--submissions", "20"]
-
-
-def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert plan.main(ARGUMENTS) == 0
-    text = capsys.readouterr().out
-    for said in (
-        "Guard",
-        "Thresholdout",
-        "Ladder",
-        "Qualification mark",
-        "Plain board",
-        "Proposed:",
-    ):
-        assert said in text
-    assert max(map(len, text.split("Parameters")[0].splitlines())) <= 100
-
-
-def test_the_command_prints_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert plan.main([*ARGUMENTS, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["need"]["tolerance"] == "1/20"
-    assert [board["title"] for board in document["boards"]][-1] == "Plain board"
-    assert document["boards"][0]["proposal"]["parameters"]["confidence"] == "19/20"
-
-
-def test_the_command_refuses_what_is_no_competition(capsys: pytest.CaptureFixture[str]) -> None:
-    assert plan.main(["--rows", "0", "--teams", "5", "--submissions", "20"]) == 2
-    assert "rows: Give at least 1." in capsys.readouterr().err
+def test_the_smallest_competitions_have_plans() -> None:
+    assert plan(Need(rows=2, teams=1, submissions=1)).boards

@@ -1,7 +1,7 @@
-"""Widths of a whole board, fixed before it opens: what planning a competition compares.
+"""Widths of a whole board, fixed before it opens: what it can do at worst.
 
 Each is a union bound over every (history, submission) pair that the board can produce; theory.md
-3.2 and 4.5. The ledger (`ledger.py`) certifies what a board did; these say what it can at worst.
+3.2 and 4.5. A ledger certifies what a board did.
 """
 
 import math
