@@ -60,6 +60,11 @@ class Twin:
     plays: tuple[tuple[str, range], ...] = ()
     later: tuple[tuple[str, range], ...] = ()
 
+    @property
+    def is_noisy(self) -> bool:
+        """Return whether another secret may lead to other answers."""
+        return self.column or self.mechanism == "thresholdout"
+
 
 _STEPS = (
     ("participant", range(60, 80)),
