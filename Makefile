@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
+# Tests start many processes, and each would compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Stamps are named after what they stand for, so that a second start installs nothing and a changed lock installs again.
 fingerprint = $(shell cat $(1) 2>/dev/null | cksum | tr -d ' ')
 RUNTIME := $(VENV)/.runtime-$(call fingerprint,requirements.txt)

@@ -4,23 +4,25 @@ Building a competition takes a hundred statements and several parsed files, its 
 Kept are the rows, the stored files, the watermarks, and how far the secrets of tests are drawn.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from random import Random
 from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
 
-from django.apps import apps
 from django.conf import settings
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
+from django.core.files.storage import Storage, default_storage
 from django.db import connection
 from django.db.models import Model
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+WRITTEN_BY_STAGES = {"leaderboard", "account", "auth", "knox"}
 # The same secrets in every run, and so the same noise.
 chance = Random(0)
 
@@ -51,50 +53,55 @@ class Snapshot:
         chance.setstate(self.dice)
 
 
-_snapshots: dict[Callable[..., Any], tuple[Snapshot, Any]] = {}
+_snapshots: dict[Callable[..., Any], tuple[Snapshot, Callable[[Mapping[str, object]], Any]]] = {}
 
 
 def kept(build: Callable[P, T]) -> Callable[P, T]:
     """Have what a fixture writes built once. It is built on nothing, or on the same each time.
 
-    It may return a row, which is read again, or anything else that tests don't change. Only SQLite
-    hands out the same keys again after a transaction that was taken back; elsewhere all is built.
+    It returns a row, which is read again, or what it was given, or nothing. Only SQLite hands out
+    the same keys again after a transaction that was taken back; elsewhere all is built each time.
     """
 
     @wraps(build)
     def restored(*args: P.args, **kwargs: P.kwargs) -> T:
-        if build not in _snapshots:
-            before = set(_stored())
+        if build in _snapshots:
+            snapshot, again = _snapshots[build]
+            snapshot.restore()
+            return again(kwargs)  # type: ignore[no-any-return]
+        with _noting_files() as names:
             made = build(*args, **kwargs)
-            if connection.vendor == "sqlite":
-                stored = {name: _content(name) for name in set(_stored()) - before}
-                snapshot = Snapshot(_tables(), stored, _watermarks(), chance.getstate())
-                _snapshots[build] = snapshot, made
-            return made
-        snapshot, made = _snapshots[build]
-        snapshot.restore()
-        return type(made)._default_manager.get(pk=made.pk) if isinstance(made, Model) else made
+        if connection.vendor == "sqlite":
+            stored = {name: _content(name) for name in names if default_storage.exists(name)}
+            snapshot = Snapshot(_tables(), stored, _watermarks(), chance.getstate())
+            _snapshots[build] = snapshot, _anew(made, kwargs)
+        return made
 
     return restored
 
 
-def _tables() -> dict[str, list[tuple[Any, ...]]]:
-    found = {}
-    with connection.cursor() as cursor:
-        for model in apps.get_app_config("leaderboard").get_models(include_auto_created=True):
-            table = model._meta.db_table
-            cursor.execute(f'SELECT * FROM "{table}"')  # noqa: S608
-            columns = tuple(each[0] for each in cursor.description)
-            if rows := cursor.fetchall():
-                found[table] = [columns, *rows]
-    return found
+def _anew(made: object, kwargs: Mapping[str, object]) -> Callable[[Mapping[str, object]], Any]:
+    """How another test gets what a fixture returned in this one."""
+    if isinstance(made, Model):
+        model, key = type(made), made.pk
+        return lambda _: model._default_manager.get(pk=key)
+    given = next((name for name, each in kwargs.items() if each is made), None)
+    assert made is None or given
+    return lambda now: now[given] if given else None
 
 
-def _stored(folder: str = "") -> Iterator[str]:
-    folders, names = default_storage.listdir(folder)
-    yield from (f"{folder}{name}" for name in names)
-    for each in folders:
-        yield from _stored(f"{folder}{each}/")
+@contextmanager
+def _noting_files() -> Iterator[list[str]]:
+    """The names of the files that are stored meanwhile."""
+    names: list[str] = []
+    save = Storage.save
+
+    def noting(storage: Storage, *args: Any, **kwargs: Any) -> str:
+        names.append(save(storage, *args, **kwargs))
+        return names[-1]
+
+    with patch.object(Storage, "save", noting):
+        yield names
 
 
 def _content(name: str) -> bytes:

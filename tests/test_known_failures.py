@@ -39,7 +39,7 @@ from leaderboard.tasks import score_submission
 from scoring.errors import PredictionError
 from tests.cast import ROWS, World, predictions, said, set_board, set_round
 from tests.routes import all_routes
-from tests.walking import Stage, make_stage
+from tests.walking import Stage, kept_stage, make_stage
 from tests.web.pages import browser, text
 
 ROOT = Path(__file__).parent.parent
@@ -145,7 +145,7 @@ def test_4_what_did_not_come_to_an_answer_counts_as_well(status: Status, world: 
 
 
 def test_4_organizers_and_operators_can_not_delete_a_submission_either(world: World) -> None:
-    stage = make_stage(world)
+    stage = kept_stage(world)
     kept = Submission.objects.count()
     for role in ("organizer", "operator"):
         for route in all_routes():
@@ -180,7 +180,7 @@ NOT_THEIRS = {
 
 def test_5_forms_take_no_field_that_is_not_the_person_s(world: World) -> None:
     """The API refuses such fields by name: `tests/api/test_mass_assignment.py`."""
-    stage = make_stage(world)
+    stage = kept_stage(world)
     teams = list(Team.objects.order_by("pk").values("is_verified", "is_baseline", "captain_id"))
     for route in all_routes():
         if route.area in ("pages", "account") and "logout" not in route.pattern:
@@ -197,7 +197,7 @@ def test_5_forms_take_no_field_that_is_not_the_person_s(world: World) -> None:
 
 
 def test_5_the_admin_s_forms_take_no_field_that_they_don_t_show(world: World) -> None:
-    stage = make_stage(world)
+    stage = kept_stage(world)
     more = NOT_THEIRS | {"opened_by_organizer_at": "2001-01-01", "revealed_at": "2001-01-01"}
     before = _books()
     for route in all_routes():
@@ -225,7 +225,7 @@ def _route(pattern: str) -> Any:
 
 
 def test_6_strangers_and_rivals_change_nothing_of_a_competition_or_of_a_score(world: World) -> None:
-    stage = make_stage(world)
+    stage = kept_stage(world)
     kept = _what_counts()
     for role in ("anonymous", "rival", "invited", "other"):
         for route in all_routes():
@@ -251,7 +251,7 @@ def _what_counts() -> list[object]:
 
 def test_7_no_address_gives_more_digits_than_the_board(world: World) -> None:
     """Three errors on 32 rows are 0.90625; the board moves in steps of 0.05."""
-    stage = make_stage(world)
+    stage = kept_stage(world)
     for role in ("anonymous", "participant", "organizer"):
         for route in all_routes():
             seen = stage.ask(role, "GET", route)
@@ -260,7 +260,7 @@ def test_7_no_address_gives_more_digits_than_the_board(world: World) -> None:
 
 
 def test_7_a_hidden_competition_gives_nothing_to_anonymous_callers(world: World) -> None:
-    stage = make_stage(world)
+    stage = kept_stage(world)
     Competition.objects.filter(slug="digits").update(visibility=Visibility.HIDDEN)
     for route in all_routes():
         if "slug" in route.parameters:
@@ -482,7 +482,7 @@ def test_12_every_refusal_has_a_reason(stage: Stage) -> None:
 
 @pytest.fixture
 def stage(world: World) -> Stage:
-    return make_stage(world)
+    return kept_stage(world)
 
 
 def test_12_a_mistyped_name_is_not_found_and_says_so(world: World) -> None:

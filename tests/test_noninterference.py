@@ -316,7 +316,7 @@ def _read(world: str, coin: int, ground: Ground, wanted: Releases | None = None)
 
 KINDS = {"improved", "not_improved", "confirmed", "corrected", "exhausted"}
 # Where the search begins: one that was found the last time anybody looked.
-COIN = 0
+COIN = 2
 
 
 def _like(first: Transcript, ground: Ground) -> Transcript:

@@ -15,7 +15,7 @@ import pytest
 from leaderboard.models import Competition, Visibility
 from tests.cast import World
 from tests.routes import Route, all_routes
-from tests.walking import METHODS, ROLES, SIGN_IN, Seen, Stage, everything, make_stage
+from tests.walking import METHODS, ROLES, SIGN_IN, Seen, Stage, everything, kept_stage
 
 MATRIX = """
                  anonymous
@@ -432,7 +432,7 @@ def block(route: Route, rows: Rows) -> str:
 
 @pytest.fixture
 def stage(world: World) -> Stage:
-    return make_stage(world)
+    return kept_stage(world)
 
 
 def routes(area: str) -> list[Route]:

@@ -33,6 +33,7 @@ from tests import ending
 from tests.admin.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.cast import World, make_competition, make_user, predictions, upload
 from tests.routes import ANYTHING, Route
+from tests.snapshots import kept
 
 ROLES = ("anonymous", "participant", "rival", "invited", "organizer", "other", "operator")
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
@@ -291,15 +292,21 @@ _NO_INLINES = {
 
 def make_stage(world: World) -> Stage:
     """The stage as the module's text says."""
-    people = {
-        "participant": world.alice,
-        "rival": world.bob,
-        "invited": make_user("carol"),
-        "organizer": world.organizer,
-        "other": make_user("olga", is_organizer=True),
-        "operator": make_user("operator", is_superuser=True),
-    }
-    world.digits.invited.add(people["invited"])
+    _play(world)
+    return _look_around(world)
+
+
+def kept_stage(world: World) -> Stage:
+    """The same on the fixture's world, played once in a process."""
+    kept(_play)(world)
+    return _look_around(world)
+
+
+def _play(world: World) -> None:
+    carol = make_user("carol")
+    make_user("olga", is_organizer=True)
+    make_user("operator", is_superuser=True)
+    world.digits.invited.add(carol)
     team = world.join(world.alice)
     world.score(team, predictions([10, 11, 12]))
     world.score(team, predictions([10]))
@@ -308,9 +315,8 @@ def make_stage(world: World) -> Stage:
     EmailAddress.objects.create(user=world.alice, email=world.alice.email)
     AuthToken.objects.create(world.alice)
     Group.objects.create(name="a group")
-    sketch = make_competition("sketch", world.organizer)
-    organize.return_to_draft(sketch)
-    fresh, closed, scored, revealed = (
+    organize.return_to_draft(make_competition("sketch", world.organizer))
+    _, closed, scored, revealed = (
         make_competition(slug, world.organizer)
         for slug in ("fresh", "closed", "scored", "revealed")
     )
@@ -319,7 +325,19 @@ def make_stage(world: World) -> Stage:
     ending.close(closed)
     ending.score(scored)
     ending.reveal(revealed)
-    return Stage(world, people, sketch, fresh, closed, scored, revealed)
+
+
+def _look_around(world: World) -> Stage:
+    people = {
+        "participant": world.alice,
+        "rival": world.bob,
+        "invited": User.objects.get(username="carol"),
+        "organizer": world.organizer,
+        "other": User.objects.get(username="olga"),
+        "operator": User.objects.get(username="operator"),
+    }
+    slugs = ("sketch", "fresh", "closed", "scored", "revealed")
+    return Stage(world, people, *(Competition.objects.get(slug=slug) for slug in slugs))
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from leaderboard.models import Competition, Round, Status, Submission, User
 from leaderboard.participate import selection
-from tests import ending
+from tests import ending, snapshots
 from tests.admin.conftest import SignIn
 from tests.admin.pages import at, settings_of
 from tests.cast import World, make_competition, predictions
@@ -17,6 +17,7 @@ from tests.web.pages import text
 
 
 @pytest.fixture
+@snapshots.kept
 def played(world: World) -> World:
     """Give alice and bob answers; bob's released place is the second."""
     world.score(world.join(world.alice), predictions(range(8, 10)))

@@ -18,7 +18,7 @@ from tests.admin.conftest import SignIn
 from tests.admin.pages import at, send_solution, text
 from tests.cast import ROWS, World, active_holdout, make_competition, set_board, set_round, upload
 from tests.routes import all_routes
-from tests.walking import Stage, make_stage
+from tests.walking import Stage, kept_stage, make_stage
 
 # A label that occurs nowhere else, to search for.
 MARK = "73.19264815"
@@ -71,7 +71,7 @@ def test_labels_are_in_no_page_row_file_or_log_entry(
 def test_the_sealed_file_is_neither_shown_nor_linked(
     world: World, organizer: Client, sign_in: SignIn
 ) -> None:
-    stage = make_stage(world)
+    stage = kept_stage(world)
     holdout = active_holdout(world.digits)
     sealed = str(holdout.sealed_solution.name)
     secret = base64.b64encode(bytes(holdout.sealed_secret)).decode()
@@ -165,7 +165,7 @@ def test_success_shows_counts_only(draft: Competition, organizer: Client) -> Non
 
 def test_no_raw_score_is_shown(world: World, organizer: Client) -> None:
     """Three errors on 32 private rows are a loss of 0.09375, which the grid rounds to 0.10."""
-    addresses = _addresses(make_stage(world))
+    addresses = _addresses(kept_stage(world))
     shown = "".join(text(organizer.get(address)) for address in addresses)
     assert "0.90" in shown
     assert not re.search(r"0\.?0937|0\.906|90\.6|9\.37", shown)

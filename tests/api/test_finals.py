@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from leaderboard.models import FinalTests, Selection
-from tests import ending
+from tests import ending, snapshots
 from tests.api.conftest import DIGITS, As
 from tests.cast import World, predictions
 
@@ -16,6 +16,7 @@ FINALS, FINAL = f"{DIGITS}finals/", f"{DIGITS}final/"
 
 
 @pytest.fixture
+@snapshots.kept
 def played(world: World) -> World:
     """Alice has three answers, bob one."""
     alice, bob = world.join(world.alice), world.join(world.bob)

@@ -35,7 +35,7 @@ from leaderboard.pipeline.queue import requeue_failed, startable
 from leaderboard.tasks import score_submission
 from scoring.verification.ledgers import check_since
 from scoring.verification.run import verify
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -57,6 +57,7 @@ def carol(world: World) -> User:
 
 
 @pytest.fixture
+@snapshots.kept
 def columns(world: World) -> Competition:
     """A competition whose round has a Ladder, which ranks, and a Thresholdout beside it."""
     competition = make_competition(

@@ -28,6 +28,7 @@ from leaderboard.pipeline import publish
 from leaderboard.pipeline.remeasure import remeasure
 from scoring.verification.differences import Report
 from scoring.verification.run import verify
+from tests import snapshots
 from tests.cast import (
     CHECKED_ROWS,
     PUBLIC_ROWS,
@@ -63,6 +64,7 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+@snapshots.kept
 def holdout(world: World) -> Holdout:
     """The holdout of a competition that has ended, with four answers."""
     team = world.join(world.alice)

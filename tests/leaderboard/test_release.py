@@ -25,6 +25,7 @@ from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import release
 from leaderboard.tasks import score_submission
 from leaderboard.words import summary
+from tests import snapshots
 from tests.cast import CHECKED_ROWS, World, make_checked, predictions, said
 
 
@@ -156,6 +157,7 @@ def test_a_file_that_was_accepted_first_is_first_though_scored_last(world: World
 
 
 @pytest.fixture
+@snapshots.kept
 def corrected(world: World) -> Competition:
     """A competition with Thresholdout in the small world."""
     return make_checked("checked", world.organizer)
@@ -210,6 +212,7 @@ def test_one_team_s_corrections_are_not_another_s(world: World, corrected: Compe
 
 
 @pytest.fixture
+@snapshots.kept
 def claimed(world: World) -> Competition:
     """A competition whose board confirms or corrects what teams claim."""
     return make_checked("claimed", world.organizer, reference="claim")

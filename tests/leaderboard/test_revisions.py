@@ -40,7 +40,7 @@ from leaderboard.words import summary
 from scoring.chain import document_hash
 from scoring.errors import SolutionError
 from scoring.verification.run import verify
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -80,6 +80,7 @@ def revise(world: World, file: ContentFile[bytes] | None = None, **choices: str)
 
 
 @pytest.fixture
+@snapshots.kept
 def alice(world: World) -> Team:
     """Alice's team with two released submissions, the second one better."""
     team = world.join(world.alice)

@@ -39,7 +39,7 @@ from leaderboard.tasks import score_submission, sweep
 from leaderboard.words import entered
 from scoring.verification.differences import Differs
 from scoring.verification.run import verify
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import (
     CHECKED_ROWS,
     World,
@@ -61,12 +61,14 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+@snapshots.kept
 def checked(world: World) -> Competition:
     """A competition with Thresholdout: three corrections, two for a team."""
     return make_checked("checked", world.organizer)
 
 
 @pytest.fixture
+@snapshots.kept
 def alice(world: World, checked: Competition) -> Team:
     """Alice's team, which has spent one of its corrections."""
     team = world.join(world.alice, competition=checked)

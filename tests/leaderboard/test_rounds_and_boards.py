@@ -28,7 +28,7 @@ from leaderboard.operate.verification import verify_ledger
 from leaderboard.participate import membership, quotas, selection
 from leaderboard.pipeline import finalize
 from scoring.verification.run import verify
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import (
     CHECKED_PUBLIC_ROWS,
     CHECKED_ROWS,
@@ -44,6 +44,7 @@ from tests.cast import (
 
 
 @pytest.fixture
+@snapshots.kept
 def columns(world: World) -> Competition:
     """A competition whose round has a Ladder, which ranks, and a Thresholdout beside it."""
     competition = make_competition(

@@ -30,7 +30,7 @@ from leaderboard.models import (
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import finalize, publish
 from leaderboard.queries.snapshots import Snapshot
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import (
     CHECKED_ROWS,
     World,
@@ -47,6 +47,7 @@ FILES = (range(10, 20), range(10, 19), range(10, 19), range(10, 12))
 
 
 @pytest.fixture(autouse=True)
+@snapshots.kept
 def played(world: World) -> None:
     """Two teams, with answers of every kind."""
     for user in (world.alice, world.bob):
@@ -56,6 +57,7 @@ def played(world: World) -> None:
 
 
 @pytest.fixture
+@snapshots.kept
 def checked(world: World) -> Competition:
     """A competition with Thresholdout in which a team used up its share."""
     competition = make_checked("checked", world.organizer)
@@ -242,6 +244,7 @@ def test_a_watermark_that_is_missing_is_named(world: World) -> None:
 
 
 @pytest.fixture
+@snapshots.kept
 def revised(world: World) -> Competition:
     """Repair row 39's label, have all files scored again, and one more scored."""
     file = upload(solution().replace(b"r39,3,", b"r39,0,"), "solution.csv")

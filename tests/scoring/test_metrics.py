@@ -4,6 +4,7 @@ import copy
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,18 @@ FEWER = settings().max_examples // 10
 EVERY_METRIC = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
 
 
+@cache
+def ids_of(rows: int) -> RowIds:
+    return RowIds([str(row) for row in range(rows)])
+
+
 def files(metric: Metric, *columns: tuple[Values, Values]) -> tuple[Predictions, Solution]:
     """Predictions and solution with the given columns, or one matrix of them; all rows private."""
     if metric.columns == "together":
         ((predicted, actual),) = columns
         columns = tuple(zip(predicted.T, actual.T, strict=True))
     rows = len(columns[0][0])
-    row_ids = RowIds([str(row) for row in range(rows)])
+    row_ids = ids_of(rows)
     schema = Schema("id", columns_of(metric, len(columns)))
     names = [column.name for column in schema.columns]
     guesses, labels = (

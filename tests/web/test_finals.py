@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from leaderboard.ledger import watermark
 from leaderboard.models import FinalScore
-from tests import ending
+from tests import ending, snapshots
 from tests.cast import World, ledger_of, make_user, predictions, set_round
 from tests.web.pages import browser, text
 
@@ -23,6 +23,7 @@ BOARD, SUBMISSIONS = "/c/digits/leaderboard/", "/c/digits/submissions/"
 
 
 @pytest.fixture
+@snapshots.kept
 def played(world: World) -> World:
     """Alice's three files err on 9, 6 and 4 of 32 hidden rows, bob's on 5."""
     alice, bob = world.join(world.alice), world.join(world.bob)

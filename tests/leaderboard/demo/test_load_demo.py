@@ -22,19 +22,30 @@ from leaderboard.models import (
 )
 from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS, DemoCompetition
 from leaderboard.tasks import score_submission
+from tests.snapshots import kept
 from tests.web.pages import browser
 
 EVERY = pytest.mark.parametrize("demo", DEMO_COMPETITIONS, ids=lambda demo: demo.slug)
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture
-def loaded(db: None, settings: Settings, tmp_path: Path) -> Path:
+def loaded(db: None, settings: Settings, home: Path) -> Path:
     """The demo is loaded and scored. Returns the directory with the accounts."""
-    settings.VAR_DIR = tmp_path
+    settings.VAR_DIR = home
+    load_and_score()
+    return home
+
+
+@kept
+def load_and_score() -> None:
     load()
     for submission in Submission.objects.order_by("created_at"):
         score_submission(submission_id=submission.pk)
-    return tmp_path
 
 
 def load() -> None:
