@@ -90,6 +90,20 @@ def _anew(made: object, kwargs: Mapping[str, object]) -> Callable[[Mapping[str, 
     return lambda now: now[given] if given else None
 
 
+def _tables() -> dict[str, list[tuple[Any, ...]]]:
+    found = {}
+    with connection.cursor() as cursor:
+        for model in apps.get_models(include_auto_created=True):
+            if model._meta.app_label not in WRITTEN_BY_STAGES or model is Permission:
+                continue
+            table = model._meta.db_table
+            cursor.execute(f'SELECT * FROM "{table}"')  # noqa: S608
+            columns = tuple(each[0] for each in cursor.description)
+            if rows := cursor.fetchall():
+                found[table] = [columns, *rows]
+    return found
+
+
 @contextmanager
 def _noting_files() -> Iterator[list[str]]:
     """The names of the files that are stored meanwhile."""

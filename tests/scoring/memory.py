@@ -115,7 +115,7 @@ WRONG = {
     "an id all over": exactly(NUMBER, range, constant("1"), change=twice("7,0\n")),
     "blank ids": exactly(NUMBER, range, constant("1"), change=twice(",0\n")),
     "rows of three cells": exactly(NUMBER, range, constant("1"), change=twice("7,0,0\n")),
-    "lists with spaces": Case(LABELS, range, constant("a  b")),
+    "lists with spaces": exactly(LABELS, range, constant("a  b")),
     "a solution": exactly(LABELS, range, constant("a"), read=read_solution),
     "a sample of one id": exactly(
         NUMBER, range, constant("1"), change=twice("7,0\n"), read=as_sample
