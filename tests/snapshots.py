@@ -13,7 +13,9 @@ from random import Random
 from typing import Any, ParamSpec, TypeVar
 from unittest.mock import patch
 
+from django.apps import apps
 from django.conf import settings
+from django.contrib.auth.models import Permission
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, default_storage
 from django.db import connection

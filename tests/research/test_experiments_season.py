@@ -10,6 +10,7 @@ import pytest
 
 from research.experiments import season, sybils
 from research.experiments.results import Result
+from scoring import metrics
 from scoring.mechanisms import get
 from scoring.mechanisms.fitness import check_grid
 
@@ -97,7 +98,7 @@ def test_boards_of_a_season_are_such_as_competitions_can_have(
     setting: season.Setting, rows: int
 ) -> None:
     params = get(setting.mechanism).parse(setting.parameters(rows))
-    check_grid(params.steps, rows)
+    check_grid(params.steps, rows, metrics.get("accuracy"))
 
 
 def test_sybils_gain_nothing_from_a_rung() -> None:
