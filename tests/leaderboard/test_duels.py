@@ -34,6 +34,7 @@ from leaderboard.pipeline.remeasure import compare
 from scoring.chain import document_hash
 from scoring.duels import Comparison
 from scoring.verification.run import verify
+from tests import ending
 from tests.cast import (
     World,
     ledger_of,
@@ -100,12 +101,8 @@ def shown(world: World, competition: Competition) -> dict[str, tuple[str, ...]]:
 
 
 def publish_now(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = timezone.now()
-    round = set_round(
-        competition, closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
-    )
     monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
-    publish.publish(round)
+    publish.publish(ending.reveal(competition).current_round)
     for holdout in publish.to_publish():
         tasks.publish_holdout(holdout_id=holdout.pk)
 
