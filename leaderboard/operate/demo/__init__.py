@@ -1,1 +1,1 @@
-"""Two competitions on real data that scikit-learn ships, to try everything with."""
+"""Competitions to try everything with: three on real data that scikit-learn ships."""

@@ -1,7 +1,7 @@
 """What the demo's competitions are called, ask and run by."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from leaderboard.operate.demo import baselines, datasets
@@ -25,6 +25,8 @@ class DemoCompetition:
     mechanism_parameters: dict[str, str]
     tables: Callable[[], Tables]
     baselines: Sequence[Baseline]
+    metric_parameters: dict[str, str] = field(default_factory=dict)
+    is_finished: bool = False
 
     @property
     def label(self) -> str:
@@ -65,5 +67,41 @@ DEMO_COMPETITIONS = (
         },
         tables=datasets.breast_cancer,
         baselines=baselines.BREAST_CANCER,
+    ),
+    DemoCompetition(
+        slug="bus-delays",
+        title="Bus delays",
+        tagline="How many minutes late? Trips of one day belong together.",
+        schema=Schema("id", (Column("delay", "number"),)),
+        metric="mae",
+        metric_parameters={"clip": "20"},
+        mechanism="guard",
+        mechanism_parameters={
+            "errors": "3",
+            "budget": "100",
+            "team_share": "5",
+            "steps": "80",
+            "confidence": "0.95",
+        },
+        tables=datasets.bus_delays,
+        baselines=baselines.BUS_DELAYS,
+    ),
+    DemoCompetition(
+        slug="odd-or-even",
+        title="Odd or even",
+        tagline="Is the digit odd? This one has ended: see its final board.",
+        schema=Schema("id", (Column("parity", "label", ("even", "odd")),)),
+        metric="accuracy",
+        mechanism="guard",
+        mechanism_parameters={
+            "errors": "4",
+            "budget": "100",
+            "team_share": "5",
+            "steps": "50",
+            "confidence": "0.95",
+        },
+        tables=datasets.odd_digits,
+        baselines=baselines.ODD_OR_EVEN,
+        is_finished=True,
     ),
 )

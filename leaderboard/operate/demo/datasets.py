@@ -13,6 +13,11 @@ SEED = 20150807
 DIGITS_TRAINING_ROWS = 597
 CANCER_TRAINING_ROWS = 100
 CANCER_PUBLIC_ROWS = 119
+ODD_TRAINING_ROWS, ODD_PUBLIC_ROWS, ODD_FINAL_ROWS = 197, 400, 600
+
+DAYS, TRIPS_A_DAY = 800, 8
+TRAINING_DAYS, PUBLIC_DAYS = 200, 200
+RAINY = 0.3  # the part of the days
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,9 +53,54 @@ def breast_cancer() -> Tables:
     return _cut(shuffled, CANCER_TRAINING_ROWS, "diagnosis", usage=usage)
 
 
-def _shuffle(rows: pd.DataFrame) -> tuple[pd.DataFrame, np.random.Generator]:
-    """Put the rows in random order and number them in that order, so that ids tell nothing."""
+def odd_digits() -> Tables:
+    """Cut the same digits: 197 to learn from, 1,600 to predict; 400 Public, 600 Final."""
+    source = load_digits()
+    pixels = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
+    rows = pd.DataFrame(source.data.astype(int), columns=pixels)
+    rows["parity"] = np.where(source.target % 2, "odd", "even")
+    shuffled, generator = _shuffle(rows, SEED + 1)  # other ids than those of the other competition
+    to_predict = len(rows) - ODD_TRAINING_ROWS
+    usage = np.full(to_predict, "Private", dtype=object)
+    chosen = generator.permutation(to_predict)
+    usage[chosen[:ODD_PUBLIC_ROWS]] = "Public"
+    usage[chosen[ODD_PUBLIC_ROWS : ODD_PUBLIC_ROWS + ODD_FINAL_ROWS]] = "Final"
+    return _cut(shuffled, ODD_TRAINING_ROWS, "parity", usage=usage)
+
+
+def bus_delays() -> Tables:
+    """Make up 6,400 bus trips on 800 days: trips of one day share its weather and its traffic.
+
+    200 days to learn from and 600 to predict, of these 200 Public and 400 Private, each day whole.
+    """
     generator = np.random.default_rng(SEED)
+    day = np.repeat(np.arange(DAYS), TRIPS_A_DAY)
+    trips = len(day)
+    rain = (generator.random(DAYS) < RAINY)[day]
+    luck_of_the_day = generator.normal(0, 2.5, DAYS)[day]
+    hour = generator.integers(6, 22, trips)
+    line = generator.integers(1, 6, trips)
+    rush = np.exp(-((hour - 8) ** 2) / 4) + np.exp(-((hour - 17) ** 2) / 6)
+    expected = 1.5 + line + 6 * rush + 4 * rain * (1 + rush) + luck_of_the_day
+    delay = np.round(np.maximum(0, expected + generator.exponential(2.0, trips) - 1), 1)
+    rows = pd.DataFrame(
+        {"day": day, "hour": hour, "line": line, "rain": rain.astype(int), "delay": delay}
+    )
+    shuffled, _ = _shuffle(rows)
+    order = generator.permutation(DAYS)
+    train = shuffled[shuffled["day"].isin(order[:TRAINING_DAYS])]
+    rest = shuffled[~shuffled["day"].isin(order[:TRAINING_DAYS])]
+    public = rest["day"].isin(order[TRAINING_DAYS : TRAINING_DAYS + PUBLIC_DAYS])
+    tables = _cut(
+        pd.concat([train, rest]), len(train), "delay", usage=np.where(public, "Public", "Private")
+    )
+    solution = tables.solution.assign(Group=rest["day"])
+    return Tables(tables.train, tables.test, tables.sample.assign(delay=5.0), solution)
+
+
+def _shuffle(rows: pd.DataFrame, seed: int = SEED) -> tuple[pd.DataFrame, np.random.Generator]:
+    """Put the rows in random order and number them in that order, so that ids tell nothing."""
+    generator = np.random.default_rng(seed)
     shuffled = rows.iloc[generator.permutation(len(rows))].reset_index(drop=True)
     shuffled.insert(0, "id", np.arange(1, len(rows) + 1))
     return shuffled, generator

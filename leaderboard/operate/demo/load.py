@@ -1,6 +1,8 @@
 """Bring the demo onto the platform through the same functions that organizers and teams use."""
 
 import secrets
+import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,14 +12,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard import organize
-from leaderboard.models import Competition, FileRole, Team, User
+from leaderboard.errors import Refused
+from leaderboard.models import Competition, FileRole, Phase, Team, User
 from leaderboard.operate.demo.competitions import DemoCompetition
 from leaderboard.operate.demo.datasets import Tables
 from leaderboard.participate import membership
-from leaderboard.pipeline import intake
+from leaderboard.pipeline import finalize, intake
 from leaderboard.platform.files import write_private
 
 OPEN_FOR = timedelta(days=3650)
+WAIT_SECONDS = 1
 
 # Without letters and digits that look alike.
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -28,7 +32,7 @@ OPERATOR = {"is_superuser": True, "is_staff": True}
 # Names, what they do, and what they may.
 PEOPLE: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("operator", "runs the site, pages under /admin/", OPERATOR),
-    ("organizer", "runs both competitions, pages under /admin/", {"is_organizer": True}),
+    ("organizer", "runs the competitions, pages under /admin/", {"is_organizer": True}),
     ("alice", "a participant who has not joined anything yet", {}),
     ("bob", "another participant", {}),
 )
@@ -69,10 +73,33 @@ def load(demo: DemoCompetition, organizer: User) -> None:
             team = membership.join(
                 competition=competition, user=robot, accept_rules=True, team_name=baseline.team
             )
-            Team.objects.filter(pk=team.pk).update(is_baseline=True)
+            Team.objects.filter(pk=team.pk).update(is_baseline=not demo.is_finished)
         if not team.submissions.exists():
             predictions = _csv(baseline.predict(tables, demo.label), "predictions.csv")
             intake.submit(team=team, user=robot, upload=predictions, message=baseline.message)
+
+
+def finish(demo: DemoCompetition, seconds: float) -> bool:
+    """Take a competition to its end, as far as workers come in so many seconds.
+
+    Returns whether its final board is shown. Run again, it goes on from where it stands.
+    """
+    round = Competition.objects.get(slug=demo.slug).current_round
+    give_up = time.monotonic() + seconds
+    while round.revealed_at is None:
+        with suppress(Refused):  # workers have more to do
+            if round.phase(timezone.now()) is Phase.OPEN:
+                if not finalize.unfinished(round).waiting:
+                    finalize.close_early(round)
+            elif round.finals_started_at is None:
+                finalize.start_finals(round)
+            else:
+                finalize.reveal(round)
+        round = Competition.objects.get(slug=demo.slug).current_round
+        if time.monotonic() >= give_up:
+            break
+        time.sleep(WAIT_SECONDS if round.revealed_at is None else 0)
+    return round.revealed_at is not None
 
 
 @transaction.atomic
@@ -90,6 +117,7 @@ def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competiti
         closes_at=now + OPEN_FOR,
         schema=demo.schema.to_json(),
         metric=demo.metric,
+        metric_parameters=demo.metric_parameters,
         mechanism=demo.mechanism,
         mechanism_parameters=demo.mechanism_parameters,
     )

@@ -18,6 +18,7 @@ from leaderboard.platform import files
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 READY_SECONDS = 60
+FINISH_SECONDS = 300
 POLL_SECONDS = 0.1
 
 
@@ -61,7 +62,7 @@ class Start:
 
     def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
         """Load the demo and print where the site is, beside the running supervisor."""
-        loaded = self.var_dir / "demo.loaded"
+        loaded, loading = self.var_dir / "demo.loaded", None
         # Once is enough: an organizer may delete it, and another start must not bring it back.
         if self.demo and not loaded.exists():
             # In a process of its own, whose memory is free again afterwards.
@@ -81,6 +82,9 @@ class Start:
             listed = accounts.read_text().splitlines()
             lines += ["", f"Demo accounts, also in {accounts}:", *listed, ""]
         supervisor.say("\n".join([*lines, "Ctrl-C stops everything."]))
+        if loading:
+            finishing = ["load_demo", "--finish", str(FINISH_SECONDS)]
+            start_child([sys.executable, "manage.py", *finishing], env=environment).communicate()
 
 
 def wait_until_ready(address: str) -> str:
