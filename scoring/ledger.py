@@ -21,6 +21,7 @@ from scoring.laws.books import (
     count_weight,
     is_over,
 )
+from scoring.laws.exact import ln_up
 from scoring.laws.index import declared, open_ended
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import Answer, HoldoutState, Mechanism, State, TeamState
@@ -216,6 +217,15 @@ def foresee(
     means = [Mean(level * rows, rows, steps, is_mean) for rows in (private, public)]
     lent = _lend(State(head, TeamState()), length, is_baseline=True)
     return board.mechanism.step(board.params, lent, Measurement(*means), SteadyNoise())[1]
+
+
+def dearest_answer(board: Board, numbered: int) -> int:
+    """Return the most that an answer costs by a law that learns, in millionths of a nat.
+
+    That it comes costs at most ln(2 n) of Krichevsky and Trofimov's bit after n questions, and its
+    value at most ln 16 more than if all were alike (theory.md 10.1).
+    """
+    return ln_up(2 * max(1, numbered), 16, board.params.alphabet)
 
 
 def exact_loss(board: Board, reference: Mean | None) -> str:

@@ -6,7 +6,8 @@ from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.admin.steps import button, is_draft, show, url_of, why_fixed
 from leaderboard.models import Competition
-from leaderboard.queries.previews import describe_grid, plan
+from leaderboard.organize.warnings import foresee_guarantee
+from leaderboard.queries.previews import describe_grid
 
 # The page on which what a line of the checklist speaks of can be fixed.
 _FIXED_ON = {
@@ -31,7 +32,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
             (each, url_of(competition, each.step)) for each in organize.find_warnings(competition)
         ],
         "missing": sum(not check.passed for check in checks),
-        "plan": plan(round.board),
+        "foreseen": foresee_guarantee(round.board),
         "grid": describe_grid(round.board),
         "fixed": why_fixed(round),
         "has_submissions": round.submissions.exists(),

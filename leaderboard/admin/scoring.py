@@ -21,7 +21,8 @@ from leaderboard.admin.steps import (
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
 from leaderboard.organize.scoring import REGISTRIES, written
-from leaderboard.queries.previews import describe_grid, plan
+from leaderboard.organize.warnings import foresee_guarantee
+from leaderboard.queries.previews import describe_grid
 from scoring import mechanisms
 
 
@@ -44,7 +45,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     context = {
         "form": form,
         "fixed": why_fixed(board.round),
-        "plan": plan(board),
+        "foreseen": foresee_guarantee(board),
         "grid": describe_grid(board),
         "facts": _facts(board),
         "proposal": _proposal(board),

@@ -27,6 +27,7 @@ from scoring.split_table import read_columns
 
 _LARGEST: Final = 50 * MB  # of the test data that are looked at while a page is made
 _NAMED: Final = 5
+_USUAL_LOSS: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class SetupWarning:
     title: str
     detail: str
     step: str = "scoring"
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What is promised of a usual score at the end of a season of this size, in its units.
+
+    half_width: None where nothing is.
+    """
+
+    size: Size
+    half_width: float | None
 
 
 def find_warnings(competition: Competition) -> list[SetupWarning]:
@@ -125,26 +137,46 @@ def _warn_of_budget(board: Board, size: Size) -> Iterator[SetupWarning]:
         )
 
 
-def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
-    metric, params = metrics.get(board.metric), _parsed(board)
+def foresee_guarantee(board: Board) -> Foreseen | None:
+    """Return what a board will promise at the end of a normal season of the expected size.
+
+    None without a solution, for metrics without guarantees, and where parts don't fit.
+    """
+    size = expected_size(board.round)
+    if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
+        return None
+    metric = metrics.get(board.metric)
     if size.private is None or not metric.is_mean:
-        return
-    takes_claims = mechanisms.get(board.mechanism).reference(params) == "claim"
-    public = 0 if takes_claims else size.public or 0
-    need = Need(
-        rows=size.private + public,
-        public=public,
-        teams=size.teams * size.boards,
-        submissions=size.submissions,
-    )
-    width = expected_width(need, board.mechanism, tuple(board.mechanism_parameters.items()))
+        return None
+    try:
+        takes_claims = mechanisms.get(board.mechanism).reference(_parsed(board)) == "claim"
+        public = 0 if takes_claims else size.public or 0
+        need = Need(
+            rows=size.private + public,
+            public=public,
+            teams=size.teams * size.boards,
+            submissions=size.submissions,
+        )
+        width = expected_width(need, board.mechanism, tuple(board.mechanism_parameters.items()))
+        params = metric.parse(board.metric_parameters)
+    except HoldfastError:
+        return None
     if width is None:
+        return Foreseen(size, None)
+    ends = (metric.score(min(1.0, max(0.0, _USUAL_LOSS + by)), params) for by in (width, -width))
+    low, high = sorted(ends)
+    return Foreseen(size, (high - low) / 2)
+
+
+def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
+    foreseen = foresee_guarantee(board)
+    if foreseen is not None and foreseen.half_width is None:
         yield SetupWarning(
             "guarantee",
             "No guarantee is left in the end",
             f"With {size.teams:,} teams and {size.submissions:,} submissions each, the last scores "
-            f"of a normal competition carry none on {size.private:,} Private rows. Fewer steps, "
-            "fewer submissions or Guard with Public rows keep one.",
+            f"of a normal competition carry none on {size.private or 0:,} Private rows. Fewer "
+            "steps, fewer submissions or Guard with Public rows keep one.",
         )
 
 

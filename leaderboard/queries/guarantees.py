@@ -111,6 +111,15 @@ def guarantee_after(board: Board, again: QuerySet[Submission]) -> float | None:
     return None if reckoning is None else reckoning.half_after_revision(files)
 
 
+def guarantee_if_used(board: Board, answers: int) -> float | None:
+    """Return half the width of the interval once so many more answers were given at their dearest.
+
+    None where nothing is guaranteed then.
+    """
+    reckoning = _reckon(board, None)
+    return None if reckoning is None else reckoning.half_if_used(answers)
+
+
 def _reckon(board: Board, team: Team | None) -> "_Reckoning | None":
     # Both are of one moment when they are read at once.
     state = BoardState.objects.select_related("ledger").filter(board=board).first()
@@ -167,6 +176,11 @@ class _Reckoning:
             return None
         return _half(self._after(self._account.revise(), files + 1))
 
+    def half_if_used(self, answers: int) -> float | None:
+        dearest = rules.dearest_answer(self.rules, self._account.count.numbered + answers)
+        told = answers * dearest
+        return _half(self._interval(self._account, self._head, ahead=1 + answers, told=told))
+
     def _best_loss(self, team: Team | None) -> float | None:
         """Return the loss that leads, of one team where no other may be seen."""
         standings = Standing.objects.filter(board=self._board, loss__isnull=False)
@@ -187,16 +201,19 @@ class _Reckoning:
         """Return the interval by the last of so many more questions."""
         return self._interval(account, self._head, ahead=questions)
 
-    def _interval(self, account: Account, head: LedgerHead, ahead: int) -> Interval | None:
+    def _interval(
+        self, account: Account, head: LedgerHead, ahead: int, told: int | None = None
+    ) -> Interval | None:
         """Return the interval of the level, shown by the question that is so many ahead.
 
+        told: how much the questions before it tell, in millionths of a nat; if left out, as much as
+        those so far did.
         One that reaches over half of all losses from there promises nothing that is worth a word.
         """
         length, numbered = None, account.count.numbered
         if self._ledger.law:
-            # What is told grows with the questions, as it did so far.
             code = account.length(self._terms.weight)
-            code += code * max(ahead - 1, 0) // max(numbered, 1)
+            code += code * max(ahead - 1, 0) // max(numbered, 1) if told is None else told
             length = self._terms.length_at(max(numbered + ahead, 1), code, self._beta)
         answer = replace(self._foresee(self._shown, head, length), level=self._level)
         metric, rows = metrics.get(self._board.metric), self._holdout.effective_private_rows

@@ -331,13 +331,3 @@ class Mechanism(ABC, Generic[P]):
         With them `step` computes again all that a published answer has besides its kind and its
         shown loss, without the holdout. For what no `step` can answer they lead to something else.
         """
-
-    def certify_next(
-        self, params: P, holdout: HoldoutState, private: Mean, reference: Mean | None
-    ) -> float | None:
-        """Return the certificate of a team's first answer, if it is the next; None for none.
-
-        It follows from published facts: made-up means of 1/2 show it as well as any.
-        """
-        state, measurement = State(holdout, TeamState()), Measurement(private, reference)
-        return self.step(params, state, measurement, SteadyNoise())[1].certificate

@@ -10,7 +10,6 @@ from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.base import (
     Advice,
     Answer,
-    AnswerKind,
     HoldoutState,
     Mechanism,
     State,
@@ -26,6 +25,7 @@ from scoring.mechanisms.books import (
     spend,
 )
 from scoring.mechanisms.fitness import check_has_rows
+from scoring.mechanisms.kinds import AnswerKind
 from scoring.mechanisms.needs import MetricFacts, RowCounts
 from scoring.noise import Noise, SteadyNoise
 from scoring.parameters import Parameter, parse_all
@@ -60,6 +60,11 @@ class PeekParams:
     peeks: int
     steps: int
     manner: str
+
+    @property
+    def confidence(self) -> Fraction:
+        """What its guarantees leave."""
+        return 1 - BETA
 
     @property
     def alphabet(self) -> int:

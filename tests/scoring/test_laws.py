@@ -11,20 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import ParameterError, StateError
-from scoring.guarantees.ledger import NO_CERTIFICATE
 from scoring.laws.books import BoardBook, TeamBook, charge
 from scoring.laws.laws import Law, LawState, Question
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms import MECHANISMS, REFUSED, answer_kind, get, register, registered
 from scoring.mechanisms.base import (
     Answer,
-    AnswerKind,
     HoldoutState,
     Mechanism,
     Reference,
     State,
     TeamState,
 )
+from scoring.mechanisms.kinds import AnswerKind
 from scoring.mechanisms.needs import Need
 from scoring.noise import KeyedNoise, Noise
 from tests.scoring.facts import Counts, Metric
@@ -242,17 +241,6 @@ def test_an_answer_follows_from_its_kind_and_its_shown_losses(
         on_grid = answer.loss is None or board.whole % answer.steps == 0
         if on_grid:
             assert again == (turn.after, answer)
-
-
-@given(games())
-def test_the_next_certificate_is_that_of_a_new_teams_first_answer(
-    game: tuple[Board, list[Submission]],
-) -> None:
-    board, submissions = game
-    holdout = play(board, submissions)[-1].after.holdout
-    half = Mean(board.rows, board.rows, 2)
-    found = board.mechanism.certify_next(board.params, holdout, half, half)
-    assert found is None or 0 < found < NO_CERTIFICATE
 
 
 def test_a_mechanism_of_ones_own_can_be_registered() -> None:
