@@ -243,6 +243,8 @@ def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
     team = Team.objects.get(uid=entry["team"])
     board = Board.objects.select_related("round").get(uid=entry["board"])
     submission = _submission(entry, team, board.round)
+    if entry["repeat"] and not submission.file:
+        submission.takes_quota = False
     release = _release(entry, submission, holdout, board)
     stand(release, submission, after)
     submission.status = Status.RELEASED

@@ -9,7 +9,6 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.management import call_command
 from django.http.response import HttpResponseBase
 from django.test import Client
-from django.utils import timezone
 
 from leaderboard import queries
 from leaderboard.models import Competition, Release, Standing, Submission
@@ -17,12 +16,12 @@ from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import publish
 from leaderboard.tasks import publish_holdout, score_submission
 from scoring.mechanisms import registered
+from tests import ending
 from tests.cast import (
     World,
     make_competition,
     make_draft,
     predictions,
-    set_round,
     solution,
     upload,
 )
@@ -132,12 +131,8 @@ def test_its_ledger_is_verified_before_and_after_the_publication(
     door: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "3 answers were computed again from the vault" in verify()
-    now = timezone.now()
-    ended = set_round(
-        door, closes_at=now, finals_started_at=now, finals_scored_at=now, revealed_at=now
-    )
     monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
-    publish.publish(ended)
+    publish.publish(ending.reveal(door).current_round)
     for holdout in publish.to_publish():
         publish_holdout(holdout_id=holdout.pk)
     monkeypatch.setattr(settings, "VAULT_PRIVATE_KEY_FILE", "")
