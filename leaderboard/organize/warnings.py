@@ -15,6 +15,7 @@ from django.db.models import Count, Max, Min
 from leaderboard.models import Board, Competition, FileRole, Round, Standing
 from leaderboard.organize.proposals import expected_size, training_labels
 from leaderboard.platform.files import open_stored
+from leaderboard.queries.certificates import round_up
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
 from scoring.guarantees.planner import expected_width
@@ -49,6 +50,11 @@ class Foreseen:
 
     size: Size
     half_width: float | None
+
+    @property
+    def text(self) -> str:
+        """Return the half-width with two digits, rounded up; empty without one."""
+        return "" if self.half_width is None else round_up(self.half_width)
 
 
 def find_warnings(competition: Competition) -> list[SetupWarning]:

@@ -21,6 +21,7 @@ from leaderboard.pipeline import finalize, intake
 from leaderboard.platform.files import write_private
 
 OPEN_FOR = timedelta(days=3650)
+ENDS_AFTER = timedelta(days=1)  # it is closed earlier, once its models are scored
 WAIT_SECONDS = 1
 
 # Without letters and digits that look alike.
@@ -114,7 +115,7 @@ def _set_up(demo: DemoCompetition, tables: Tables, organizer: User) -> Competiti
         rules=demo.text("rules"),
         data_description=demo.text("data"),
         opens_at=now,
-        closes_at=now + OPEN_FOR,
+        closes_at=now + (ENDS_AFTER if demo.is_finished else OPEN_FOR),
         schema=demo.schema.to_json(),
         metric=demo.metric,
         metric_parameters=demo.metric_parameters,
