@@ -106,8 +106,12 @@ def answer(
     for name, value in said.items():
         setattr(entry, name, value)
     add_entry(entry)
-    save_heads(ledger, {board.pk: state.holdout}, entries=entry.number, head_hash=entry.hash)
-    save_account(ledger, team, after.account)
+    newest: dict[str, Any] = {"entries": entry.number, "head_hash": entry.hash}
+    if ledger.by_team:
+        save_account(ledger, team, after.account)
+    elif ledger.law:
+        newest["account"] = after.account.to_json()
+    save_heads(ledger, {board.pk: state.holdout}, **newest)
     memory = after.book.to_json() if after.book else {}
     TeamState.objects.update_or_create(
         holdout=holdout,

@@ -28,6 +28,7 @@ from knox.models import AuthToken  # noqa: E402
 from leaderboard import queries, tasks  # noqa: E402
 from leaderboard.errors import Refused  # noqa: E402
 from leaderboard.models import (  # noqa: E402
+    COUNTED,
     FINAL,
     Competition,
     FinalScore,
@@ -267,6 +268,12 @@ def sent(team: str) -> int:
     return Submission.objects.filter(team__name=team).count()
 
 
+def used(team: str) -> int:
+    """Return how many units of its quota a team has used."""
+    counted = Submission.objects.filter(team__name=team, status__in=COUNTED)
+    return counted.filter(takes_quota=True).count()
+
+
 def kinds(team: str) -> list[str]:
     """Return what the mechanism said to a team, in order."""
     return list(Release.objects.filter(team__name=team).values_list("kind", flat=True))
@@ -364,6 +371,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "race_for_the_end": race_for_the_end,
     "seen": seen,
     "sent": sent,
+    "used": used,
     "kinds": kinds,
     "unfinished": unfinished,
     "violations": violations,

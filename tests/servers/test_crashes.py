@@ -198,7 +198,7 @@ def files_of(site: Deployment) -> int:
 
 
 def test_the_last_submission_of_the_day_is_given_once(site: Deployment) -> None:
-    used = site.ask("sent", team="A")
+    used = site.ask("used", team="A")
     site.ask("limit", competition="checked", daily_limit=used + 1)
     said = site.ask("race_for_quota", contents=[next_file() for _ in range(20)], team="A")
     site.ask("limit", competition="checked", daily_limit=100_000)
@@ -209,7 +209,7 @@ def test_the_last_submission_of_the_day_is_given_once(site: Deployment) -> None:
 def test_a_file_that_is_sent_twenty_times_at_once_takes_the_last_unit_once(
     site: Deployment,
 ) -> None:
-    used = site.ask("sent", team="A")
+    used = site.ask("used", team="A")
     site.ask("limit", competition="checked", daily_limit=used + 1)
     said = site.ask("race_for_quota", contents=[next_file()] * 20, team="A")
     over = site.ask("race_for_quota", contents=[next_file()], team="A")
