@@ -337,7 +337,8 @@ def _look_around(world: World) -> Stage:
         "operator": User.objects.get(username="operator"),
     }
     slugs = ("sketch", "fresh", "closed", "scored", "revealed")
-    return Stage(world, people, *(Competition.objects.get(slug=slug) for slug in slugs))
+    stages: dict[str, Any] = {slug: Competition.objects.get(slug=slug) for slug in slugs}
+    return Stage(world, people, **stages)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:

@@ -69,7 +69,7 @@ def test_final_places_and_pages_are_those_of_the_sorted_scores(world: World) -> 
     order = sorted(before, key=lambda name: (scores[name], before.index(name)))
     ranked = [(1 + sum(each < scores[n] for each in scores.values()), n) for n in order]
     me = world.digits.memberships.get(team__name="d").user
-    shown = list[tuple[int, str]]()
+    shown = list[tuple[int | None, str]]()
     for number in (1, 2, 3):
         page = queries.final_board(world.round, me, page=number, page_rows=3)
         assert (page.total, page.pages) == (7, 3)
@@ -123,7 +123,7 @@ def check(world: World) -> None:
     levels = [(row.unscored, row.loss) for row in rows]
     ranked = [(1 + levels.index(level), name) for level, name in zip(levels, expected, strict=True)]
     pages = math.ceil(len(expected) / PAGE)
-    shown = list[tuple[int, str]]()
+    shown = list[tuple[int | None, str]]()
     for number in range(1, pages + 1):
         page = queries.board(world.board, world.alice, page=number, page_rows=PAGE)
         assert (page.page, page.pages, page.total) == (number, pages, len(expected))

@@ -16,6 +16,7 @@ from leaderboard.participate import selection
 from leaderboard.pipeline import final_tests
 from leaderboard.pipeline.final_places import store_places
 from leaderboard.pipeline.final_tests import entry_order
+from leaderboard.pipeline.parse import parse
 from scoring.guarantees.intervals import bonferroni_width, kl_divergence
 from tests import ending
 from tests.cast import (
@@ -308,7 +309,7 @@ def test_each_file_is_read_once_for_all_boards(
             submission=score.submission, board=second, team=score.team, holdout=score.holdout,
             chosen=True, units=score.units, rows=score.rows, resolution=score.resolution,
         )  # fmt: skip
-    read, parse = list[int](), tasks.parse
+    read = list[int]()
 
     def once(submission: Submission) -> Any:
         read.append(submission.pk)
