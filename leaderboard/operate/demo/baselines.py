@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -75,7 +75,7 @@ BUS_DELAYS = (
     Baseline(
         "Boosted trees",
         "Gradient boosting on hour, line and rain",
-        lambda: HistGradientBoostingRegressor(loss="absolute_error", random_state=0),
+        lambda: GradientBoostingRegressor(loss="absolute_error", random_state=0),
         _TRIP,
     ),
 )
