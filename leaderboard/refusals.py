@@ -96,6 +96,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "metric_first": "Choose the metric first: the labels must fit it.",
             "no_private_rows": "No row is Private: there would be nothing to hold out.",
             "is_the_sample": "This is the sample submission. Choose the file with the true labels.",
+            "public_rows_changed": "Public rows can't be added to a ledger that began without, nor "
+            "all be taken away: what it promises rests on them.",
             "groups_dropped": "The solution before says which rows belong together. Keep its "
             "column Group: guarantees count rows by it.",
             "no_reason": "Explain what was wrong: everyone reads it on the board.",

@@ -35,10 +35,10 @@ class Terms:
     """What a ledger begins with, published and hashed, for good.
 
     version: of its laws. weight: the part that the count has in their mixture. question_limit: how
-    many questions are certified, None for no end. nats_limit: what the answers to one team may
-    cost. by_team: each of the `team_limit` teams has an account of its own, with an equal part of
-    beta and of the questions; that holds only if no team learns anything of another's answers
-    (theory.md 10.5).
+    many questions are certified, None for no end. nats_limit: what the answers of one board to one
+    team may cost. by_team: each of the `team_limit` teams has an account of its own, with an equal
+    part of beta and of the questions; that holds only if no team learns anything of another's
+    answers (theory.md 10.5).
     """
 
     version: str = ""
@@ -99,6 +99,8 @@ class Terms:
         weight = Fraction(str(facts["weight"]))
         if not 0 <= weight < 1 or type(facts["by_team"]) is not bool:
             raise ValueError("a weight is a part of 1, and by_team is true or false")
+        if facts["by_team"] and limits["team_limit"] is None:
+            raise ValueError("a limit of teams says into how many parts beta is shared out")
         return cls(version=VERSION, weight=weight, by_team=facts["by_team"], **limits)
 
 
@@ -157,6 +159,7 @@ def ask(
     noise: Noise,
     *,
     again: bool = False,
+    may_begin: bool = True,
     is_baseline: bool = False,
 ) -> tuple[Standing, Answer, int | None]:
     """Answer one question; return what is known after it, the answer, and the length L of it.
@@ -165,6 +168,7 @@ def ask(
     answered all that it may. Both follow from published facts alone.
     again: the file was answered before the solution was revised; it may be answered beyond the
         limit, from the share of beta that is kept for that.
+    may_begin: whether the team has an account, or a part of beta is left for one.
     is_baseline: the team takes nothing from the budget of the others.
     """
     mechanism, params, state = board.mechanism, board.params, before.state
@@ -173,7 +177,7 @@ def ask(
         return replace(before, state=state), answer, None
     book = before.book or TeamBook.start(board.laws)
     cap = None if terms.nats_limit is None else Fraction(terms.nats_limit)
-    if terms.is_full(before.account) and not again:
+    if (terms.is_full(before.account) or not may_begin) and not again:
         state, answer = exhausted_answer(state, measurement, params.steps, kind=LIMIT)
         return replace(before, state=state), answer, None
     if is_over(book, cap) and not is_baseline:

@@ -7,17 +7,28 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from leaderboard.ledger.entries import terms_of
 from leaderboard.models import Ledger, Team, TeamAccount, TeamState
 from scoring.laws.books import Account, TeamBook
 from scoring.laws.exact import MILLION
 
 
 def read_account(ledger: Ledger, team: Team | None) -> Account:
-    """Return the account that the next question of a team is charged to; None for any team."""
+    """Return the account that the next question of a team is charged to; None for any team.
+
+    Where each team has its own, the ledger's is that with which one begins.
+    """
     if not ledger.by_team:
         return Account.from_json(ledger.account)
     row = TeamAccount.objects.filter(ledger=ledger, team=team).first() if team else None
-    return Account.from_json(row.account if row else {})
+    return Account.from_json(row.account if row else ledger.account)
+
+
+def may_begin(ledger: Ledger, team: Team) -> bool:
+    """Return whether the team has an account, or a part of beta is left for one."""
+    accounts = TeamAccount.objects.filter(ledger=ledger)
+    parts = terms_of(ledger).parts
+    return not ledger.by_team or accounts.filter(team=team).exists() or accounts.count() < parts
 
 
 def season_code(ledger: Ledger) -> float | None:
@@ -36,7 +47,7 @@ def save_account(ledger: Ledger, team: Team | None, account: Account) -> None:
     """Write the account. Call it with the ledger locked."""
     if not ledger.law:
         return
-    if ledger.by_team:
+    if ledger.by_team and team is not None:
         stored = {"account": account.to_json()}
         TeamAccount.objects.update_or_create(ledger=ledger, team=team, defaults=stored)
         return
@@ -73,6 +84,5 @@ def _change_all(ledger: Ledger, change: Callable[[Account], Account]) -> None:
     for row in TeamAccount.objects.filter(ledger=ledger):
         row.account = change(Account.from_json(row.account)).to_json()
         row.save(update_fields=["account"])
-    if not ledger.by_team:
-        ledger.account = change(Account.from_json(ledger.account)).to_json()
-        Ledger.objects.filter(pk=ledger.pk).update(account=ledger.account)
+    ledger.account = change(Account.from_json(ledger.account)).to_json()
+    Ledger.objects.filter(pk=ledger.pk).update(account=ledger.account)

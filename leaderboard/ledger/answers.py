@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from leaderboard.ledger import levels
-from leaderboard.ledger.accounts import read_account, read_book, save_account
+from leaderboard.ledger.accounts import may_begin, read_account, read_book, save_account
 from leaderboard.ledger.entries import (
     entry_hash,
     ledger_head,
@@ -70,11 +70,12 @@ def answer(
             measured.measurement,
             noise,
             again=was_answered(submission, holdout, board),
+            may_begin=may_begin(ledger, team),
             is_baseline=team.is_baseline,
         )
         fields = answer_fields(given) | {"length": length}
     else:
-        length = stored.length
+        length, question = stored.length, stored.question
         fields = {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
         after = before
         if stored.board_id != board.pk:
@@ -107,10 +108,11 @@ def answer(
         setattr(entry, name, value)
     add_entry(entry)
     newest: dict[str, Any] = {"entries": entry.number, "head_hash": entry.hash}
-    if ledger.by_team:
-        save_account(ledger, team, after.account)
-    elif ledger.law:
-        newest["account"] = after.account.to_json()
+    if after.account != before.account:
+        if ledger.by_team:
+            save_account(ledger, team, after.account)
+        else:
+            newest["account"] = after.account.to_json()
     save_heads(ledger, {board.pk: state.holdout}, **newest)
     memory = after.book.to_json() if after.book else {}
     TeamState.objects.update_or_create(

@@ -333,7 +333,11 @@ def _write_off(ledger: Ledger, known: Head, written: Head, lost: int) -> LedgerN
         for state, _ in boards
     )
     save_heads(
-        ledger, {state.board_id: books.write_off(head, lost, most) for state, head in boards}
+        ledger,
+        {
+            state.board_id: books.write_off(head, lost, most, by_team=ledger.by_team)
+            for state, head in boards
+        },
     )
     write_off_accounts(ledger, lost, most)
     holdout = ledger.holdouts.active().get()

@@ -114,12 +114,15 @@ def preview_revision(round: Round, file: File[bytes]) -> list[Change]:
 
 def _check_repair(round: Round, file: File[bytes]) -> CheckedSolution:
     """Check a solution that takes the place of one that has answered. Raises as `check_solution`,
-    and Refused where rows would no longer come in groups.
+    and Refused where rows would no longer come in groups, or Public rows come or go.
     """
     checked = check_solution(round, file)
     before = round.active_holdout
     if before is not None and before.designs and checked.solution.groups is None:
         raise Refused("invalid", field="solution", variant="groups_dropped")
+    # A board's laws read Public scores or don't, for good.
+    if before is not None and (before.public_rows > 0) != (checked.solution.counts().public > 0):
+        raise Refused("invalid", field="solution", variant="public_rows_changed")
     return checked
 
 

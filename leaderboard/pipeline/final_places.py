@@ -127,6 +127,8 @@ def _intervals(
         return
     holdout, final = scores[0].holdout, on_final_rows(scores[0])
     asked = Release.objects.filter(board=board, holdout=holdout)
+    if holdout.ledger.law:  # what said nothing had no number of its own, and gets one now
+        asked = asked.exclude(length=None, repeat_of=None)
     lengths = {key: (width, length) for key, width, length in asked.values_list(*_WIDTHS)}
     ahead, design = count(1), final_design(scores[0])
     for score in scores:

@@ -163,7 +163,9 @@ def top_up_team(team: TeamState, amount: int) -> TeamState:
     return replace(team, share_left=team.share_left + amount)
 
 
-def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
+def write_off(
+    holdout: HoldoutState, lost: int, alphabet: int, *, by_team: bool = False
+) -> HoldoutState:
     """Write off `lost` answers that nobody can read any more, each of at most `alphabet` values.
 
     Each lost answer was a "no", a repeat, or a yes of one of `alphabet` values, so `alphabet` + 1
@@ -171,6 +173,7 @@ def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
     forms as it really had, and the union over histories covers every question that follows. The
     numbers i of later questions are above those that were lost, so that no part of beta is given
     out twice; the same holds for the noises' indices, since no more than `lost` of them were used.
+    by_team: there is budget for every team's share, and each loses its own alone.
     """
     return replace(
         holdout,
@@ -178,7 +181,7 @@ def write_off(holdout: HoldoutState, lost: int, alphabet: int) -> HoldoutState:
         answered=holdout.answered + lost,
         log_alphabets=holdout.log_alphabets + lost * math.log(alphabet + 1),
         firings=holdout.firings + lost,
-        budget_left=_less(holdout.budget_left, lost),
+        budget_left=holdout.budget_left if by_team else _less(holdout.budget_left, lost),
     )
 
 

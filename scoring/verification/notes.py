@@ -70,7 +70,9 @@ def place(number: int, head: str, entry: Entry) -> tuple[int, str]:
     return number + 1, head
 
 
-def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Heads, Teams]:
+def after(
+    entry: Entry, heads: Heads, teams: Teams, alphabet: int, *, by_team: bool = False
+) -> tuple[Heads, Teams]:
     """Return the states after a note, from those before it.
 
     alphabet: the most values that an answer of any board can have. Raises Differs where a merge
@@ -100,7 +102,10 @@ def after(entry: Entry, heads: Heads, teams: Teams, alphabet: int) -> tuple[Head
         )
     lost = entry["lost"]
     return (
-        {board: books.write_off(head, lost, alphabet) for board, head in heads.items()},
+        {
+            board: books.write_off(head, lost, alphabet, by_team=by_team)
+            for board, head in heads.items()
+        },
         {key: books.write_off_team(team, lost) for key, team in teams.items()},
     )
 

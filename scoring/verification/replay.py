@@ -49,6 +49,7 @@ class _Stored:
     """An answer that is given again, and the board that gave it."""
 
     board: str
+    question: str
     fields: tuple[Any, ...]
 
 
@@ -203,7 +204,13 @@ class Replay:
 
     def account(self, team: str) -> Account:
         """Return the account that a team's questions are charged to."""
-        return self.accounts.get(team if self.terms.by_team else _JOINT, Account())
+        first = self.accounts.get(_JOINT, Account())
+        return self.accounts.get(team, first) if self.terms.by_team else first
+
+    def _may_begin(self, team: str) -> bool:
+        """Return whether the team has an account, or a part of beta is left for one."""
+        of_teams = self.accounts.keys() - {_JOINT}
+        return not self.terms.by_team or team in of_teams or len(of_teams) < self.terms.parts
 
     def memory(self, board: str, team: str) -> dict[str, Any]:
         """Return what the laws of a board remember of a team, as it is stored."""
@@ -284,7 +291,9 @@ class Replay:
             raise _differs(entry, "boards", "The header names no such board.")
         self.heads = {board: self.head(board) for board in boards}
         alphabet = max(self.rules[board].parameters.alphabet for board in boards)
-        self.heads, self.teams = notes.after(entry, self.heads, self.teams, alphabet)
+        self.heads, self.teams = notes.after(
+            entry, self.heads, self.teams, alphabet, by_team=self.terms.by_team
+        )
         if entry["kind"] == notes.MERGE:
             self._merge(entry)
         if entry["kind"] == notes.DUEL:
@@ -301,12 +310,11 @@ class Replay:
         self._share_counts(replace(head, log_alphabets=float(entry["log_alphabets"])))
 
     def _charge_note(self, entry: Entry, alphabet: int) -> None:
-        """Charge what is no answer to all accounts. Where one serves all, it has begun."""
+        """Charge what is no answer to all accounts, also to those that are still to begin."""
         free = {notes.MERGE, notes.TOP_UP, notes.DUEL}  # what a duel said is charged by itself
         if not self.terms.version or entry["kind"] in free:
             return
-        if not self.terms.by_team:
-            self.accounts.setdefault(_JOINT, Account())
+        self.accounts.setdefault(_JOINT, Account())
         for name, account in self.accounts.items():
             is_revision = entry["kind"] == notes.REVISION
             self.accounts[name] = (
@@ -420,10 +428,11 @@ class Replay:
         self, entry: Entry, rules: Rules, state: State, measurement: Measurement, noise: Noise
     ) -> None:
         """Compare the entry with the mechanism's answer, and continue from the state after it."""
-        question = rules.mechanism.question(rules.parameters, state, measurement.reference)
-        _same(entry, "question", question)
         key, who = self._key(entry, rules), (rules.board, entry["team"])
         stored = self._answered.get(key)
+        question = rules.mechanism.question(rules.parameters, state, measurement.reference)
+        # Whatever was claimed of the same predictions later: the first claim stands.
+        _same(entry, "question", stored.question if stored else question)
         _same(entry, "repeat", stored is not None)
         after = ledger.Standing(state, self.account(entry["team"]), self.books.get(who))
         submission = (*who, entry["submission"])
@@ -435,6 +444,7 @@ class Replay:
                 measurement,
                 noise,
                 again=submission in self._answered_before,
+                may_begin=self._may_begin(entry["team"]),
                 is_baseline=bool(self.terms.version) and entry["baseline"],
             )
             said = replace(answer, width=entry["width"], tolerance=entry["tolerance"])
@@ -461,7 +471,7 @@ class Replay:
             self._charged.add(submission)
         if length is not None or not self.terms.version:
             said_now = tuple(entry[name] for name in _OF_ANSWER)
-            self._answered.setdefault(key, _Stored(rules.board, said_now))
+            self._answered.setdefault(key, _Stored(rules.board, question, said_now))
         self._note_lead(entry, rules)
         self._continue(entry, who, after)
 
@@ -474,7 +484,8 @@ class Replay:
         self._share_counts(head)
         self.teams[who] = after.state.team
         if self.terms.version:
-            self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
+            if after.account != self.account(entry["team"]):
+                self.accounts[entry["team"] if self.terms.by_team else _JOINT] = after.account
             if after.book is not None:
                 self.books[who] = after.book
 

@@ -1,19 +1,22 @@
 """What a ledger's terms promise: limits, caps, baselines, accounts, and one answer for a file."""
 
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from leaderboard import organize
+from leaderboard import organize, queries
 from leaderboard.errors import Refused
 from leaderboard.models import (
     BoardState,
     Competition,
     Ledger,
+    Membership,
     Rescore,
     Standing,
+    Submission,
     Team,
     TeamAccount,
     TeamState,
@@ -21,11 +24,14 @@ from leaderboard.models import (
 from leaderboard.operate.verification import verify_ledger
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.tasks import score_submission
+from scoring.verification.run import verify
 from tests.cast import (
     ROWS,
     World,
     ledger_of,
     make_checked,
+    make_competition,
+    make_user,
     predictions,
     said,
     set_round,
@@ -223,3 +229,57 @@ def test_a_team_without_a_share_gets_none(world: World, spent: Competition) -> N
     team = world.join(world.bob, competition=spent)
     with pytest.raises(Refused, match="not taken a share"):
         organize.add_budget(spent.current_round.board, 1, by=world.organizer, team=team)
+
+
+# --- What attackers tried -------------------------------------------------------------------------
+
+
+def test_a_later_claim_does_not_change_how_the_first_is_verified(world: World) -> None:
+    claimed = make_checked("claimed", world.organizer, reference="claim")
+    team = world.join(world.alice, competition=claimed)
+    for claim in (0.7, 0.3):
+        world.score(team, checked_file(80), claimed=claim)
+    assert_verified(claimed)
+    lines = BytesIO(b"".join(queries.ledger_lines(ledger_of(claimed))))
+    assert verify(lines).difference is None
+
+
+@pytest.mark.parametrize("public", [0, 8])
+def test_a_revision_keeps_public_rows_or_their_absence(world: World, public: int) -> None:
+    before = 8 - public
+    competition = make_competition("revised", world.organizer, public=before)
+    world.score(world.join(world.alice, competition=competition), wrong(10))
+    with pytest.raises(Refused, match="Public rows"):
+        revise_solution(
+            competition.current_round,
+            upload(solution(public=public), "solution.csv"),
+            reason="Another split.",
+            rescore=Rescore.NONE,
+            by=world.organizer,
+        )
+
+
+def test_what_is_charged_to_all_is_charged_to_teams_that_begin_later(world: World) -> None:
+    begin_with(world.digits, question_limit=60, team_limit=3, is_hidden=True)
+    world.score(world.join(world.alice), wrong(20))
+    first = said(Submission.objects.get()).length or 0
+    labels = upload(solution().replace(b"r39,3,", b"r39,0,"), "solution.csv")
+    revise_solution(
+        world.round, labels, reason="A label.", rescore=Rescore.NONE, by=world.organizer
+    )
+    later = said(world.score(world.join(world.bob), wrong(20))).length or 0
+    assert later > first
+    assert_verified(world.digits)
+
+
+def test_no_more_teams_have_accounts_than_share_beta(world: World) -> None:
+    begin_with(world.digits, question_limit=60, team_limit=2, is_hidden=True)
+    world.score(world.join(world.alice), wrong(20))
+    world.score(world.join(world.bob), wrong(20))
+    third = Team.objects.create(competition=world.digits, name="lost", captain=make_user("carol"))
+    Membership.objects.create(
+        competition=world.digits, team=third, user=third.captain, rules_version=1,
+        accepted_at=timezone.now(),
+    )  # fmt: skip
+    assert said(world.score(third, wrong(2))).kind == "limit"
+    assert_verified(world.digits)
