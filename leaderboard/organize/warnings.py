@@ -45,11 +45,12 @@ class SetupWarning:
 class Foreseen:
     """What is promised of a usual score at the end of a season of this size, in its units.
 
-    half_width: None where nothing is.
+    half_width: None where nothing is; `fits` is whether the metric allows any guarantee.
     """
 
     size: Size
     half_width: float | None
+    fits: bool = True
 
     @property
     def text(self) -> str:
@@ -146,14 +147,16 @@ def _warn_of_budget(board: Board, size: Size) -> Iterator[SetupWarning]:
 def foresee_guarantee(board: Board) -> Foreseen | None:
     """Return what a board will promise at the end of a normal season of the expected size.
 
-    None without a solution, for metrics without guarantees, and where parts don't fit.
+    None without a solution, and where parts don't fit.
     """
     size = expected_size(board.round)
     if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
         return None
     metric = metrics.get(board.metric)
-    if size.private is None or not metric.is_mean:
+    if size.private is None:
         return None
+    if not metric.is_mean:
+        return Foreseen(size, None, fits=False)
     try:
         takes_claims = mechanisms.get(board.mechanism).reference(_parsed(board)) == "claim"
         public = 0 if takes_claims else size.public or 0
@@ -176,7 +179,7 @@ def foresee_guarantee(board: Board) -> Foreseen | None:
 
 def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
     foreseen = foresee_guarantee(board)
-    if foreseen is not None and foreseen.half_width is None:
+    if foreseen is not None and foreseen.fits and foreseen.half_width is None:
         yield SetupWarning(
             "guarantee",
             "No guarantee is left in the end",

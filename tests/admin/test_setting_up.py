@@ -99,7 +99,7 @@ def test_a_warning_stands_in_the_checklist_and_not_in_the_way(
     file = upload(f"id,day\n{days}".encode(), "test.csv")
     organize.add_file(draft.current_round, file, role=FileRole.TEST)
     page = text(organizer.get(at("opening", draft)))
-    assert "Look again:" in page
+    assert "Worth a look" in page
     assert "“day” (12 days)" in page
     assert "<button>Open the competition" in page
 
@@ -523,7 +523,7 @@ def test_where_no_score_carries_a_guarantee_the_plan_says_so(organizer: Client) 
     assert send_solution(organizer, draft, labels()).status_code == 302
     page = text(organizer.get(at("opening", draft)))
     assert "no score carries a guarantee" in page
-    assert "Answers before it" not in page
+    assert "known to about" not in page
 
 
 def test_the_page_of_the_solution_leads_to_what_comes_first(organizer: Client) -> None:
