@@ -55,7 +55,8 @@ def test_the_first_line_has_what_fixes_the_answers(world: World) -> None:
     assert facts["solution_commitment"] == holdout.solution_commitment
     assert facts["secret_commitment"] == holdout.secret_commitment
     uid, board = header["scoring"]["boards"].popitem()
-    answered_under = document_hash({**facts, **board, "board": uid})
+    terms = {"ledger": header["scoring"]["ledger"]}
+    answered_under = document_hash({**facts, **terms, **board, "board": uid})
     assert answered_under == Release.objects.get().parameters_hash
     assert header["entries"] == 1
 
