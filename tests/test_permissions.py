@@ -235,6 +235,9 @@ MATRIX = """
 /admin/leaderboard/competition/<object_id>/scoring/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
+/admin/leaderboard/competition/<object_id>/scoring/proposal/
+  GET            in   in   in   in   302  404  302
+  POST           in   in   in   in   302  404  302
 /admin/leaderboard/competition/<object_id>/files/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+

@@ -17,7 +17,7 @@ from leaderboard import queries
 from leaderboard.api.throttles import LoginThrottle
 from leaderboard.errors import PROBLEM_TYPE
 from leaderboard.ledger.pauses import pause
-from leaderboard.models import Competition, Invitation, Pause, Submission, Team, User
+from leaderboard.models import Competition, FinalTests, Invitation, Pause, Submission, Team, User
 from leaderboard.participate import membership, quotas
 from leaderboard.refusals import PROBLEMS
 from tests import ending
@@ -103,6 +103,13 @@ def _paused(stage: Stage) -> Any:
 
 def _choose(stage: Stage, *numbers: int) -> Any:
     return stage.alice.put(f"{DIGITS}finals/", {"numbers": numbers}, format="json")
+
+
+def _finals_not_tested(stage: Stage) -> Any:
+    stage.world.score(stage.team)
+    ending.reveal(stage.world.digits)
+    FinalTests.objects.all().delete()
+    return stage.anonymous.get(f"{DIGITS}final/tests/")
 
 
 def _finals_started(stage: Stage) -> Any:
@@ -230,6 +237,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "unavailable": _unavailable,
     "storage_full": _storage_full,
     "finals_not_revealed": lambda stage: stage.anonymous.get(f"{DIGITS}final/"),
+    "finals_not_tested": _finals_not_tested,
     "finals_started": _finals_started,
     "too_many_finals": lambda stage: _choose(stage, 1, 2, 3),
     "not_released": lambda stage: _choose(stage, 1),
