@@ -18,7 +18,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, default_storage
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 
 P = ParamSpec("P")
@@ -39,7 +39,8 @@ class Snapshot:
     dice: tuple[Any, ...]
 
     def restore(self) -> None:
-        with connection.cursor() as cursor:
+        # Keys are checked at the end, so that tables may come in any order.
+        with transaction.atomic(), connection.cursor() as cursor:
             for table, (columns, *rows) in self.tables.items():
                 cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608
                 names = ", ".join(f'"{name}"' for name in columns)
