@@ -65,7 +65,7 @@ class Terms:
     def length_at(self, number: int, code: int, beta: Fraction, *, sides: int = 2) -> int:
         """Return L for question `number` of an account after answers of this code length.
 
-        sides: of its bound.
+        sides: how many sides the bound that rests on it has; a duel's has one.
         """
         limit = self.account_limit
         index = open_ended(number) if limit is None else declared(number, limit)
@@ -176,11 +176,10 @@ def ask(
         state, answer = mechanism.step(params, state, measurement, noise)
         return replace(before, state=state), answer, None
     book = before.book or TeamBook.start(board.laws)
-    cap = None if terms.nats_limit is None else Fraction(terms.nats_limit)
     if (terms.is_full(before.account) or not may_begin) and not again:
         state, answer = exhausted_answer(state, measurement, params.steps, kind=LIMIT)
         return replace(before, state=state), answer, None
-    if is_over(book, cap) and not is_baseline:
+    if is_over(book, terms.nats_limit) and not is_baseline:
         state, answer = exhausted_answer(state, measurement, params.steps)
         return replace(before, state=state), answer, None
     length = terms.next_length(before.account, mechanism.ledger_beta(params))

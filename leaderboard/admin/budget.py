@@ -20,19 +20,18 @@ class BudgetForm(forms.Form):
     """How many answers are added, and for whom. What they cost is shown before they are."""
 
     amount = forms.IntegerField(label="How many", min_value=1, max_value=MOST)
-    team = forms.ModelChoiceField(
-        Team.objects.none(),
-        label="For one team only",
-        required=False,
-        empty_label="No, for all teams",
-        help_text="A team can have more once it has taken its share.",
-    )
     seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, board: Board, data: Mapping[str, str] | None) -> None:
         super().__init__(data)
         shares = Team.objects.filter(states__board=board, states__share_left__isnull=False)
-        self.fields["team"].queryset = shares.distinct()  # type: ignore[attr-defined]
+        self.fields["team"] = forms.ModelChoiceField(
+            shares.distinct(),
+            label="For one team only",
+            required=False,
+            empty_label="No, for all teams",
+            help_text="A team can have more once it has taken its share.",
+        )
 
 
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:

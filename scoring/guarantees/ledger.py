@@ -41,25 +41,6 @@ def ln_beta_of_question(asked: int, answered: int, log_alphabets: float, ln_beta
     return ln_beta + shares - ln_binomial(asked - 1, answered) - log_alphabets
 
 
-def answers_of_most_histories(asked: int, alphabet: int) -> int:
-    """Return the f from 0 to i - 1 at which question i = `asked` has the smallest beta_i.
-
-    So the widest w, if every answer had `alphabet` possible values.
-
-    From f to f + 1, 1 / beta_i grows by (i - 1 - f) / (f + 1) * G * ((f + 2) / (f + 1))^2, which
-    falls with f: the f that is sought is the first from which it does not grow.
-    """
-    require(asked >= 1 and alphabet >= 1, "There is a question, and an answer has a value.")
-    low, high = 0, asked - 1
-    while low < high:
-        middle = (low + high) // 2
-        if (asked - 1 - middle) * alphabet * (middle + 2) ** 2 > (middle + 1) ** 3:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 def ledger_width(
     rows: int, asked: int, answered: int, log_alphabets: float, ln_beta: float
 ) -> float:

@@ -93,11 +93,6 @@ class Played:
     corrections: int
     leader: tuple[int, int, float] | None
 
-    @property
-    def leads_with(self) -> float:
-        """Return the leader's shown loss, infinite without one."""
-        return math.inf if self.leader is None else self.leader[2]
-
     def shown_error(self, season: Season) -> float:
         """Return how far the leader's shown loss is off, in sampling errors; infinite without one.
 

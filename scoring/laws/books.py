@@ -222,7 +222,7 @@ def count_length(asked: int, answered: int, alphabets: int) -> int:
     return basel_up(answered + 1) + binomial_up(asked, answered) + alphabets
 
 
-def is_over(team: TeamBook, cap: Fraction | None) -> bool:
+def is_over(team: TeamBook, cap: int | None) -> bool:
     """Return whether a team's answers have cost more than so many nats by the board's last law.
 
     It follows from earlier answers alone. With J teams, that law's code for the board is at most J

@@ -529,11 +529,11 @@ def test_certificates_hold_against_one_who_asks_often() -> None:
 def test_a_team_is_over_a_cap_by_its_answers_before() -> None:
     laws, question = LADDER, Improvement(20, None, Fraction(1, 4))
     board, team = BoardBook.start(laws), TeamBook.start(laws)
-    assert not books.is_over(team, Fraction(0))
+    assert not books.is_over(team, 0)
     board, team = books.charge(laws, board, team, question, 19)
     assert board.states[-1].length == team.spent > 3 * MILLION
-    assert books.is_over(team, Fraction(3))
-    assert not books.is_over(team, Fraction(100))
+    assert books.is_over(team, 3)
+    assert not books.is_over(team, 100)
     assert not books.is_over(team, None)
 
 

@@ -106,17 +106,6 @@ def test_ledger_spends_at_most_beta_over_every_tree_of_histories() -> None:
     assert 0.01 < spent <= 0.05
 
 
-@given(st.integers(1, 200), st.integers(1, 50))
-def test_ledger_finds_the_number_of_answers_with_the_widest_certificate(
-    asked: int, alphabet: int
-) -> None:
-    def width(answered: int) -> float:
-        return ledger.ledger_width(1000, asked, answered, answered * math.log(alphabet), -3.0)
-
-    found = ledger.answers_of_most_histories(asked, alphabet)
-    assert width(found) == pytest.approx(max(map(width, range(asked))), rel=1e-12)
-
-
 @given(st.integers(2, 5000), st.data())
 def test_ledger_width_grows_with_every_answer(asked: int, data: st.DataObject) -> None:
     answered = data.draw(st.integers(0, (asked - 2) // 2))
