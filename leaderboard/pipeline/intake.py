@@ -149,8 +149,10 @@ def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha25
         raise Refused("paused")
     if not Membership.objects.active().filter(team=team, user=user).exists():
         raise Refused("not_a_member")
+    # The quota is read before the repeats: whatever took the last unit is then seen as one of them.
+    left = quota(team, round, now)
     takes_quota = not is_repeat(team, round, sha256)
-    quota(team, round, now).check(takes_quota=takes_quota)
+    left.check(takes_quota=takes_quota)
     return takes_quota
 
 
