@@ -57,6 +57,11 @@ def competition_or_404(user: Person, slug: str) -> Competition:
     return _one(visible_competitions(user).filter(slug=slug), "competition")
 
 
+def console_or_404(user: Person, slug: str) -> Competition:
+    """Return the competition of this address, if the person runs it in whatever role."""
+    return _one(organized_competitions(user).filter(slug=slug), "competition")
+
+
 def signed_in(request: HttpRequest) -> User:
     """Return the person. Raises PermissionDenied for an anonymous one."""
     if not isinstance(request.user, User):

@@ -57,6 +57,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             # Settings
             "fixed": "It is fixed: participants rely on it.",
             "rules_unchanged": "The rules did not change. Change them, or leave this out.",
+            "slug_reserved": "“{slug}” is an address of this site. Choose another short name.",
             "too_large_for_site": "This site takes at most {limit:size}.",
             "closes_before_opening": "It must close after it opens.",
             "closes_earlier": "It is open, and participants plan for the announced time: only a "

@@ -1,4 +1,4 @@
-"""All routes: the pages, the API, the admin."""
+"""All routes: the pages, the console, the API, the admin."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -8,6 +8,7 @@ handler429 = "leaderboard.platform.outages.too_many_requests"  # allauth's
 
 urlpatterns = [
     path("", include("leaderboard.web.urls")),
+    path("organize/", include("leaderboard.web.organize.urls")),
     path("account/", include("allauth.account.urls")),
     path("api/v1/", include("leaderboard.api.urls")),
     path("admin/", admin.site.urls),

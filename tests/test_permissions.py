@@ -226,69 +226,69 @@ MATRIX = """
   GET            in   in   in   in   403  403  403
 /admin/jsi18n/
   GET            in   in   in   in   200  200  200
-/admin/leaderboard/competition/preview/
+/organize/new/preview/
   GET            in   in   in   in   405  405  405
   POST           in   in   in   in   200  200  200
-/admin/leaderboard/competition/<object_id>/schema/
+/organize/<slug>/data/columns/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/scoring/
+/organize/<slug>/data/scoring/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/scoring/proposal/
+/organize/<slug>/data/scoring/proposal/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302  404  302
-/admin/leaderboard/competition/<object_id>/files/
+/organize/<slug>/data/files/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/files/<file_id>/remove/
+/organize/<slug>/data/files/<file_id>/remove/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/solution/
+/organize/<slug>/data/solution/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/solution/revision/
+/organize/<slug>/data/solution/revision/
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/solution/withdraw/
+/organize/<slug>/data/solution/withdraw/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/opening/
+/organize/<slug>/
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/opening/open/
+/organize/<slug>/open/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/opening/draft/
+/organize/<slug>/draft/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/budget/
+/organize/<slug>/budget/
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/end/
+/organize/<slug>/finals/
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/end/close/
+/organize/<slug>/finals/close/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/end/start/
+/organize/<slug>/finals/start/
   GET            in   in   in   in   302  404  302
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/end/reveal/
+/organize/<slug>/finals/reveal/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/<object_id>/end/final.csv
+/organize/<slug>/finals/final.csv
   GET            in   in   in   in   200  404  200
-/admin/leaderboard/competition/<object_id>/publication/
+/organize/<slug>/finals/publication/
   GET            in   in   in   in   200  404  200
   POST           in   in   in   in   302+ 404  302+
-/admin/leaderboard/competition/
+/organize/
   GET            in   in   in   in   200  200  200
-/admin/leaderboard/competition/add/
+/organize/new/
   GET            in   in   in   in   200  200  200
   POST           in   in   in   in   302+ 302+ 302+
 /admin/leaderboard/competition/<object_id>/history/
   GET            in   in   in   in   200  302  200
-/admin/leaderboard/competition/<object_id>/delete/
+/organize/<slug>/settings/delete/
   GET            in   in   in   in   200  403  200
   POST           in   in   in   in   302+ 403  302+
-/admin/leaderboard/competition/<object_id>/change/
+/organize/<slug>/settings/
   GET            in   in   in   in   200  302  200
   POST           in   in   in   in   302+ 302  302+
 /admin/leaderboard/competition/<object_id>/

@@ -30,8 +30,8 @@ from leaderboard import organize
 from leaderboard.models import Competition, FileRole, Submission, User
 from leaderboard.participate import membership
 from tests import ending
-from tests.admin.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.cast import World, make_competition, make_user, predictions, upload
+from tests.console.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.routes import ANYTHING, Route
 from tests.snapshots import kept
 
@@ -238,24 +238,19 @@ class Stage:
             "api/v1/competitions/<slug>/join/": {"accept_rules": True},
             "api/v1/competitions/<slug>/team/": {"name": "Renamed"},
             "api/v1/competitions/<slug>/submissions/": {"file": file},
-            "admin/leaderboard/competition/preview/": {"text": "# Title"},
-            "admin/leaderboard/competition/<object_id>/schema/": COLUMNS_FORM
+            "organize/new/preview/": {"text": "# Title"},
+            "organize/<slug>/data/columns/": COLUMNS_FORM
             | {"columns": "label: label: 0, 1, 2, 3, 4"},
-            "admin/leaderboard/competition/<object_id>/scoring/": LADDER_FORM
-            | {"mechanism-ladder-steps": "10"},
-            "admin/leaderboard/competition/<object_id>/files/": {
+            "organize/<slug>/data/scoring/": LADDER_FORM | {"mechanism-ladder-steps": "10"},
+            "organize/<slug>/data/files/": {
                 "file": upload(b"a,b\n1,2\n", "more.csv"),
                 "role": "other",
             },
-            "admin/leaderboard/competition/<object_id>/solution/": {
-                "solution": upload(labels(), "solution.csv")
-            },
-            "admin/leaderboard/competition/<object_id>/publication/": {"slug": "revealed"},
-            "admin/leaderboard/competition/add/": settings_form(),
-            "admin/leaderboard/competition/<object_id>/change/": settings_of(
-                self.digits, title="Another title"
-            ),
-            "admin/leaderboard/competition/<object_id>/delete/": {"post": "yes"},
+            "organize/<slug>/data/solution/": {"solution": upload(labels(), "solution.csv")},
+            "organize/<slug>/finals/publication/": {"slug": "revealed"},
+            "organize/new/": settings_form(),
+            "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
+            "organize/<slug>/settings/delete/": {"post": "yes"},
             "admin/leaderboard/team/": chosen
             | {"_selected_action": submission.team_id, "action": "mark_verified"},
             "admin/leaderboard/team/<object_id>/change/": {"name": "Other"} | _NO_INLINES,

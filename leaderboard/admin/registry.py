@@ -4,6 +4,6 @@ It is not the package itself that registers: the site's class is in the package,
 must not ask for the site before it is there.
 """
 
-from leaderboard.admin import competition, team, submission, release, user, token  # isort: skip
+from leaderboard.admin import team, submission, release, user, token  # isort: skip
 
-__all__ = ["competition", "release", "submission", "team", "token", "user"]
+__all__ = ["release", "submission", "team", "token", "user"]

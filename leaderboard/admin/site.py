@@ -49,7 +49,7 @@ class HoldfastAdminSite(AdminSite):
 
         There is no redirect by content type: it would tell which objects exist.
         """
-        home = RedirectView.as_view(pattern_name="admin:leaderboard_competition_changelist")
+        home = RedirectView.as_view(pattern_name="organize")
         password = RedirectView.as_view(pattern_name="account_change_password")
         labels = dict.fromkeys(model._meta.app_label for model in self._registry)
         ours = [
@@ -80,5 +80,5 @@ class HoldfastAdminSite(AdminSite):
         if self.has_permission(request):
             return redirect(target)
         if request.user.is_authenticated:
-            return render(request, "admin/no_role.html", status=403)
+            return render(request, "organize/no_role.html", status=403)
         return redirect_to_login(target, resolve_url("account_login"))

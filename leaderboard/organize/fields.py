@@ -24,6 +24,8 @@ OF_ROUND: Final = (
 )
 TIMES: Final = ("opens_at", "closes_at")
 LIMITS: Final = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
+# Addresses beside those of competitions in the console.
+RESERVED_SLUGS: Final = ("new",)
 
 _Wrong = dict[str, Any]  # the facts of one wrong field: `leaderboard.refusals`
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -50,6 +52,8 @@ def find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
             except ValidationError as error:
                 messages = error.message_dict.items()
                 wrong = {name: {"message": found[0]} for name, found in messages} | wrong
+    if changes.get("slug") in RESERVED_SLUGS:
+        wrong["slug"] = {"variant": "slug_reserved", "slug": changes["slug"]}
     if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES
         wrong["max_file_bytes"] = {"variant": "too_large_for_site", "limit": limit}

@@ -42,7 +42,7 @@ PARTICIPANTS_PAGES = {
 }
 ORGANIZERS_PAGES = {
     "admin": "/admin/",
-    "admin-new": "/admin/leaderboard/competition/add/",
+    "admin-new": "/organize/new/",
 }
 
 # Screenshots and axe bring styles of their own, which the pages' policy would refuse.

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from leaderboard import queries
-from leaderboard.admin.scoring_form import ScoringForm
 from leaderboard.models import Board, Ledger, Round, Status
 from leaderboard.vault import custom_metrics
 from leaderboard.vault.custom_metrics import CustomMetric, CustomMetricFailed
+from leaderboard.web.organize.scoring_form import ScoringForm
 from leaderboard.words import summary
 from scoring.errors import ParameterError, PredictionError
 from scoring.mechanisms import MECHANISMS

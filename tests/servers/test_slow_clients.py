@@ -133,7 +133,7 @@ def is_on_disk(request: Request) -> bool:
     [
         ("/c/digits/submit/", True),
         ("/api/v1/competitions/digits/submissions/", True),
-        ("/admin/leaderboard/competition/1/solution/", False),
+        ("/organize/digits/data/solution/", False),
         ("/c/digits/submit/../../../admin/", False),
         ("/anything/", False),
     ],

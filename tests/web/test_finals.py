@@ -158,7 +158,7 @@ def test_no_route_shows_a_final_score_before_the_reveal(played: World) -> None:
     FinalScore.objects.update(units=3456789, rows=280000, resolution=1000)
     routes = {_address(route) for route in _routes(get_resolver())}
     assert {BOARD, "/c/digits/final.csv", "/api/v1/competitions/digits/final/"} <= routes
-    assert "/admin/leaderboard/competition/1/end/final.csv" in routes
+    assert "/organize/digits/finals/final.csv" in routes
     shown = ending_marks(browser(played.organizer), routes, marks)
     assert shown
     assert all(route.startswith("/admin/") for route in shown)

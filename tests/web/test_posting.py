@@ -45,10 +45,10 @@ def test_what_is_neither_looking_nor_a_form_has_a_page(world: World) -> None:
 
 
 def test_an_address_without_a_page_names_the_one_above(world: World) -> None:
-    response = browser(world.organizer).get("/admin/leaderboard/competition/preview/")
+    response = browser(world.organizer).get("/organize/new/preview/")
     assert response.status_code == 405
     assert "There is nothing to see here" in text(response)
-    assert 'href="/admin/leaderboard/competition/"' in response.content.decode()
+    assert 'href="/organize/"' in response.content.decode()
 
 
 @pytest.mark.parametrize(("method", "address"), [("get", "auth/login/"), ("post", "docs/")])

@@ -33,7 +33,7 @@ OPERATOR = {"is_superuser": True, "is_staff": True}
 # Names, what they do, and what they may.
 PEOPLE: tuple[tuple[str, str, dict[str, bool]], ...] = (
     ("operator", "runs the site, pages under /admin/", OPERATOR),
-    ("organizer", "runs the competitions, pages under /admin/", {"is_organizer": True}),
+    ("organizer", "runs the competitions, pages under /organize/", {"is_organizer": True}),
     ("alice", "a participant who has not joined anything yet", {}),
     ("bob", "another participant", {}),
 )

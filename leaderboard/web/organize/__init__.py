@@ -1,0 +1,1 @@
+"""The organizers' console: pages over `leaderboard.organize` and `leaderboard.queries`."""

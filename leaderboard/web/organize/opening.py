@@ -1,0 +1,52 @@
+"""The tab "Run" of a draft: checklist and opening, and the way back until somebody submits."""
+
+from django.http import HttpRequest, HttpResponse
+
+from leaderboard import organize
+from leaderboard.access import signed_in
+from leaderboard.models import Competition
+from leaderboard.organize.warnings import foresee_guarantee
+from leaderboard.queries.previews import describe_grid
+from leaderboard.web.organize.frame import button, is_draft, show, url_of, why_fixed
+
+# The page on which what a line of the checklist speaks of can be fixed.
+_FIXED_ON = {
+    "texts": "settings",
+    "times": "settings",
+    "schema": "columns",
+    "sample": "files",
+    "solution": "solution",
+    "metric": "scoring",
+    "mechanism": "scoring",
+    "hidden": "settings",
+}
+
+
+def page(request: HttpRequest, competition: Competition) -> HttpResponse:
+    """Show the checklist, and what happens next."""
+    round = competition.current_round
+    checks = organize.checklist(competition) if is_draft(competition) else []
+    context = {
+        "checks": [(check, url_of(competition, _FIXED_ON[check.name])) for check in checks],
+        "warnings": [
+            (each, url_of(competition, each.step)) for each in organize.find_warnings(competition)
+        ],
+        "missing": sum(not check.passed for check in checks),
+        "foreseen": foresee_guarantee(round.board),
+        "grid": describe_grid(round.board),
+        "fixed": why_fixed(round),
+        "has_submissions": round.submissions.exists(),
+    }
+    return show(request, competition, "opening", context)
+
+
+open_now = button(
+    "run",
+    lambda request, competition: organize.open_competition(competition, by=signed_in(request)),
+    told="The competition is open.",
+)
+back_to_draft = button(
+    "run",
+    lambda request, competition: organize.return_to_draft(competition, by=signed_in(request)),
+    told="The competition is a draft again: only its organizers see it.",
+)
