@@ -28,9 +28,9 @@ class Route:
 
     @property
     def area(self) -> str:
-        """The part of the site: api, admin, account, or pages."""
+        """The part of the site: api, admin, organize, account, or pages."""
         first = self.pattern.split("/", 1)[0]
-        return first if first in {"api", "admin", "account"} else "pages"
+        return first if first in {"api", "admin", "organize", "account"} else "pages"
 
     def path(self, values: Mapping[str, object]) -> str:
         """Fill in the address. Fail, saying so, if a parameter has no value."""

@@ -38,8 +38,11 @@ from tests.snapshots import kept
 ROLES = ("anonymous", "participant", "rival", "invited", "organizer", "other", "operator")
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 PASSWORD = "a-new-and-long-passphrase"
-# Pages that ask for something of a competition: of a draft, and of one without submissions.
-_OF_A_DRAFT = {"schema", "scoring", "files", "remove", "solution", "withdraw", "open", "delete"}
+# Pages of the console that ask for something of a draft.
+_OF_A_DRAFT = {
+    *("columns", "scoring", "proposal", "files", "remove", "solution", "withdraw", "open"),
+    "delete",
+}
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 # Who is signed in, and since when: all that a request may write without changing anything.
 _SESSIONS = "django_session"
@@ -144,13 +147,14 @@ class Stage:
     def _values(self, pattern: str) -> dict[str, object]:
         keys, objects = self._keys, self._objects
         return self._common | {
+            "slug": self._competition(pattern).slug,
             "key": keys.get(pattern, keys["account/password/reset/key/<uidb36>-<key>/"]),
-            "object_id": self._competition(pattern).pk
-            if "/competition/" in pattern
-            else objects.get([*pattern.split("/"), "", ""][2], 1),
+            "object_id": objects.get([*pattern.split("/"), "", ""][2], 1),
         }
 
     def _competition(self, pattern: str) -> Competition:
+        if not pattern.startswith("organize/"):
+            return self.digits
         page = pattern.rstrip("/").rsplit("/", 1)[-1]
         if page in _OF_A_DRAFT:
             return self.sketch
@@ -167,7 +171,6 @@ class Stage:
     def _common(self) -> dict[str, object]:
         alice = self.people["participant"]
         return {
-            "slug": self.digits.slug,
             "number": 2,
             "version": 1,
             "name": "train.csv",

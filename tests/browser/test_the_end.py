@@ -17,11 +17,11 @@ ENDED_PAGES = {
 
 def close(page: Page) -> list[str]:
     """Close it early; return what is wrong with the page that asks."""
-    page.goto("/admin/")
+    page.goto("/organize/")
     page.get_by_role("link", name="Breast cancer").click()
     page.get_by_role("link", name="Finals", exact=True).click()
     page.get_by_role("link", name="Close it early").click()
-    wrong = visit(page, "admin-end-close", page.url, "wide-light")
+    wrong = visit(page, "organize-end-close", page.url, "wide-light")
     page.get_by_role("button", name="Close it now").click()
     expect(page.get_by_text("The competition is closed.")).to_be_visible()
     return wrong
@@ -63,13 +63,13 @@ def end(page: Page) -> list[str]:
     """Go the organizer's way; return what is wrong with its pages."""
     wrong = close(page)
     closed = page.url
-    wrong += visit(page, "admin-end-closed", closed, "wide-light")
+    wrong += visit(page, "organize-end-closed", closed, "wide-light")
     page.get_by_role("button", name="Start the final scoring").click()
     expect(page.get_by_text("Submissions and selections are closed")).to_be_visible()
     wait_for_scores(page)
-    wrong += visit(page, "admin-end-scored", closed, "wide-light")
+    wrong += visit(page, "organize-end-scored", closed, "wide-light")
     page.get_by_role("link", name="Reveal the final scores").click()
-    wrong += visit(page, "admin-end-reveal", page.url, "wide-light")
+    wrong += visit(page, "organize-end-reveal", page.url, "wide-light")
     page.get_by_role("button", name="Reveal them now").click()
     expect(page.get_by_text("The final scores are revealed.")).to_be_visible()
     return wrong

@@ -1,13 +1,12 @@
-"""The step "The end": who starts and reveals, what is shown on the way, what it fixes."""
+"""The tab "Finals": who starts and reveals, what is shown on the way, what it fixes."""
 
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from leaderboard.models import Competition, Round, Status, Submission, User
+from leaderboard.models import Competition, Event, EventKind, Round, Status, Submission, User
 from leaderboard.participate import selection
 from tests import ending, snapshots
 from tests.cast import World, make_competition, predictions
@@ -60,8 +59,8 @@ def test_closing_early_is_asked_once_more_logged_and_shown_to_everybody(
     assert "The competition is closed." in text(
         organizer.post(at("finals-close", digits), follow=True)
     )
-    said = LogEntry.objects.get().change_message
-    assert said == f"Closed early; announced for {closes_at:%Y-%m-%d %H:%M} UTC."
+    closed = Event.objects.get(kind=EventKind.CLOSED)
+    assert (closed.actor, closed.competition) == (played.organizer, digits)
     assert f"before its time: announced for {announced}" in text(Client().get("/c/digits/"))
     detail = Client().get("/api/v1/competitions/digits/").json()
     assert detail["announced_closes_at"][:16] == f"{closes_at:%Y-%m-%dT%H:%M}"
@@ -110,8 +109,9 @@ def test_the_way_from_closing_to_the_reveal(played: World, organizer: Client) ->
     assert Round.objects.filter(revealed_at__isnull=True).exists()
     assert "are revealed" in text(organizer.post(at("finals-reveal", digits), follow=True))
     assert not Round.objects.filter(revealed_at__isnull=True).exists()
-    said = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
-    assert list(said) == ["Finals started.", "Finals revealed."]
+    ends = (EventKind.FINALS_STARTED, EventKind.REVEALED)
+    events = Event.objects.filter(kind__in=ends, actor=played.organizer)
+    assert list(events.order_by("number").values_list("kind", flat=True)) == list(ends)
 
 
 def test_what_failed_has_to_be_accepted_with_a_tick(played: World, organizer: Client) -> None:
@@ -173,11 +173,11 @@ def test_nobody_else_starts_reveals_or_looks(
     make_competition("other", rival)
     digits = ending.score(played.digits)
     client = sign_in(rival if who == "rival" else played.alice)
-    for name in ("end", "end_reveal", "end_csv"):
+    for name in ("finals", "finals-reveal", "finals-csv"):
         response = client.get(at(name, digits))
-        assert response.status_code in {302, 404}
+        assert response.status_code in {403, 404}
         assert "0.94" not in text(response)
-    for name in ("end_start", "end_reveal", "end_close"):
+    for name in ("finals-start", "finals-reveal", "finals-close"):
         client.post(at(name, digits))
     digits.refresh_from_db()
     assert digits.current_round.revealed_at is None

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import Client
 
 from leaderboard import organize
-from leaderboard.models import Competition, Holdout, Round, User
+from leaderboard.models import Competition, Event, EventKind, Holdout, Round, User
 from tests.cast import ROWS, World, active_holdout, make_competition, set_board, set_round, upload
 from tests.console.conftest import SignIn
 from tests.console.pages import at, send_solution, text
@@ -134,13 +133,14 @@ def test_the_upload_is_protected_against_forged_requests(draft: Competition, wor
 def test_a_bad_solution_is_explained_and_not_stored(
     content: bytes, said: str, draft: Competition, organizer: Client
 ) -> None:
+    events = Event.objects.count()
     page = text(send_solution(organizer, draft, content))
     assert "This file can&#x27;t be the solution. Nothing was stored." in page
     table = page.split('class="problems"', 1)[1]
     assert said in table
     assert draft.current_round.active_holdout is None
     assert MARK not in _stored()
-    assert not LogEntry.objects.exists()
+    assert Event.objects.count() == events
 
 
 def test_an_empty_solution_is_refused(draft: Competition, organizer: Client) -> None:
@@ -160,7 +160,9 @@ def test_success_shows_counts_only(draft: Competition, organizer: Client) -> Non
     page = send_solution(organizer, draft, _solution()).headers["Location"]
     said = "0 Public, 40 Private, 0 Final, 0 Ignored rows"
     assert said in text(organizer.get(page))
-    assert said in LogEntry.objects.get().change_message
+    sealed = Event.objects.filter(kind=EventKind.SOLUTION_SEALED, competition=draft).last()
+    assert sealed is not None
+    assert sealed.data.keys() == {"version"}
 
 
 def test_no_raw_score_is_shown(world: World, organizer: Client) -> None:

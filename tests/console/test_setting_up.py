@@ -147,6 +147,12 @@ def test_a_wrong_setting_is_said_beside_its_field(
     assert not Competition.objects.filter(title="Flowers").exists()
 
 
+def test_nobody_names_a_competition_like_an_address_of_the_console(organizer: Client) -> None:
+    page = text(organizer.post("/organize/new/", settings_form(slug="new")))
+    assert "id_slug_error" in page
+    assert not Competition.objects.filter(slug="new").exists()
+
+
 def test_organizers_and_invited_people_are_named_by_username(
     organizer: Client, world: World, rival: User
 ) -> None:
@@ -167,7 +173,7 @@ def test_an_organizer_can_not_take_the_competition_from_itself(
 
 def test_markdown_is_previewed_without_being_saved(organizer: Client) -> None:
     response = organizer.post(
-        "/admin/leaderboard/competition/preview/",
+        "/organize/new/preview/",
         {"title": "T", "rules": "**Fair** <script>x()</script>", "description": "# A"},
     )
     assert "<strong>Fair</strong>" in text(response)
@@ -457,7 +463,7 @@ def test_a_draft_can_be_deleted_with_all_that_belongs_to_it(
     draft = _complete(organizer)
     sealed = str(active_holdout(draft).sealed_solution.name)
     address = at("delete", draft)
-    assert "1 sealed solutions" in text(organizer.get(address))
+    assert "and the sealed solution are deleted" in text(organizer.get(address))
     with django_capture_on_commit_callbacks(execute=True):
         organizer.post(address, {"post": "yes"})
     assert not Competition.objects.filter(pk=draft.pk).exists()
@@ -466,14 +472,14 @@ def test_a_draft_can_be_deleted_with_all_that_belongs_to_it(
 
 def test_the_first_page_lists_competitions_with_what_is_next(organizer: Client) -> None:
     _draft(organizer)
-    page = text(organizer.get("/admin/", follow=True))
+    page = text(organizer.get("/organize/"))
     assert "Digits" in page
     assert "Checklist" in page
     assert "New competition" in page
 
 
 def test_who_has_none_is_told_how_one_is_made(rival: User, sign_in: SignIn) -> None:
-    assert "no competition yet" in text(sign_in(rival).get("/admin/", follow=True))
+    assert "no competition yet" in text(sign_in(rival).get("/organize/"))
 
 
 def test_an_operator_s_competition_belongs_to_the_operator(world: World, sign_in: SignIn) -> None:
@@ -549,7 +555,7 @@ def test_the_steps_of_the_board_are_said_as_scores(
 ) -> None:
     draft = make_draft("houses", world.organizer, rows=10)
     set_board(draft, metric=metric, metric_parameters=parameters)
-    for page in ("scoring", "opening"):
+    for page in ("scoring", "run"):
         assert said in text(organizer.get(at(page, draft)))
 
 

@@ -119,7 +119,7 @@ def test_organizers_read_its_advice_and_its_answers(
 ) -> None:
     draft = make_draft("draft", world.organizer, rows=40)
     client.force_login(world.organizer)
-    form = page(client, f"/admin/leaderboard/competition/{draft.pk}/scoring/")
+    form = page(client, f"/organize/{draft.slug}/data/scoring/")
     for text in ("Keyhole", "A stiff neck.", '<option value="kneeling">On both knees</option>'):
         assert text in form
     assert "Thresholdout and Keyhole can&#x27;t show this metric" in form

@@ -49,13 +49,13 @@ def site(deploy: Deploy, port: int) -> Deployment:
 @pytest.fixture(scope="module")
 def olga(site: Deployment, port: int) -> Iterator[httpx.Client]:
     """The organizer's browser, after she has uploaded the labels."""
-    pages = f"/admin/leaderboard/competition/{site.ask('draft', slug=SLUG, rows=ROWS)}/"
+    site.ask("draft", slug=SLUG, rows=ROWS)
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
         site.eventually(lambda: is_up(client), bool)
         post(client, "/account/login/", login="olga", password="olga-password")
-        client.base_url = client.base_url.join(pages)
+        client.base_url = client.base_url.join(f"/organize/{SLUG}/")
         upload(client)
-        post(client, "opening/open/", see="opening/")
+        post(client, "open/", see="./")
         yield client
 
 
@@ -80,9 +80,9 @@ def upload(client: httpx.Client) -> None:
         for row, text in enumerate(TEXTS)
     ]
     content = ("id,y,Usage\n" + "\n".join(lines) + "\n").encode()
-    client.get("solution/")
+    client.get("data/solution/")
     answer = client.post(
-        "solution/",
+        "data/solution/",
         data={"csrfmiddlewaretoken": client.cookies["csrftoken"]},
         files={"solution": ("solution.csv", content)},
     )

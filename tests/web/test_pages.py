@@ -158,10 +158,10 @@ def test_a_closed_competition_offers_no_next_step(world: World) -> None:
         assert "Join the competition" not in page
 
 
-def test_organizers_find_the_way_to_the_admin(world: World) -> None:
-    change = f"/admin/leaderboard/competition/{world.digits.pk}/change/"
-    assert change in browser(world.organizer).get("/c/digits/").content.decode()
-    assert change not in browser(world.alice).get("/c/digits/").content.decode()
+def test_organizers_find_the_way_to_the_console(world: World) -> None:
+    console = 'href="/organize/digits/"'
+    assert console in browser(world.organizer).get("/c/digits/").content.decode()
+    assert console not in browser(world.alice).get("/c/digits/").content.decode()
 
 
 def all_pages(world: World) -> list[Any]:

@@ -63,14 +63,14 @@ def test_what_does_not_exist_for_somebody_has_no_form_either(world: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("address", "step"),
+    ("address", "page"),
     [
-        ("end/start", "end"),
-        ("opening/open", "opening"),
-        ("opening/draft", "opening"),
-        ("solution/withdraw", "solution"),
+        ("finals/start/", "finals/"),
+        ("open/", ""),
+        ("draft/", ""),
+        ("data/solution/withdraw/", "data/solution/"),
     ],
 )
-def test_so_do_the_organizers_pages(world: World, address: str, step: str) -> None:
-    pages = f"/admin/leaderboard/competition/{world.digits.pk}/"
-    assert browser(world.organizer).get(f"{pages}{address}/")["Location"] == f"{pages}{step}/"
+def test_so_do_the_organizers_pages(world: World, address: str, page: str) -> None:
+    console = "/organize/digits/"
+    assert browser(world.organizer).get(f"{console}{address}")["Location"] == f"{console}{page}"

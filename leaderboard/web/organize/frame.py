@@ -53,6 +53,7 @@ TABS: Final = (
 _SETTING_UP: Final = ("settings", "columns", "files", "scoring", "solution", "run")
 # Pages that no tab lists, with those that they belong to.
 _BELOW: Final = {
+    "opening": "run",
     "revision": "solution",
     "file_remove": "files",
     "finals_close": "finals",

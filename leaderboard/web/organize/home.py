@@ -14,8 +14,8 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "organize/list.html", {"rows": queries.organized(request.user)})
 
 
-@require_POST
 @organizers_only
+@require_POST
 def preview(request: HttpRequest) -> HttpResponse:
     """Show what Markdown texts look like as they were typed; store nothing."""
     texts = (("description", "Overview"), ("rules", "Rules"), ("data_description", "Data"))
