@@ -23,14 +23,15 @@ class Parameter:
     """One parameter of a metric or mechanism.
 
     `help` is shown where the value is typed. `minimum` and `maximum` are inclusive and apply to
-    numbers; `choices` to the kind "choice", and `choice_titles` are what they are called, where
-    that is not enough. Fractions are exact: "0.02" and "1/50" are the same.
+    numbers; of a "text", which is one line and may be empty, `maximum` is the length; `choices` are
+    those of the kind "choice", and `choice_titles` are what they are called, where that is not
+    enough. Fractions are exact: "0.02" and "1/50" are the same.
     """
 
     name: str
     title: str
     help: str
-    kind: Literal["integer", "fraction", "choice"]
+    kind: Literal["integer", "fraction", "choice", "text"]
     default: Value
     minimum: int | Fraction | None = None
     maximum: int | Fraction | None = None
@@ -43,6 +44,10 @@ class Parameter:
         if self.kind == "choice":
             if text not in self.choices:
                 raise self._error(f"Choose one of {', '.join(self.choices)}.")
+            return text
+        if self.kind == "text":
+            if not all(map(str.isprintable, text)) or len(text) > int(self.maximum or 0):
+                raise self._error(f"Give one line of at most {self.maximum} characters.")
             return text
         number = self._parse_number(text)
         if self.minimum is not None and number < self.minimum:

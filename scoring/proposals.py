@@ -103,7 +103,7 @@ def propose(
     constant = None
     if known is not None and (constant := best_constant(metric, params, schema, known)) is not None:
         seen = public if public is not None else known
-        constant = _measure(metric, params, constant.values, seen)
+        constant = _measure(metric, params, schema, constant.values, seen)
     mechanism = choose_mechanism(metric, size)
     found.append(
         Suggestion("mechanism", "Mechanism", mechanism.name, _why(mechanism, metric, size))
@@ -147,7 +147,7 @@ def best_constant(
     """Return the best constant prediction; None for a metric without losses of single rows."""
     if metric.row_losses is None:
         return None
-    tried = (_measure(metric, params, each, labels) for each in _constants(schema, labels))
+    tried = (_measure(metric, params, schema, each, labels) for each in _constants(schema, labels))
     return min(tried, key=lambda constant: constant.loss)
 
 
@@ -191,9 +191,9 @@ def _filled(values: Sequence[float], labels: Labels) -> list[NDArray[Any]]:
 
 
 def _measure(
-    metric: Metric, params: Parameters, values: tuple[float, ...], labels: Labels
+    metric: Metric, params: Parameters, schema: Schema, values: tuple[float, ...], labels: Labels
 ) -> Constant:
-    losses = metric.losses(_filled(values, labels), list(labels), params)
+    losses = metric.losses(schema, _filled(values, labels), list(labels), params)
     return Constant(values, np.asarray(losses, dtype=np.float64))
 
 

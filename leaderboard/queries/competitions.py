@@ -240,7 +240,8 @@ def metric_facts(board: Board) -> tuple[str, ...]:
     except ParameterError:
         return ()
     unsaid = (each for each in metric.parameters if f"{{{each.name}}}" not in metric.clipping)
-    values = (f"{each.title}: {_written(parameters[each.name])}." for each in unsaid)
+    texts = ((each.title, _written(parameters[each.name])) for each in unsaid)
+    values = (f"{title}: {text}." for title, text in texts if text)
     facts = (*metric.facts(parameters), *values)
     holdout = board.round.active_holdout
     if holdout is not None and holdout.designs:

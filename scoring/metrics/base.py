@@ -155,7 +155,7 @@ class Metric:
 
         The message is for organizers: it may say something about labels.
         """
-        self._check_columns(schema)
+        self.check_columns(schema)
         if solution is not None:
             if solution.weights is not None and not self.weighted:
                 raise self._misfit(f"{self.title} takes no weights; the solution has some.")
@@ -309,7 +309,14 @@ class Metric:
             [self.errors(each, labels) for each, labels in zip(predicted, actual, strict=True)]
         )
 
-    def losses(self, predicted: list[Values], actual: list[Values], params: Parameters) -> Values:
+    def losses(
+        self,
+        schema: Schema,
+        predicted: list[Values],
+        actual: list[Values],
+        params: Parameters,
+        weights: Weights = None,
+    ) -> Values:
         """Return each row's loss, from the columns' arrays; only means over rows have them."""
         return self._losses(self._arranged(predicted), self._arranged(actual), params)
 
@@ -324,9 +331,9 @@ class Metric:
         for start in range(0, len(mask), _PART):
             rows = start + np.flatnonzero(mask[start : start + _PART])
             if len(rows):
-                yield self._losses(
-                    self._chosen(predictions, rows), self._chosen(solution, rows), params
-                )
+                weights = None if solution.weights is None else solution.weights[rows]
+                predicted, actual = self._columns(predictions, rows), self._columns(solution, rows)
+                yield self.losses(solution.schema, predicted, actual, params, weights)
 
     def _counted(self, losses: Values) -> Values:
         """Return losses in whole units, rounded to the nearest."""
@@ -334,8 +341,10 @@ class Metric:
         return losses if is_whole else np.rint(losses * self.units)
 
     def _chosen(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> Any:
-        names = (column.name for column in source.schema.columns)
-        return self._arranged([source.columns[name][rows] for name in names])
+        return self._arranged(self._columns(source, rows))
+
+    def _columns(self, source: Predictions | Solution, rows: NDArray[np.int64]) -> list[Values]:
+        return [source.columns[column.name][rows] for column in source.schema.columns]
 
     def _arranged(self, columns: list[Values]) -> Values:
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
@@ -356,7 +365,8 @@ class Metric:
         shares = weights[heavy] / weights.max()
         return self.set_loss(predicted[heavy], actual[heavy], params, shares)
 
-    def _check_columns(self, schema: Schema) -> None:
+    def check_columns(self, schema: Schema) -> None:
+        """Raise ParameterError, saying why, if the metric can't score these columns."""
         for column in schema.columns:
             if column.kind not in self.takes:
                 raise self._misfit(

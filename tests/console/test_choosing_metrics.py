@@ -37,7 +37,7 @@ def test_metrics_are_grouped_by_what_their_scores_carry(
     set_board(draft, metric="brier")
     found = names(offered(organizer, draft, PROBABILITY))
     assert list(found) == ["Means over rows", "Other metrics"]
-    assert found["Means over rows"] == ["brier", "log_loss"]
+    assert found["Means over rows"] == ["brier", "log_loss", "expression"]
 
 
 def test_metrics_made_for_the_columns_kind_come_first(

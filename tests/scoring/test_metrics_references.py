@@ -28,6 +28,7 @@ Reference = Callable[[Values, Values, Weights], float]
 FEWER = settings().max_examples // 10
 # Nothing is cut in files of eighths up to 100.
 PARAMETERS = {
+    "expression": {"high": "1000"},
     "mae": {"clip": "1000"},
     "mse": {"clip": "1000"},
     "rmse": {"clip": "1000"},
@@ -302,6 +303,7 @@ REFERENCES: dict[str, Reference] = {
     "roc_auc_ovr": mean_area,
     "average_precision": precision,
     "concordance": pairwise_concordance,
+    "expression": sklearn_score("mean_absolute_error"),
     "mae": sklearn_score("mean_absolute_error"),
     "mse": sklearn_score("mean_squared_error"),
     "rmse": sklearn_score("root_mean_squared_error"),

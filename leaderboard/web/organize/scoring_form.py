@@ -169,7 +169,7 @@ class ScoringForm(forms.Form):
         if self._schema is None:
             return ""
         try:
-            metric.check(self._schema, None, metric.parse({}))
+            metric.check_columns(self._schema)
         except ParameterError as error:
             return error.message
         return ""
@@ -198,6 +198,9 @@ def _field(parameter: Parameter, initial: str) -> forms.Field:
         titles = parameter.choice_titles or parameter.choices
         choices = list(zip(parameter.choices, titles, strict=True))
         field = forms.ChoiceField(choices=choices, help_text=parameter.help)
+    elif parameter.kind == "text":
+        attrs = {"autocomplete": "off", "spellcheck": "false", "maxlength": parameter.maximum}
+        field = forms.CharField(help_text=parameter.help, widget=forms.TextInput(attrs=attrs))
     else:
         low, high = parameter.minimum, parameter.maximum
         if low is not None and high is not None:
