@@ -446,6 +446,29 @@ REFUSALS: Mapping[str, Refusal] = {
         409,
         "A later round asks the same rows",
         "Rounds on the same rows have one end. Start the finals in the last of them.",
+        variants={"removal": "Another round follows: remove that one first."},
+    ),
+    "round_begun": Refusal(
+        409,
+        "The round has begun",
+        "Only a round that has not begun can be changed here or removed. Times and limits of the "
+        "current one are settings of the competition.",
+    ),
+    "last_board": Refusal(
+        409,
+        "A round needs a board",
+        "This is the only board of the round. Change how it scores instead.",
+    ),
+    "no_practice": Refusal(
+        409,
+        "There can be no practice",
+        "There can be no practice on these rows.",
+        variants={
+            "before_reveal": "Practice begins after the final scores are revealed.",
+            "published": "The solution is published: everybody knows the labels.",
+            "later_round": "A later round asks the same rows.",
+            "newer_rows": "A later round has begun: files are for that one.",
+        },
     ),
     "finals_not_scored": Refusal(
         409,

@@ -35,9 +35,13 @@ def season_code(ledger: Ledger) -> float | None:
     """Return -ln of the chance of all answers of a ledger, in nats; None if it has no laws.
 
     By sequential laws alone, as statements at the end need it (theory.md 10.6): the count is none.
+    What came after the end, in practice, is none of it.
     """
     if not ledger.law:
         return None
+    ended = ledger.rounds.filter(code_before_practice__isnull=False).first()
+    if ended is not None:
+        return ended.code_before_practice
     rows = [row.account for row in ledger.team_accounts.all()] if ledger.by_team else []
     accounts = map(Account.from_json, rows or [ledger.account])
     return sum(account.length(Fraction(0)) for account in accounts) / MILLION

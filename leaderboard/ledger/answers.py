@@ -155,7 +155,9 @@ def add_entry(entry: Release) -> None:
 
 def stand(entry: Release, submission: Submission, state: State) -> None:
     """Write the team's row of the board: its best released loss, and when the file that reached it
-    was accepted, so that a retry does not decide who was first."""
+    was accepted, so that a retry does not decide who was first. Practice changes no board."""
+    if submission.is_practice:
+        return
     standing = Standing.objects.select_related("best", "last").filter(
         board=entry.board, team=entry.team
     ).first() or Standing(board=entry.board, team=entry.team, reached_at=submission.created_at)

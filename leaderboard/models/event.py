@@ -21,6 +21,7 @@ class EventKind(models.TextChoices):
     OPENED = "opened", "The competition was opened"
     RETURNED_TO_DRAFT = "returned_to_draft", "The opening was taken back"
     ROUND_ADDED = "round_added", "A round was added"
+    ROUND_REMOVED = "round_removed", "A round that had not begun was removed"
     CLOSED = "closed", "The round was closed before its time"
     DEADLINE_CHANGED = "deadline_changed", "The deadline was moved"
     LIMIT_CHANGED = "limit_changed", "A limit was changed"

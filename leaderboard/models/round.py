@@ -36,6 +36,8 @@ class Round(models.Model):
     After it closed come the finals: `finals_started_at` ends all submitting and selecting,
     `finals_scored_at` records that every final score is there, `revealed_at` shows them to
     everyone, and `publication_at` is the organizer's word to publish solution and secret.
+    `practice_opened_at` lets teams go on submitting after the reveal, outside the ranking, and
+    `code_before_practice` is what the ledger's answers had come to until then, in nats.
     `finals_enqueued_at` is when workers were last asked for final scores that are missing,
     `places_claimed_at` when one took to comparing them. On rows
     that several rounds share, all of this happens once, in the last of them.
@@ -87,6 +89,8 @@ class Round(models.Model):
     finals_scored_at = models.DateTimeField(null=True, blank=True, editable=False)
     revealed_at = models.DateTimeField(null=True, blank=True, editable=False)
     publication_at = models.DateTimeField(null=True, blank=True, editable=False)
+    practice_opened_at = models.DateTimeField(null=True, blank=True, editable=False)
+    code_before_practice = models.FloatField(null=True, editable=False)
 
     question_limit = models.PositiveBigIntegerField(
         "questions in all",
@@ -149,6 +153,11 @@ class Round(models.Model):
         return self.is_hidden and self.revealed_at is None
 
     @property
+    def takes_practice(self) -> bool:
+        """Return whether teams may submit outside the ranking; publication ends that."""
+        return self.practice_opened_at is not None and self.publication_at is None
+
+    @property
     def active_holdout(self) -> Holdout | None:
         """Return the sealed solution that answers now; None without one."""
         return self.ledger.holdouts.active().first() if self.ledger else None
@@ -177,7 +186,7 @@ class Board(models.Model):
 
     `finalists` is how many entries got a final score, once all are there. `same_as` is the board of
     an earlier round on the same ledger that asks the same: a file that it has answered gets that
-    answer.
+    answer. `announced` is half the width of what the board guaranteed when it opened, as a score.
     """
 
     round = models.ForeignKey(Round, models.CASCADE, related_name="boards")
@@ -191,6 +200,7 @@ class Board(models.Model):
     same_as = models.ForeignKey(
         "self", models.PROTECT, null=True, editable=False, related_name="asked_again"
     )
+    announced = models.FloatField(null=True, editable=False)
     finalists = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:

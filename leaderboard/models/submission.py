@@ -30,6 +30,7 @@ class Submission(models.Model):
     and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
     broker has not taken the message. `release` is the first board's answer on the revision that it
     was scored on last. `takes_quota` is false of one that repeats what the team had sent before.
+    `is_practice`: it came after the final scores were revealed, and counts for no board.
     """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="submissions")
@@ -48,6 +49,7 @@ class Submission(models.Model):
     failure = models.CharField(max_length=200, blank=True)
     release = models.ForeignKey("Release", models.PROTECT, null=True, blank=True, related_name="+")
     takes_quota = models.BooleanField(default=True)
+    is_practice = models.BooleanField(default=False)
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     enqueued_at = models.DateTimeField(null=True)

@@ -174,12 +174,14 @@ class _Itself:
         self._board: dict[BoardAndTeam, Stand] = {}
         self._version: dict[BoardAndTeam, int] = {}
         self._entered: set[tuple[BoardAndTeam, int]] = set()
+        practice = Release.objects.filter(holdout__ledger=found.head, submission__is_practice=True)
+        self._practice = set(practice.values_list("number", flat=True))
 
     def took(self, header: Header, entry: Mapping[str, Any], replay: Replay) -> None:
         """Make the boards, entry by entry, as releases write them."""
         if entry["kind"] == MERGE:
             self._merge(entry["team"], entry["into"], entry["offset"])
-        if is_note(entry):
+        if is_note(entry) or entry["number"] in self._practice:
             return
         team = entry["board"], entry["team"]
         stand = self._board.get(team, _NO_STAND)

@@ -17,7 +17,14 @@ from leaderboard.organize.drafts import (
 )
 from leaderboard.organize.files import add_file, remove_file
 from leaderboard.organize.opening import Check, checklist, open_competition
+from leaderboard.organize.practice import change_practice
 from leaderboard.organize.proposals import propose, use_proposal
+from leaderboard.organize.rounds import (
+    change_round,
+    foresee_columns,
+    remove_board,
+    remove_round,
+)
 from leaderboard.organize.scoring import RowCounts, Scoring, change_scoring, effective_rows
 from leaderboard.organize.solutions import (
     CheckedSolution,
@@ -37,6 +44,8 @@ __all__ = [
     "add_budget",
     "add_file",
     "add_round",
+    "change_practice",
+    "change_round",
     "change_schema",
     "change_scoring",
     "check_solution",
@@ -46,12 +55,15 @@ __all__ = [
     "delete_competition",
     "effective_rows",
     "find_warnings",
+    "foresee_columns",
     "has_answers",
     "install_solution",
     "is_frozen",
     "open_competition",
     "propose",
+    "remove_board",
     "remove_file",
+    "remove_round",
     "return_to_draft",
     "use_proposal",
     "withdraw_solution",

@@ -8,9 +8,9 @@ from django.db.models import Max
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused, refuse_fields
 from leaderboard.ledger import lock
-from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Audience, Board, Competition, EventKind, Organizer, Role, Round, User
 from leaderboard.notify import events
+from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.drafts import locked_draft, withdraw
 from leaderboard.organize.fields import OF_LEDGER, OF_ROUND, find_wrong
 from leaderboard.organize.scoring import Scoring, check_scoring
@@ -83,17 +83,19 @@ def add_round(
         round.save()
         Board.objects.create(round=round, **vars(scoring))
         if round.ledger is not None and locked.opened_by_organizer_at is not None:
-            start_ledger(round)
+            begin_ledger(round)
         events.record(locked, EventKind.ROUND_ADDED, actor=by, subjects={"round": round.number})
     competition.refresh_from_db()
     return round
 
 
 def add_board(round: Round, *, by: User, **fields: Any) -> Board:
-    """Add a board to a round of a draft: a column, with answers of its own on the same ledger.
+    """Add a board to a round that can still be set up: a column with answers of its own.
+
+    They are charged to the one ledger of the rows; `rounds.foresee_columns` says what that costs.
 
     A solution that is sealed is withdrawn: its labels were not checked against this metric. Raises
-    Refused unless the competition is a draft, and where metric or mechanism is wrong.
+    Refused where `drafts.locked_draft` does, and where metric or mechanism is wrong.
     """
     with transaction.atomic():
         draft = locked_draft(round, by)

@@ -106,12 +106,21 @@ def has_answers(competition: Competition) -> bool:
     return any(is_frozen(round) for round in competition.rounds.select_related("ledger"))
 
 
+def is_coming(round: Round) -> bool:
+    """Return whether a round comes behind the current one: participants see nothing of it yet."""
+    return round.number > round.competition.current_round.number
+
+
 def locked_draft(round: Round, by: User | None) -> Round:
-    """Return the round of a locked competition. Raises Refused if it is not a draft of `by`."""
+    """Return the round of a locked competition. Raises Refused if `by` may not set it up now.
+
+    That takes a draft, or a coming round that brings rows of its own.
+    """
     competition = lock.lock(round.competition)
     check_right(by, competition, Right.EDIT)
     locked = competition.rounds.select_related("competition", "ledger").get(pk=round.pk)
-    if competition.opened_by_organizer_at is not None:
+    may_change = is_coming(locked) and locked.continues_id is None
+    if competition.opened_by_organizer_at is not None and not may_change:
         raise Refused("not_a_draft")
     # A file that came in while the opening was taken back may have been scored since.
     if is_frozen(locked):

@@ -9,9 +9,9 @@ from django.utils import timezone
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Board, Competition, EventKind, Holdout, Round, User
 from leaderboard.notify import events
+from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.fields import TIMES, find_lacking
 from leaderboard.organize.files import sample_ids, schema_of
 from leaderboard.organize.scoring import (
@@ -81,13 +81,15 @@ def open_competition(competition: Competition, *, by: User | None = None) -> Non
         if locked.opened_by_organizer_at is None:
             locked.opened_by_organizer_at = timezone.now()
             locked.save(update_fields=["opened_by_organizer_at"])
-            for round in locked.rounds.filter(ledger__isnull=False):
-                start_ledger(round)
+            guarantees = dict[str, float | None]()
+            for round in locked.rounds.filter(ledger__isnull=False).order_by("number"):
+                guarantees |= begin_ledger(round)
             first = locked.current_round
             times = {name: getattr(first, name) for name in TIMES}
             shown = {name: at.isoformat(timespec="seconds") for name, at in times.items() if at}
             subjects = {"round": first.number}
-            events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **shown)
+            data = {**shown, "guarantees": guarantees}
+            events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **data)
     competition.refresh_from_db()
 
 

@@ -114,7 +114,7 @@ def change_settings(
         same_rows = locked.rounds.filter(ledger__isnull=False, ledger=round.ledger)
         same_rows.update(**of_ledger)
         if locked.opened_by_organizer_at is not None:
-            _record(round, by, changed)
+            record_changes(round, by, changed)
         if organizers is not None:
             change_organizers(locked, organizers, by)
         if invited is not None:
@@ -122,7 +122,8 @@ def change_settings(
     competition.refresh_from_db()
 
 
-def _record(round: Round, by: User, changed: dict[str, Any]) -> None:
+def record_changes(round: Round, by: User | None, changed: dict[str, Any]) -> None:
+    """Record what of these changes the history tells of."""
     for kind, audience, names in _EVENTS:
         data = {
             name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value

@@ -15,7 +15,6 @@ from leaderboard import vault
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
-from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import (
     Audience,
     EventKind,
@@ -26,6 +25,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.files import content_of, sample_ids, schema_of
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
@@ -54,7 +54,7 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
             round.save(update_fields=["ledger"])
         holdout = create_revision(round.ledger, checked, by)
         if competition.opened_by_organizer_at is not None:
-            start_ledger(round)
+            begin_ledger(round)
         events.record(
             competition,
             EventKind.SOLUTION_SEALED,

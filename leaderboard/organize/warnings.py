@@ -5,7 +5,7 @@ would need labels of Private or Final rows is for those who may see the solution
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -144,12 +144,14 @@ def _warn_of_budget(board: Board, size: Size) -> Iterator[SetupWarning]:
         )
 
 
-def foresee_guarantee(board: Board) -> Foreseen | None:
+def foresee_guarantee(board: Board, *, columns: int = 0) -> Foreseen | None:
     """Return what a board will promise at the end of a normal season of the expected size.
 
-    None without a solution, and where parts don't fit.
+    columns: so many boards more are counted than its round has. None without a solution, and where
+    parts don't fit.
     """
     size = expected_size(board.round)
+    size = replace(size, boards=size.boards + columns)
     if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
         return None
     metric = metrics.get(board.metric)

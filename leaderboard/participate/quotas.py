@@ -54,16 +54,18 @@ class Quota:
 
 
 def quota(team: Team, round: Round, now: datetime) -> Quota:
-    """Return what the team may still upload."""
+    """Return what the team may still upload. Practice has a daily limit of its own, no other."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     today, counted = Q(created_at__gte=day), Q(status__in=COUNTED, takes_quota=True)
     free = Q(status=Status.REJECTED) | Q(takes_quota=False)
-    used = Submission.objects.filter(team=team, round=round).aggregate(
+    is_practice = round.revealed_at is not None
+    rows = Submission.objects.filter(team=team, round=round, is_practice=is_practice)
+    used = rows.aggregate(
         today=Count("pk", filter=today & counted),
         all=Count("pk", filter=counted),
         free=Count("pk", filter=today & free),
     )
-    total = round.total_limit
+    total = None if is_practice else round.total_limit
     return Quota(
         daily_limit=round.daily_limit,
         daily_left=max(0, round.daily_limit - used["today"]),

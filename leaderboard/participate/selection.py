@@ -72,7 +72,7 @@ def entered(round: Round) -> QuerySet[Submission]:
     """
     on_these_rows = {"submission__round__ledger": round.ledger}
     released = Submission.objects.filter(
-        ~Q(file=""), round__ledger=round.ledger, release__isnull=False
+        ~Q(file=""), round__ledger=round.ledger, release__isnull=False, is_practice=False
     ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
     choices = Selection.objects.filter(team=OuterRef("team"), **on_these_rows).order_by()
     by_default = ~Exists(choices) & Q(pk=stand_in(round, team="team"))
@@ -91,7 +91,9 @@ def stand_in(round: Round, *, team: str) -> Coalesce:
     first = Case(*(When(board=key, then=Value(place)) for key, place in boards.items()))
     standings = Standing.objects.filter(team=OuterRef(team), board__in=boards)
     best = standings.filter(best__isnull=False).order_by(first, "loss", "reached_at", "pk")
-    answers = Release.objects.filter(submission__team=OuterRef(team), board__in=boards)
+    answers = Release.objects.filter(
+        submission__team=OuterRef(team), board__in=boards, submission__is_practice=False
+    )
     on_public = answers.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
     shown = F("reference_level") * 1.0 / F("steps")
     return Coalesce(

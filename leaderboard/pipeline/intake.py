@@ -117,6 +117,7 @@ def _accept(
             message=message.strip()[:MESSAGE_LENGTH],
             claimed_score=claimed,
             takes_quota=takes_quota,
+            is_practice=round.takes_practice,
             created_at=now,
         )
         events.record_submission(
@@ -139,9 +140,10 @@ def enqueue_quietly(submission_id: int) -> None:
 def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha256: str) -> bool:
     """Return whether a file of these bytes takes a unit of the quota. Raises Refused."""
     phase = round.phase(now)
-    if phase is Phase.CLOSED or round.finals_started_at is not None:
+    has_ended = phase is Phase.CLOSED or round.finals_started_at is not None
+    if has_ended and not round.takes_practice:
         raise Refused("deadline_passed", closes_at=round.closes_at)
-    if phase is not Phase.OPEN:
+    if not has_ended and phase is not Phase.OPEN:
         raise Refused(
             "competition_not_open", opens_at=round.opens_at if phase is Phase.UPCOMING else None
         )

@@ -38,6 +38,7 @@ from leaderboard.models import (
     Round,
     Status,
     Submission,
+    Team,
     User,
 )
 from leaderboard.notify import events
@@ -71,6 +72,9 @@ def publish(round: Round, *, by: User | None = None) -> None:
             pk=round.competition_id
         )
         check_right(by, competition, Right.EDIT)
+        # Practice ends here: an upload locks its team, and either commits before or sees this.
+        teams = Team.objects.select_for_update(no_key=True).filter(competition=competition)
+        list(teams.order_by("pk"))
         locked = Round.objects.get(pk=round.pk)
         check_may_publish(locked)
         if locked.publication_at is None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -116,8 +116,8 @@ def requeue_failed(submissions: QuerySet[Submission], *, by: User | None = None)
         asked = Competition.objects.select_for_update(no_key=True).filter(pk__in=ids)
         for competition in asked.order_by("pk"):
             check_right(by, competition, Right.JUDGE)
-        rounds = Round.objects.filter(submissions__in=failed, finals_started_at__isnull=False)
-        if rounds.exists():
+        ended = Q(is_practice=False, round__finals_started_at__isnull=False)
+        if failed.filter(ended | Q(round__publication_at__isnull=False)).exists():
             raise Refused("finals_started")
         again = 0
         for pk in list(failed.values_list("pk", flat=True)):

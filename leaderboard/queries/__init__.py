@@ -58,3 +58,5 @@ from leaderboard.queries.teams import my_teams as my_teams
 from leaderboard.queries.teams import quota as quota
 from leaderboard.queries.teams import team_rows as team_rows
 from leaderboard.queries.tokens import api_tokens as api_tokens
+from leaderboard.queries.wear import Wear as Wear
+from leaderboard.queries.wear import wear as wear

@@ -170,6 +170,7 @@ def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
         submission__team__in=list(names),  # also what a team had sent that was merged into one
         kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
         holdout__retired_at__isnull=True,
+        submission__is_practice=False,
     )
     for entry in releases.select_related("submission").order_by("number"):
         team = entry.submission.team_id

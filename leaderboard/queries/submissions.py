@@ -67,6 +67,7 @@ class SubmissionRow:
     read_at: datetime | None
     finished_at: datetime | None
     takes_quota: bool
+    is_practice: bool
     released: Released | None
 
     @property
@@ -114,13 +115,16 @@ def _submission_row(submission: Submission, scale_of: Callable[[Board], Scale]) 
         read_at=to_the_second(submission.read_at),
         finished_at=to_the_second(submission.finished_at),
         takes_quota=submission.takes_quota,
-        released=_released(entry, scale_of(entry.board), submission.team) if entry else None,
+        is_practice=submission.is_practice,
+        released=_released(entry, scale_of(entry.board), submission) if entry else None,
     )
 
 
-def _released(entry: Release, reads: Scale, team: Team) -> Released:
+def _released(entry: Release, reads: Scale, submission: Submission) -> Released:
     holdout, mechanism = entry.holdout, mechanisms.get(entry.board.mechanism)
-    hides = team.competition.current_round.hides_others
+    # Exact final scores on the rows that answer are counted by no ledger.
+    is_sure = not submission.is_practice or holdout.final_rows > 0
+    hides = submission.team.competition.current_round.hides_others
     loss = None if entry.level is None else entry.level / entry.steps
     reference = entry.reference_level
     return Released(
@@ -131,7 +135,7 @@ def _released(entry: Release, reads: Scale, team: Team) -> Released:
         reference=None if reference is None else reads.text(reference / entry.steps),
         reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
-        certificate=certificate_interval(reads, entry),
+        certificate=certificate_interval(reads, entry) if is_sure else None,
         step=reads.step_text(loss or 0.0),
         share_left=entry.share_left,
         unit=mechanism.unit,
