@@ -243,7 +243,7 @@ def _check_may_join(
     competition: Competition, user: User, accept_rules: bool, team: Team | None = None
 ) -> None:
     round = competition.current_round
-    if round.phase(timezone.now()) is Phase.CLOSED:
+    if round.phase(timezone.now()) is Phase.CLOSED and not round.takes_practice:
         raise Refused("deadline_passed", closes_at=round.closes_at)
     if round.paused_for:
         raise Refused("paused")

@@ -42,6 +42,9 @@ from leaderboard.queries.paging import PAGE_ROWS as PAGE_ROWS
 from leaderboard.queries.publications import publication as publication
 from leaderboard.queries.publications import publications as publications
 from leaderboard.queries.revisions import revision as revision
+from leaderboard.queries.rounds import begun_rounds as begun_rounds
+from leaderboard.queries.rounds import column_scores as column_scores
+from leaderboard.queries.rounds import titled_boards as titled_boards
 from leaderboard.queries.scales import Interval as Interval
 from leaderboard.queries.scales import Scale as Scale
 from leaderboard.queries.scales import sampling_interval as sampling_interval

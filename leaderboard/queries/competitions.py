@@ -123,7 +123,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
             phase=round.phase(now),
             opens_at=round.opens_at,
             closes_at=round.closes_at,
-            metric=_metric_title(round.board),
+            metric=metric_title(round.board),
             mechanism=_mechanism_title(round.board),
             teams=None if row.pk in blind else teams.get(row.pk, 0),
             submissions=None if row.pk in blind else entries.get(row.pk, 0),
@@ -144,7 +144,7 @@ def competition_head(competition: Competition, user: Person) -> CompetitionHead:
     round = competition.current_round
     return CompetitionHead(
         phase=round.phase(timezone.now()),
-        metric=_metric_title(round.board),
+        metric=metric_title(round.board),
         scores=_scores(round.board),
         mechanism=_mechanism_title(round.board),
         teams=_teams(competition) if may_see_others(user, competition) else None,
@@ -278,7 +278,7 @@ def _beginning(file: BinaryIO) -> bytes:
     return head[:end]
 
 
-def _metric_title(board: Board) -> str:
+def metric_title(board: Board) -> str:
     """Return the metric's title, with how many places count: MAP@5."""
     metric = metrics.METRICS.get(board.metric)
     if metric is None:

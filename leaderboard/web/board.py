@@ -1,7 +1,7 @@
 """The board as it is drawn: rows with their marks on the shared axis, and the chart above."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -26,7 +26,8 @@ class Line:
 
     `guaranteed` is the stored interval of a released score, in words; `better` names the teams that
     it surely beats, with the `confidence` of that. A row of the final board has its `move` instead,
-    as `direction` "up", "down" or "same", and the `places` that it could have.
+    as `direction` "up", "down" or "same", and the `places` that it could have. `others` are the
+    titles of the other boards of the round with its scores there.
     """
 
     row: BoardRow | FinalRow
@@ -38,16 +39,21 @@ class Line:
     move: str = ""
     direction: str = ""
     places: str = ""
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Board:
-    """Rows on one axis. What is `sampled` or `banded` the key has to explain."""
+    """Rows on one axis. What is `sampled` or `banded` the key has to explain.
+
+    columns: the titles of the other boards of the round.
+    """
 
     axis: Axis
     lines: tuple[Line, ...]
     sampled: bool
     banded: bool
+    columns: tuple[str, ...] = ()
 
 
 def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
@@ -63,7 +69,8 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
         None if row.value is None else Estimate(row.value, row.sampling, shared.get(row.value))
         for row in rows
     ]
-    return plot(
+    columns = queries.column_scores(board, [row.team_id for row in rows])
+    drawn = plot(
         reads,
         rows,
         estimates,
@@ -74,8 +81,12 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
             guaranteed=words.guaranteed(row, reads),
             better=words.listed(row.surely_better),
             confidence=confidence,
+            others=tuple(
+                (title, scores.get(row.team_id, "–")) for title, scores in columns.items()
+            ),
         ),
     )
+    return replace(drawn, columns=tuple(columns))
 
 
 def plot(

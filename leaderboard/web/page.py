@@ -1,8 +1,11 @@
 """What all pages of a competition share: its head, its tabs, and the next thing to do."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 
 from leaderboard import queries
@@ -13,6 +16,8 @@ from leaderboard.access import (
     membership_of,
 )
 from leaderboard.models import Board, Competition, Membership, Phase, Round, Team
+
+T = TypeVar("T")
 
 _TABS = (
     ("competition", "Overview"),
@@ -45,11 +50,54 @@ class Page:
     organizes: bool
     sees_others: bool
     tab: str
+    column: Board | None = None
 
     @property
     def board(self) -> Board:
-        """Return the board that ranks."""
-        return self.round.board
+        """Return the board that ranks, or the column that was asked for."""
+        return self.column or self.round.board
+
+    @property
+    def board_groups(self) -> list[tuple[str, list[Link]]]:
+        """Return links to the boards of all rounds, and to those of this one, where several."""
+        rounds = [
+            (each.title or f"Round {each.number}", each.board, each == self.round)
+            for each in queries.begun_rounds(self.competition)
+        ]
+        columns = [
+            (title, board, board == self.board)
+            for board, title in queries.titled_boards(self.round).items()
+        ]
+        url = self.url("leaderboard")
+        return [
+            (
+                name,
+                [
+                    Link(label, f"{url}?{urlencode(self._address(board))}".rstrip("?"), current)
+                    for label, board, current in found
+                ],
+            )
+            for name, found in (("Rounds", rounds), ("Metrics", columns))
+            if len(found) > 1
+        ]
+
+    @property
+    def asked_fields(self) -> dict[str, int]:
+        """Return which round and board were asked for, if they are not those shown first."""
+        return self._address(self.board)
+
+    @property
+    def asked(self) -> str:
+        """Return the same as an address has it."""
+        return urlencode(self.asked_fields)
+
+    def _address(self, board: Board) -> dict[str, int]:
+        address = {}
+        if board.round != self.competition.current_round:
+            address["round"] = board.round.number
+        if board != board.round.board:
+            address["board"] = board.position
+        return address
 
     @property
     def team(self) -> Team | None:
@@ -68,6 +116,8 @@ class Page:
         if self.head.phase is Phase.CLOSED:
             choosing = self.membership is not None and self.stage == queries.Stage.CHOOSING.value
             link = Link("Select your finals", self.url("submissions") + "#finals")
+            if self.round.takes_practice and self.membership is not None:
+                return None if self.tab == "submit" else Link("Practice", self.url("submit"))
             return link if choosing and self.tab != "submissions" else None
         if self.head.phase is Phase.DRAFT:
             return None
@@ -82,6 +132,11 @@ class Page:
     def stage(self) -> str:
         """Return where the end stands: "running", "choosing", "scoring" or "revealed"."""
         return queries.stage(self.round).value
+
+    @property
+    def takes_files(self) -> bool:
+        """Return whether files are taken now, if only for practice."""
+        return self.head.phase is Phase.OPEN or self.round.takes_practice
 
     @property
     def is_ready(self) -> bool:
@@ -113,6 +168,26 @@ def load(request: HttpRequest, slug: str, tab: str) -> Page:
         sees_others=may_see_others(request.user, competition),
         tab=tab,
     )
+
+
+def of_round(request: HttpRequest, page: Page) -> Page:
+    """Return the page for the round and the board that the address asks for. Raises Http404."""
+    round, column = page.round, None
+    if "round" in request.GET:
+        begun = queries.begun_rounds(page.competition)
+        numbers = {str(each.number): each for each in begun}
+        round = _found(numbers, request.GET["round"], "round")
+    if "board" in request.GET:
+        positions = {str(each.position): each for each in round.boards.all()}
+        found = _found(positions, request.GET["board"], "board")
+        column = None if found == round.board else found
+    return replace(page, round=round, column=column)
+
+
+def _found(known: Mapping[str, T], key: str, noun: str) -> T:
+    if key not in known:
+        raise Http404(f"There is no such {noun}.")
+    return known[key]
 
 
 def page_number(request: HttpRequest) -> int:

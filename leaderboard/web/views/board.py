@@ -16,7 +16,7 @@ from leaderboard.errors import Refused
 from leaderboard.platform.downloads import csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv, final_csv
 from leaderboard.web import board, final_board
-from leaderboard.web.page import Page, load, page_number
+from leaderboard.web.page import Page, load, of_round, page_number
 from leaderboard.web.posting import shows_refusals
 
 SEARCH_LENGTH = 60
@@ -25,8 +25,8 @@ SEARCH_LENGTH = 60
 @require_safe
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the final board once it is revealed; until then, the board of released scores."""
-    page = load(request, slug, "leaderboard")
-    if page.round.revealed_at is not None:
+    page = of_round(request, load(request, slug, "leaderboard"))
+    if page.round.revealed_at is not None and page.column is None:
         return _final(request, page)
     return _released(request, page)
 
@@ -34,7 +34,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def released_leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the board of released scores, also after the reveal."""
-    return _released(request, load(request, slug, "leaderboard"))
+    return _released(request, of_round(request, load(request, slug, "leaderboard")))
 
 
 def _released(request: HttpRequest, page: Page) -> HttpResponse:
@@ -52,6 +52,8 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         "digits": queries.scale(page.board).decimals,
         "facts": queries.mechanism_facts(page.board, request.user),
         "guarantee": queries.guarantee(page.board, page.team),
+        "wear": queries.wear(page.board) if page.organizes else None,
+        "kept": _behind(page),
     }
     return render(request, "pages/leaderboard.html", context)
 
@@ -70,10 +72,15 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
         "rows": rows,
         "board": final_board.draw(page.board, rows, together=together),
         "together": together,
-        "kept": "&intervals=all" if together else "",
+        "kept": f"&intervals=all{_behind(page)}" if together else _behind(page),
         "chart": final_board.moves(rows),
     }
     return render(request, "pages/final.html", context)
+
+
+def _behind(page: Page) -> str:
+    """Return what was asked for, behind other parts of an address."""
+    return f"&{page.asked}" if page.asked else ""
 
 
 def _search(request: HttpRequest) -> str:
@@ -83,7 +90,7 @@ def _search(request: HttpRequest) -> str:
 @require_safe
 def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """Send the whole board as CSV."""
-    page = load(request, slug, "leaderboard")
+    page = of_round(request, load(request, slug, "leaderboard"))
     if not page.is_ready:
         raise Http404("A draft has no board.")
     rows = queries.whole_board(page.board, request.user)
@@ -94,7 +101,7 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
 @shows_refusals
 def final_csv_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the whole final board as CSV, once it is revealed."""
-    round = load(request, slug, "leaderboard").round
+    round = of_round(request, load(request, slug, "leaderboard")).round
     if round.revealed_at is None:
         raise Refused("finals_not_revealed")
     rows = queries.whole_final_board(round, request.user)

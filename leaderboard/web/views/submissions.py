@@ -82,7 +82,11 @@ def submissions_page(
     rows = [(row, summary(row), finals.get(row.number)) for row in queries.submission_rows(team)]
     context = {
         "page": page,
-        "rows": rows,
+        "lists": [
+            (title, found)
+            for title, is_practice in (("", False), ("Practice: doesn’t count", True))
+            if (found := [each for each in rows if each[0].is_practice is is_practice])
+        ],
         "quota": queries.quota(team),
         "choice": choice,
         "chosen": entered(choice),
@@ -165,7 +169,7 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "stages": stages(row),
         "summary": summary(row),
     }
-    if row.released is not None:
+    if row.released is not None and not row.is_practice:
         rows = queries.board(page.board, request.user)
         if rows.my_page not in (None, rows.page):
             rows = queries.board(page.board, request.user, page=rows.my_page)

@@ -1,0 +1,37 @@
+"""Rounds of a competition and their boards, as everybody may see them."""
+
+from leaderboard.models import Board, Competition, Round, Standing
+from leaderboard.queries.competitions import metric_title
+from leaderboard.queries.scales import scale
+
+
+def begun_rounds(competition: Competition) -> list[Round]:
+    """Return the current round and those before it, without any that still hides its teams."""
+    current = competition.current_round
+    return [
+        each
+        for each in competition.rounds.all()
+        if each == current
+        or (each.number < current.number and each.ledger_id and not each.hides_others)
+    ]
+
+
+def titled_boards(round: Round) -> dict[Board, str]:
+    """Return the boards of a round with their titles, the one that ranks first."""
+    boards = list(round.boards.all())
+    titles = [board.title or metric_title(board) for board in boards]
+    return {
+        board: title if titles.count(title) == 1 else f"{title} {place}"
+        for place, (board, title) in enumerate(zip(boards, titles, strict=True), start=1)
+    }
+
+
+def column_scores(shown: Board, teams: list[int]) -> dict[str, dict[int, str]]:
+    """Return what teams have on the other boards of the round: by the board's title and team."""
+    others = {board: title for board, title in titled_boards(shown.round).items() if board != shown}
+    scores = {board.pk: (scale(board), dict[int, str]()) for board in others}
+    rows = Standing.objects.filter(board__in=others, team__in=teams, loss__isnull=False)
+    for board, team, loss in rows.values_list("board", "team", "loss") if others else ():
+        reads, found = scores[board]
+        found[team] = reads.text(loss)
+    return {title: scores[board.pk][1] for board, title in others.items()}
