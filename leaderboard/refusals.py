@@ -104,6 +104,18 @@ PROBLEMS: Mapping[str, Refusal] = {
             "no_reason": "Explain what was wrong: everyone reads it on the board.",
             "reason_long": "Use at most {limit} characters.",
             "rescore_unknown": "Choose what is scored again.",
+            # Announcements and webhooks
+            "no_title": "Give it a title.",
+            "too_long": "Use at most {limit:,} characters.",
+            "withdrawn": "It was withdrawn, and can't be changed any more.",
+            "no_address": "Give an address like https://example.org/hook: https, the name of a "
+            "server, no user name and no fragment.",
+            "address_refused": "{reason} Webhooks are sent to https addresses on the internet.",
+            "server_unknown": "There is no server called {host}.",
+            "event_unknown": "There are no events called {names}.",
+            "too_many_webhooks": "A competition can have at most {limit} webhooks.",
+            "webhook_off": "The webhook is turned off. Turn it on first.",
+            "not_ended_yet": "It is still on its way.",
             # The checklist of the opening
             "page_empty": "The {page} page is empty.",
             "closing_passed": "The closing time has passed.",

@@ -7,6 +7,7 @@ cookies, HSTS and redirects.
 
 import logging
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,6 +42,16 @@ def _page_rate(name: str, default: str) -> str:
     rate: str = env.str(name, default, validate=validate.Regexp(r"[0-9]+/[smhd][a-z]*\Z"))
     amount, _, period = rate.partition("/")
     return f"{amount}/{period[0]}/ip"
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    """Return a network, like 10.1.0.0/16."""
+    try:
+        return ip_network(text.strip())
+    except ValueError:
+        raise ValidationError(
+            f"WEBHOOK_NETWORKS: {text} is not a network like 10.1.0.0/16"
+        ) from None
 
 
 DEBUG: bool = env.bool("DEBUG", False)
@@ -228,8 +239,12 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
 vars().update(env.dj_email_url("EMAIL_URL", "console:"))
+EMAIL_TIMEOUT: int = vars()["EMAIL_TIMEOUT"] or 20
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "holdfast@localhost")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
+
+# --- Webhooks: private networks that they may be sent to, and without https -----------------------
+WEBHOOK_NETWORKS = [_network(each) for each in env.list("WEBHOOK_NETWORKS", [])]
 
 # --- API ------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {

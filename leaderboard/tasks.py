@@ -19,14 +19,16 @@ from django.utils import timezone
 from leaderboard.ledger.entries import LostRace
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
-from leaderboard.models import EventKind, Holdout, Pause, Round, Status, Submission
-from leaderboard.notify import events
+from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
+from leaderboard.notify import events, outbox
 from leaderboard.pipeline import duels, finalize, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.queue import (
     enqueue,
+    enqueue_deliveries,
     enqueue_duels,
+    enqueue_fan_out,
     enqueue_next,
     enqueue_publication,
     startable,
@@ -40,6 +42,7 @@ from scoring.errors import PredictionError
 logger = logging.getLogger(__name__)
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
+DELIVERING_SECONDS = 20
 
 
 @shared_task(bind=True)
@@ -161,6 +164,7 @@ def sweep() -> None:
         for ledger_id in duels.waiting():
             enqueue_duels(ledger_id)
         _check_revisions()
+        _sweep_outbox()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", type(error).__name__)
 
@@ -208,6 +212,36 @@ def _check_revisions() -> None:
             pause(holdout.ledger, Pause.MOVED_ROWS, str(moved))
         except Exception as error:
             logger.error("Holdout %s is not checked: %s", holdout.pk, logs.place(error))
+
+
+def _sweep_outbox() -> None:
+    """Ask for the mails and webhooks that are due, whatever happened to earlier messages."""
+    outbox.take_back()
+    outbox.forget_old()
+    for competition_id in outbox.behind():
+        enqueue_fan_out(competition_id)
+    for channel in Channel:
+        if outbox.due(channel).exists():
+            enqueue_deliveries(channel)
+
+
+@shared_task
+@logs.discreet
+def fan_out(*, competition_id: int) -> None:
+    """Write the deliveries of a competition's events. Done twice, it changes nothing."""
+    while outbox.fan_out(competition_id):
+        pass
+    for channel in Channel:
+        if outbox.due(channel).exists():
+            enqueue_deliveries(channel)
+
+
+@shared_task
+@logs.discreet
+def deliver(*, channel: str) -> None:
+    """Send mails or webhooks that are due, for a while: submissions wait behind it."""
+    if outbox.deliver(Channel(channel), DELIVERING_SECONDS):
+        enqueue_deliveries(channel)
 
 
 @worker_ready.connect

@@ -1,11 +1,18 @@
 """The nouns, one file each: fields and constraints, nothing else."""
 
+from leaderboard.models.announcement import Announcement as Announcement
 from leaderboard.models.competition import Competition as Competition
 from leaderboard.models.competition import CompetitionFile as CompetitionFile
 from leaderboard.models.competition import FileRole as FileRole
 from leaderboard.models.competition import Organizer as Organizer
 from leaderboard.models.competition import Role as Role
 from leaderboard.models.competition import Visibility as Visibility
+from leaderboard.models.delivery import Channel as Channel
+from leaderboard.models.delivery import Delivery as Delivery
+from leaderboard.models.delivery import DeliveryState as DeliveryState
+from leaderboard.models.delivery import NoticeKind as NoticeKind
+from leaderboard.models.delivery import OutboxCursor as OutboxCursor
+from leaderboard.models.delivery import Preference as Preference
 from leaderboard.models.event import Audience as Audience
 from leaderboard.models.event import Event as Event
 from leaderboard.models.event import EventCount as EventCount
@@ -36,3 +43,4 @@ from leaderboard.models.team import Team as Team
 from leaderboard.models.team import TeamAccount as TeamAccount
 from leaderboard.models.team import TeamState as TeamState
 from leaderboard.models.user import User as User
+from leaderboard.models.webhook import Webhook as Webhook

@@ -53,7 +53,17 @@ def wake_sweeper() -> None:
     _send("sweep")
 
 
-def _send(task: str, **ids: int) -> bool:
+def enqueue_fan_out(competition_id: int) -> None:
+    """Ask a worker for the deliveries of a competition's events; the sweeper asks as well."""
+    _send("fan_out", competition_id=competition_id)
+
+
+def enqueue_deliveries(channel: str) -> None:
+    """Ask a worker to send what is due; the sweeper asks as well."""
+    _send("deliver", channel=channel)
+
+
+def _send(task: str, **ids: int | str) -> bool:
     """Queue a task; return False where the broker is away and the sweeper has to see to it."""
     try:
         current_app.send_task(f"leaderboard.tasks.{task}", kwargs=ids, retry=False)

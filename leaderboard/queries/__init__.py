@@ -1,6 +1,9 @@
 """All reads for the pages and the API, made of public facts and releases only."""
 
 from leaderboard.participate.quotas import Quota as Quota
+from leaderboard.queries.announcements import announcements as announcements
+from leaderboard.queries.announcements import has_confirmed_address as has_confirmed_address
+from leaderboard.queries.announcements import mail_choices as mail_choices
 from leaderboard.queries.boards import BoardPage as BoardPage
 from leaderboard.queries.boards import BoardRow as BoardRow
 from leaderboard.queries.boards import Step as Step

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from leaderboard.templatetags import tex
 from scoring.errors import Problem
 from scoring.wording import in_bytes
 
@@ -22,6 +23,7 @@ _TAGS = {
     *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "a", "img"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
     *("h2", "h3", "h4", "h5", "h6", "div"),
+    *tex.TAGS,
 }
 _ATTRIBUTES = {
     "a": {"href", "title"},
@@ -29,14 +31,15 @@ _ATTRIBUTES = {
     "ol": {"start"},
     "div": {"class", "tabindex"},
     "pre": {"tabindex"},
+    **tex.ATTRIBUTES,
 }
 _SCHEMES = {"http", "https", "mailto"}
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_PARSER = tex.read_tex(MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]))
 
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Return Markdown as safe HTML whose headings begin at level 2, below the page's own.
+    """Return Markdown with TeX as safe HTML whose headings begin at level 2, below the page's own.
 
     Raw HTML is shown as text; what the renderer makes is sanitised once more. Levels are never
     skipped: a text that begins with `###` gets a second-level heading first.

@@ -4,6 +4,7 @@ from django.urls import path
 
 from leaderboard.web.views import (
     account,
+    announcements,
     board,
     competitions,
     finals,
@@ -23,7 +24,11 @@ urlpatterns = [
     path("account/email/", account.AddressesView.as_view(), name="account_email"),
     path("account/tokens/", account.create_token, name="account-tokens"),
     path("account/tokens/<slug:key>/revoke/", account.revoke_token, name="token-revoke"),
+    path("account/mails/", announcements.change_mails, name="account-mails"),
+    path("unsubscribe/<str:signed>/", announcements.unsubscribe, name="unsubscribe"),
     path("c/<slug:slug>/", competitions.overview, name="competition"),
+    path("c/<slug:slug>/announcements/", announcements.announcements, name="announcements"),
+    path("c/<slug:slug>/announcements.atom", announcements.feed, name="announcements-feed"),
     path("c/<slug:slug>/data/", competitions.data, name="data"),
     path("c/<slug:slug>/data/<str:name>", competitions.data_file, name="data-file"),
     path("c/<slug:slug>/rules/", competitions.rules, name="rules"),

@@ -63,6 +63,8 @@ def _account_page(
     cards = queries.competition_cards(request.user)
     context = {
         "cards": [card for card in cards if card.joined],
+        "mails": queries.mail_choices(signed_in(request)),
+        "has_confirmed_address": queries.has_confirmed_address(signed_in(request)),
         "tokens": queries.api_tokens(signed_in(request)),
         "form": form or TokenForm(),
         "new_token": new_token,

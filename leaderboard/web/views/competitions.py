@@ -19,6 +19,7 @@ from leaderboard.access import (
 from leaderboard.errors import Refused
 from leaderboard.participate import membership
 from leaderboard.platform.forms import attempt
+from leaderboard.queries.announcements import NEWEST
 from leaderboard.web.forms import AcceptRulesForm, JoinForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from, shows_refusals
@@ -49,6 +50,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     revealed = page.round.revealed_at is not None
     context = {
         "page": page,
+        "announcements": queries.announcements(page.competition)[:NEWEST],
         "facts": queries.mechanism_facts(page.board, request.user),
         "leaders": leaders,
         "guarantee": queries.guarantee(page.board, page.team) if page.is_ready else None,

@@ -1,0 +1,299 @@
+"""The outbox: events become deliveries, and deliveries are sent.
+
+The rows are the truth. A worker claims one by an update of its state, so that no two send it, and
+what a dead worker held is taken back after a lease. So everything is sent at least once, and twice
+only if a worker dies between the sending and the writing down; then it carries the same id.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from smtplib import SMTPDataError, SMTPRecipientsRefused
+from typing import Any, Final
+
+from django.core import mail
+from django.db import transaction
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from leaderboard.models import (
+    Audience,
+    Channel,
+    Delivery,
+    DeliveryState,
+    Event,
+    EventCount,
+    EventKind,
+    OutboxCursor,
+    Webhook,
+)
+from leaderboard.notify import mails, webhooks
+from leaderboard.notify.events import record
+from leaderboard.notify.webhooks import Outcome
+from leaderboard.platform import logs
+
+logger = logging.getLogger(__name__)
+
+PEOPLE: Final = 500  # whose rows are written in one transaction
+LEASE: Final = timedelta(minutes=2)
+WAITS: Final = (10, 60, 300, 1_800, 7_200, 14_400)  # seconds after each failure; then the last one
+GIVE_UP: Final = {Channel.WEBHOOK: timedelta(days=1), Channel.MAIL: timedelta(days=3)}
+# A webhook that has failed this long, and this often, is turned off.
+PATIENCE: Final = timedelta(days=3)
+LEAST_FAILURES: Final = 10
+KEPT: Final = timedelta(days=30)
+
+
+# --- Events become deliveries ---------------------------------------------------------------------
+
+
+def behind() -> list[int]:
+    """Return the keys of the competitions with events that are not in the outbox yet."""
+    known = OutboxCursor.objects.filter(
+        competition=OuterRef("competition"), number__gte=OuterRef("number")
+    )
+    rows = EventCount.objects.filter(~Exists(known), number__gt=0)
+    return list(rows.values_list("competition", flat=True))
+
+
+def fan_out(competition_id: int) -> bool:
+    """Write the next deliveries of a competition; return whether there are more to write.
+
+    At most `PEOPLE` in one transaction, which moves the cursor as well: whoever dies in between
+    has written nothing.
+    """
+    OutboxCursor.objects.get_or_create(competition_id=competition_id)
+    with transaction.atomic():
+        cursor = OutboxCursor.objects.select_for_update().get(competition=competition_id)
+        ahead = Event.objects.filter(competition=competition_id, number__gt=cursor.number)
+        # The newest first: what is committed between two reads must not be skipped.
+        newest = ahead.aggregate(newest=Max("number"))["newest"]
+        if newest is None:
+            return False
+        hooks = list(Webhook.objects.filter(competition=competition_id, disabled_at=None))
+        kinds = {*mails.NOTICES, *(kind for hook in hooks for kind in hook.kinds)}
+        wanted = ahead.filter(number__lte=newest)
+        if all(hook.kinds for hook in hooks):
+            wanted = wanted.filter(kind__in=kinds)
+        rows = wanted.select_related("competition")
+        event = rows.order_by("number").first()
+        if event is None:
+            cursor.number, cursor.person = newest, 0
+        elif people := _next_people(event, cursor.person):
+            _insert(_new(event, Channel.MAIL, recipient_id=person) for person in people)
+            cursor.person = people[-1]
+        else:
+            chosen = (
+                each
+                for each in hooks
+                if event.kind in (each.kinds or [event.kind])
+                and each.created_at <= event.created_at
+            )
+            _insert(_new(event, Channel.WEBHOOK, webhook=each) for each in chosen)
+            cursor.number, cursor.person = event.number, 0
+        cursor.save()
+    return event is not None
+
+
+def _next_people(event: Event, after: int) -> list[int]:
+    """Return the keys of the next people who get a mail of this event."""
+    if event.kind not in mails.NOTICES:
+        return []
+    people = mails.recipients(event).filter(pk__gt=after)
+    return list(people.values_list("pk", flat=True)[:PEOPLE])
+
+
+def _insert(rows: Iterator[Delivery]) -> None:
+    Delivery.objects.bulk_create(list(rows), ignore_conflicts=True)
+
+
+def _new(event: Event | None, channel: Channel, **recipient: Any) -> Delivery:
+    now = timezone.now()
+    return Delivery(
+        event=event,
+        channel=channel,
+        kind=event.kind if event else "test",
+        created_at=now,
+        due_at=now,
+        expires_at=now + GIVE_UP[channel],
+        **recipient,
+    )
+
+
+def add_test(webhook: Webhook) -> None:
+    """Put a test into the outbox, to be sent at once."""
+    _new(None, Channel.WEBHOOK, webhook=webhook).save()
+    Webhook.objects.filter(pk=webhook.pk).update(retry_at=None)
+
+
+def send_again(delivery: Delivery) -> None:
+    """Let a delivery that has ended be sent once more, at once."""
+    now = timezone.now()
+    ended = Delivery.objects.filter(pk=delivery.pk, finished_at__isnull=False)
+    ended.update(
+        state=DeliveryState.WAITING,
+        due_at=now,
+        expires_at=now + GIVE_UP[Channel(delivery.channel)],
+        finished_at=None,
+    )
+    Webhook.objects.filter(pk=delivery.webhook_id).update(retry_at=None)
+
+
+# --- Deliveries are sent --------------------------------------------------------------------------
+
+
+def due(channel: Channel) -> QuerySet[Delivery]:
+    """Return what is to be sent now, the oldest first."""
+    now = timezone.now()
+    rows = Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING, due_at__lte=now)
+    resting = Webhook.objects.filter(Q(retry_at__gt=now) | Q(disabled_at__isnull=False))
+    rows = rows.exclude(webhook__in=resting)
+    return rows.order_by("due_at", "pk")
+
+
+def take_back() -> None:
+    """Let what workers held when they ended be sent by others."""
+    held = Delivery.objects.filter(state=DeliveryState.SENDING)
+    held.filter(claimed_at__lt=timezone.now() - LEASE).update(state=DeliveryState.WAITING)
+
+
+def forget_old() -> None:
+    """Delete what was finished long ago."""
+    Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT).delete()
+
+
+def deliver(channel: Channel, seconds: float) -> bool:
+    """Send what is due, one after the other, for some seconds; return whether that was too short.
+
+    Nothing where another worker is at it: a slow server must not hold more than one of them.
+    """
+    alive = timezone.now() - LEASE
+    sending = Delivery.objects.filter(channel=channel, state=DeliveryState.SENDING)
+    if sending.filter(claimed_at__gte=alive).exists():
+        return False
+    end = time.monotonic() + seconds
+    with _mail_server() as server:
+        while time.monotonic() < end:
+            delivery = _claim(channel)
+            if delivery is None:
+                return False
+            found = webhooks.post(delivery) if delivery.webhook else _mail(delivery, server)
+            _note(delivery, found)
+            if channel is Channel.MAIL and found and not (found.is_sent or found.is_final):
+                return False  # the mail server is away: the others wait as well
+    return True
+
+
+def _claim(channel: Channel) -> Delivery | None:
+    """Take the next delivery that is due; None where there is none."""
+    for key in due(channel).values_list("pk", flat=True)[:20]:
+        claimed = Delivery.objects.filter(pk=key, state=DeliveryState.WAITING).update(
+            state=DeliveryState.SENDING, claimed_at=timezone.now(), attempts=F("attempts") + 1
+        )
+        if claimed:
+            related = ("event__competition", "event__actor", "webhook__competition", "recipient")
+            return Delivery.objects.select_related(*related).get(pk=key)
+    return None
+
+
+@contextmanager
+def _mail_server() -> Iterator[Any]:
+    """Keep a connection for all mails of a run, opened by the first."""
+    server = mail.get_connection()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def _mail(delivery: Delivery, server: Any) -> Outcome | None:
+    """Send a mail; return None where nobody is to get it any more."""
+    message = mails.write(delivery)
+    if message is None:
+        return None
+    try:
+        server.open()
+        server.send_messages([message])
+    except (SMTPRecipientsRefused, SMTPDataError) as error:
+        server.close()
+        return Outcome(False, "The mail server refused it.", is_final=not _is_temporary(error))
+    except OSError as error:
+        server.close()
+        logger.warning("Mails wait: %s.", logs.place(error))
+        return Outcome(False, "The mail server is away.")
+    return Outcome(True)
+
+
+def _is_temporary(error: SMTPRecipientsRefused | SMTPDataError) -> bool:
+    """Return whether the mail server wants to be asked again."""
+    if isinstance(error, SMTPDataError):
+        return 400 <= error.smtp_code < 500
+    return all(400 <= code < 500 for code, _ in error.recipients.values())
+
+
+def _note(delivery: Delivery, found: Outcome | None) -> None:
+    """Write down what became of an attempt, unless the delivery is another worker's by now."""
+    now, wait = timezone.now(), _wait(delivery)
+    fields: dict[str, Any] = {"finished_at": now}
+    if found is None:
+        fields["state"] = DeliveryState.DROPPED
+    elif found.is_sent:
+        fields["state"] = DeliveryState.SENT
+    elif found.is_final or now + wait > delivery.expires_at:
+        fields["state"] = DeliveryState.FAILED
+    else:
+        fields = {"state": DeliveryState.WAITING, "due_at": now + wait}
+    if found is not None:
+        fields |= {"status": found.status, "answer": found.answer}
+    with transaction.atomic():
+        held = Delivery.objects.filter(
+            pk=delivery.pk, state=DeliveryState.SENDING, claimed_at=delivery.claimed_at
+        )
+        if held.update(**fields) and delivery.webhook and found:
+            _note_of_webhook(delivery.webhook, found, now, wait)
+
+
+def _wait(delivery: Delivery) -> timedelta:
+    """Return how long to wait after this attempt, if it failed."""
+    failed = delivery.webhook.failures if delivery.webhook else delivery.attempts - 1
+    return timedelta(seconds=WAITS[min(failed, len(WAITS) - 1)])
+
+
+def _note_of_webhook(webhook: Webhook, found: Outcome, now: datetime, wait: timedelta) -> None:
+    """Count the failures of a webhook, and turn it off where there were too many."""
+    row = Webhook.objects.filter(pk=webhook.pk)
+    if found.is_sent:
+        row.update(failures=0, failing_since=None, retry_at=None)
+        return
+    since = webhook.failing_since or now
+    row.update(failures=F("failures") + 1, failing_since=since, retry_at=now + wait)
+    if found.is_final:
+        disable(webhook, f"Its server answered {found.status}: it wants no more.")
+    elif now - since >= PATIENCE and webhook.failures + 1 >= LEAST_FAILURES:
+        disable(webhook, f"It has failed since {since.day} {since:%B %Y}. {found.answer}"[:200])
+
+
+def disable(webhook: Webhook, reason: str) -> None:
+    """Turn a webhook off, with what waits for it; owners are told by an event and a mail."""
+    with transaction.atomic():
+        enabled = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=True)
+        if not enabled.update(disabled_at=timezone.now(), disabled_because=reason):
+            return
+        drop_waiting(webhook)
+        record(
+            webhook.competition,
+            EventKind.WEBHOOK_CHANGED,
+            audience=Audience.ORGANIZERS,
+            subjects={"webhook": webhook.uid},
+            change="disabled",
+            url=webhook.url,
+            reason=reason,
+        )
+
+
+def drop_waiting(webhook: Webhook) -> None:
+    """Drop what waits for a webhook that is turned off."""
+    waiting = webhook.deliveries.filter(state=DeliveryState.WAITING)
+    waiting.update(state=DeliveryState.DROPPED, finished_at=timezone.now())
