@@ -96,6 +96,9 @@ PROBLEMS: Mapping[str, Refusal] = {
             "sample_first": "Upload the sample submission first: it fixes the rows.",
             "metric_first": "Choose the metric first: the labels must fit it.",
             "no_private_rows": "No row is Private: there would be nothing to hold out.",
+            "rows_answered": "The competition “{other}” answers on these rows. Two ledgers would "
+            "count the same rows apart, and neither would be right: wait for its finals, or use "
+            "other rows.",
             "is_the_sample": "This is the sample submission. Choose the file with the true labels.",
             "public_rows_changed": "Public rows can't be added to a ledger that began without, nor "
             "all be taken away: what it promises rests on them.",

@@ -197,6 +197,10 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 STATIC_ROOT: Path = env.path("STATIC_ROOT", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512_000_000, validate=validate.Range(min=1))
+# What a bundle may be, unpacked: bytes, files, and how many times as large as packed.
+BUNDLE_MAX_BYTES: int = env.int("BUNDLE_MAX_BYTES", 2_000_000_000, validate=validate.Range(min=1))
+BUNDLE_MAX_FILES: int = env.int("BUNDLE_MAX_FILES", 1_000, validate=validate.Range(min=1))
+BUNDLE_MAX_RATIO: int = env.int("BUNDLE_MAX_RATIO", 200, validate=validate.Range(min=1))
 
 # --- Vault: the web process needs the public key, only workers the private one --------------------
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")

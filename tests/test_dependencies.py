@@ -102,4 +102,4 @@ def test_what_participants_install_has_every_package_that_it_imports() -> None:
     folders = [path.parent for path in (ROOT / "scoring").rglob("__init__.py")]
     packages = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
     installed = set(SETTINGS["tool"]["setuptools"]["packages"])
-    assert installed == {"holdfast"} | packages
+    assert installed == {"bundles", "bundles.templates", "holdfast"} | packages

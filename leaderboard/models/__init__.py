@@ -20,6 +20,7 @@ from leaderboard.models.event import EventKind as EventKind
 from leaderboard.models.final import FinalScore as FinalScore
 from leaderboard.models.final import FinalTests as FinalTests
 from leaderboard.models.final import Selection as Selection
+from leaderboard.models.handover import Handover as Handover
 from leaderboard.models.holdout import BoardState as BoardState
 from leaderboard.models.holdout import Holdout as Holdout
 from leaderboard.models.holdout import Ledger as Ledger

@@ -26,7 +26,7 @@ class Competition(models.Model):
     """A question with its pages and people; its rounds hold what is asked, and when.
 
     `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
-    that nobody but its organizers sees.
+    that nobody but its organizers sees. Clones and what they were cloned from share a `family`.
     """
 
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
@@ -55,6 +55,7 @@ class Competition(models.Model):
     team_size = models.PositiveIntegerField(
         "members of a team", default=4, validators=[MinValueValidator(1)]
     )
+    family = models.CharField(max_length=32, blank=True, editable=False)
     opened_by_organizer_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -22,6 +22,8 @@ class Pause(models.TextChoices):
 
     REWOUND = "rewound", "The database does not know all that was released"
     MOVED_ROWS = "moved_rows", "Rows that were Public became Private"
+    MOVED = "moved", "It goes on at another installation"
+    ARCHIVED = "archived", "It was imported without its secrets"
 
 
 class Ledger(models.Model):

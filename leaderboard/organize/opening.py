@@ -14,6 +14,7 @@ from leaderboard.notify import events
 from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.fields import TIMES, find_lacking
 from leaderboard.organize.files import sample_ids, schema_of
+from leaderboard.organize.same_rows import check_rows_are_free
 from leaderboard.organize.scoring import (
     check_mechanism_fits,
     check_metric_fits,
@@ -139,6 +140,7 @@ def _check_holdout(round: Round) -> str:
     holdout = _sealed(round)
     if _sample(round).digest != holdout.row_ids_digest:
         raise Refused("invalid", field="solution", variant="sample_changed")
+    check_rows_are_free(round, holdout.row_ids_digest)
     return (
         f"Sealed: {holdout.public_rows} Public, {holdout.private_rows} Private, "
         f"{holdout.final_rows} Final, {holdout.ignored_rows} Ignored rows."

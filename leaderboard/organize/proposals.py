@@ -56,9 +56,9 @@ def use_proposal(board: Board, *, by: User | None = None) -> bool:
     kept = board.mechanism_parameters if mechanism == board.mechanism else {}
     scoring = Scoring(
         metric=board.metric,
-        metric_parameters=board.metric_parameters | _of("metric_parameters", given),
+        metric_parameters=board.metric_parameters | of_kind("metric_parameters", given),
         mechanism=mechanism,
-        mechanism_parameters=kept | _of("mechanism_parameters", given),
+        mechanism_parameters=kept | of_kind("mechanism_parameters", given),
     )
     return change_scoring(board, scoring, by=by)
 
@@ -98,7 +98,8 @@ def _read(name: str, sha256: str, schema: str) -> list[NDArray[Any]] | None:
         return None
 
 
-def _of(kind: str, given: dict[str, str]) -> dict[str, str]:
+def of_kind(kind: str, given: dict[str, str]) -> dict[str, str]:
+    """Return the proposed values of one kind of parameters, by their own names."""
     return {
         name.removeprefix(f"{kind}."): value
         for name, value in given.items()

@@ -28,6 +28,7 @@ from leaderboard.notify import events
 from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.files import content_of, sample_ids, schema_of
+from leaderboard.organize.same_rows import check_rows_are_free
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
 from scoring import metrics
 from scoring.guarantees.groups import choose_designs
@@ -44,6 +45,7 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
     if is_frozen(round):
         raise Refused("frozen")
     checked = check_solution(round, file)
+    check_rows_are_free(round, checked.ids.digest)
     with transaction.atomic():
         competition = lock.lock(round.competition)
         round.refresh_from_db()
