@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0005_event_kinds"),
+        ("leaderboard", "0009_notifications"),
     ]
 
     operations = [
