@@ -22,6 +22,7 @@ from leaderboard.models import (
     Organizer,
     Role,
     Submission,
+    Team,
     User,
     Visibility,
 )
@@ -97,6 +98,23 @@ def submission_or_404(user: Person, competition: Competition, number: int) -> Su
     team = membership.team if membership else None
     rows = Submission.objects.select_related("release__holdout", "release__board__round", "user")
     return _one(rows.filter(team=team, number=number), "submission")
+
+
+def submission_of_or_404(competition: Competition, key: int) -> Submission:
+    """Return a submission of whatever team of the competition, for its organizers."""
+    rows = Submission.objects.select_related(
+        "release__holdout", "release__board__round", "user", "team"
+    )
+    found = _one(rows.filter(team__competition=competition, pk=key), "submission")
+    found.team.competition = competition
+    return found
+
+
+def team_or_404(competition: Competition, uid: str) -> Team:
+    """Return a team of the competition, for its organizers."""
+    found = _one(competition.teams.select_related("captain").filter(uid=uid), "team")
+    found.competition = competition
+    return found
 
 
 def invitation_or_404(competition: Competition, token: str) -> Invitation:

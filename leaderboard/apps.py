@@ -25,10 +25,9 @@ class HoldfastAdminConfig(AdminConfig):
     default_site = "leaderboard.admin.site.HoldfastAdminSite"
 
     def ready(self) -> None:
-        # Ours come first: what other packages register for the same models is left out.
-        from leaderboard.admin import registry  # noqa: F401
-
         super().ready()
+        # Ours come last: they take the place of what other packages register for the same models.
+        from leaderboard.admin import registry  # noqa: F401
 
 
 class HoldfastStaticFilesConfig(StaticFilesConfig):

@@ -205,7 +205,7 @@ def test_5_the_organizers_forms_take_no_field_that_they_don_t_show(world: World)
         if route.area == "organize" or (is_of_admin and "user" not in route.pattern):
             body = more | {"budget_left": "99", "firings": "0"} | stage.body("POST", route)
             stage.ask("organizer", "POST", route, body=body)
-    for pattern in ("organize/<slug>/settings/", "admin/leaderboard/team/<object_id>/change/"):
+    for pattern in ("organize/<slug>/settings/", "organize/<slug>/teams/<uid>/"):
         route = _route(pattern)
         stage.ask("organizer", "POST", route, keep=True, body=more | stage.body("POST", route))
     world.organizer.refresh_from_db()

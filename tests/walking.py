@@ -24,10 +24,11 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
+from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard import organize
-from leaderboard.models import Competition, FileRole, Submission, User
+from leaderboard.models import Competition, Event, FileRole, Status, Submission, User
 from leaderboard.participate import membership
 from tests import ending
 from tests.cast import World, make_competition, make_user, predictions, upload
@@ -180,6 +181,8 @@ class Stage:
             "url": "nowhere",
             "app_label": "leaderboard",
             "id": alice.pk,
+            "uid": self._submission.team.uid,
+            "submission_id": Submission.objects.get(status=Status.FAILED).pk,
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
@@ -205,6 +208,8 @@ class Stage:
         alice = self.people["participant"]
         submission = self._submission
         return {
+            "competition": self.digits.pk,
+            "event": Event.objects.filter(competition=self.digits).latest("pk").pk,
             "team": submission.team_id,
             "submission": submission.pk,
             "release": submission.release_id,
@@ -221,7 +226,6 @@ class Stage:
         passwords = {"password1": PASSWORD, "password2": PASSWORD}
         person = {"username": "newcomer", "email": "newcomer@example.org"}
         login = {"login": "alice", "password": "alice-password"}
-        chosen = {"_selected_action": submission.pk}
         return {
             "account/tokens/": {"lifetime": "30"},
             "account/login/": login,
@@ -253,11 +257,7 @@ class Stage:
             "organize/<slug>/finals/publication/": {"slug": "revealed"},
             "organize/new/": settings_form(),
             "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
-            "organize/<slug>/settings/delete/": {"post": "yes"},
-            "admin/leaderboard/team/": chosen
-            | {"_selected_action": submission.team_id, "action": "mark_verified"},
-            "admin/leaderboard/team/<object_id>/change/": {"name": "Other"} | _NO_INLINES,
-            "admin/leaderboard/submission/": chosen | {"action": "requeue"},
+            "organize/<slug>/teams/<uid>/": {"name": "Other"},
             "admin/leaderboard/user/add/": person | passwords | {"usable_password": "true"},
             "admin/leaderboard/user/<object_id>/change/": {
                 "username": "alice",
@@ -282,12 +282,6 @@ class Stage:
         }
 
 
-_NO_INLINES = {
-    f"memberships-{name}": "0"
-    for name in ("TOTAL_FORMS", "INITIAL_FORMS", "MIN_NUM_FORMS", "MAX_NUM_FORMS")
-}
-
-
 def make_stage(world: World) -> Stage:
     """The stage as the module's text says."""
     _play(world)
@@ -308,7 +302,9 @@ def _play(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, predictions([10, 11, 12]))
     world.score(team, predictions([10]))
-    world.score(world.join(world.bob), predictions([20, 21]))
+    theirs = world.score(world.join(world.bob), predictions([20, 21])).team
+    failed = Submission.objects.filter(pk=world.submit(theirs).pk)
+    failed.update(status=Status.FAILED, failure="E at f.py:1", finished_at=timezone.now())
     membership.invite(team=team, user=world.alice)
     EmailAddress.objects.create(user=world.alice, email=world.alice.email)
     AuthToken.objects.create(world.alice)

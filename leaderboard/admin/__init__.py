@@ -1,1 +1,1 @@
-"""The organizers' pages: Django's admin on a site of our own, one file for each noun or step."""
+"""Django's admin, nearly stock, for operators; organizers have the console."""

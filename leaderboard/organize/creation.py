@@ -11,7 +11,8 @@ from leaderboard.ledger import lock
 from leaderboard.models import Audience, Board, Competition, EventKind, Organizer, Role, Round, User
 from leaderboard.notify import events
 from leaderboard.organize.beginning import begin_ledger
-from leaderboard.organize.drafts import locked_draft, withdraw
+from leaderboard.organize.changes import changed
+from leaderboard.organize.drafts import locked_draft, record_draft, withdraw
 from leaderboard.organize.fields import OF_LEDGER, OF_ROUND, find_wrong
 from leaderboard.organize.scoring import Scoring, check_scoring
 from scoring import metrics
@@ -100,16 +101,11 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
     with transaction.atomic():
         draft = locked_draft(round, by)
         scoring = check_scoring(draft, Scoring(**_with_mechanism(fields)))
-        withdraw(draft)
+        withdraw(draft, by)
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
         board = Board.objects.create(round=round, position=position, **vars(scoring))
-        events.record(
-            draft.competition,
-            EventKind.SCORING_CHANGED,
-            actor=by,
-            subjects={"round": round.number, "board": board.uid},
-        )
+        record_draft(draft, EventKind.BOARD_ADDED, by, changed({}, vars(scoring)), board=board.uid)
     return board
 
 

@@ -1,5 +1,7 @@
 """What may change, and until when: a draft, its schema, and the way back to it."""
 
+from typing import Any
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -7,6 +9,7 @@ from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock
 from leaderboard.models import (
+    Audience,
     BoardState,
     Competition,
     CompetitionFile,
@@ -21,6 +24,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.organize.changes import changed
 from leaderboard.organize.files import delete_stored
 from scoring.predictions import Schema
 
@@ -50,15 +54,22 @@ def change_schema(round: Round, schema: Schema, *, by: User | None = None) -> bo
         locked = locked_draft(round, by)
         if locked.schema == schema.to_json():
             return False
-        locked.schema = round.schema = schema.to_json()
+        before, locked.schema = locked.schema, schema.to_json()
+        round.schema = locked.schema
         locked.save(update_fields=["schema"])
-        return withdraw(locked)
+        record_draft(
+            locked,
+            EventKind.SCORING_CHANGED,
+            by,
+            changed({"schema": before}, {"schema": locked.schema}),
+        )
+        return withdraw(locked, by)
 
 
 def withdraw_solution(round: Round, *, by: User | None = None) -> None:
     """Retire the sealed solution, so that sample and solution can be repaired in a draft."""
     with transaction.atomic():
-        withdraw(locked_draft(round, by))
+        withdraw(locked_draft(round, by), by)
 
 
 def return_to_draft(competition: Competition, *, by: User | None = None) -> None:
@@ -128,7 +139,27 @@ def locked_draft(round: Round, by: User | None) -> Round:
     return locked
 
 
-def withdraw(draft: Round) -> bool:
+def withdraw(draft: Round, by: User | None = None) -> bool:
     """Retire the solution of a locked draft; return whether there was one."""
     active = Holdout.objects.active().filter(ledger__isnull=False, ledger=draft.ledger)
-    return active.update(retired_at=timezone.now()) > 0
+    versions = list(active.values_list("version", flat=True))
+    active.update(retired_at=timezone.now())
+    for version in versions:
+        data = changed({"version": version}, {"version": None})
+        record_draft(draft, EventKind.SOLUTION_SEALED, by, data)
+    return bool(versions)
+
+
+def record_draft(
+    draft: Round, kind: EventKind, by: User | None, data: dict[str, Any], **subjects: Any
+) -> None:
+    """Record what was done to a round that can still be set up; of a draft only organizers read."""
+    is_draft = draft.competition.opened_by_organizer_at is None
+    events.record(
+        draft.competition,
+        kind,
+        actor=by,
+        audience=Audience.ORGANIZERS if is_draft else Audience.PUBLIC,
+        subjects={"round": draft.number} | subjects,
+        **data,
+    )

@@ -8,13 +8,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.utils import timezone
 
-from leaderboard.models import Event, EventKind, Phase, Round
+from leaderboard.models import Audience, Event, EventKind, Phase, Round
 from leaderboard.participate.membership import count_teams
 
-OF_COMPETITION: Final = (
-    *("title", "slug", "tagline", "description", "rules", "data_description"),
-    *("visibility", "team_size"),
-)
+TEXTS: Final = ("title", "slug", "tagline", "description", "rules", "data_description")
+OF_COMPETITION: Final = (*TEXTS, "visibility", "team_size")
 # What a ledger begins with, for good.
 OF_LEDGER: Final = ("is_hidden", "team_limit", "question_limit", "nats_limit")
 OF_ROUND: Final = (
@@ -116,7 +114,9 @@ def _find_announced(round: Round) -> datetime | None:
     if round.closes_at is not None:
         return round.closes_at
     kinds = (EventKind.OPENED, EventKind.DEADLINE_CHANGED)
-    events = Event.objects.filter(competition=round.competition_id, kind__in=kinds)
+    events = Event.objects.filter(
+        competition=round.competition_id, kind__in=kinds, audience=Audience.PUBLIC
+    )
     told = events.filter(subjects__round=round.number, data__closes_at__isnull=False)
     last = told.exclude(data__closes_at=None).order_by("number").last()
     return datetime.fromisoformat(last.data["closes_at"]) if last else None

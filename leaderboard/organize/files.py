@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 from django.core.files.base import ContentFile, File
 from django.db import transaction
@@ -13,7 +13,8 @@ from django.db.models.fields.files import FieldFile
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.models import CompetitionFile, FileRole, Round, User
+from leaderboard.models import Audience, CompetitionFile, EventKind, FileRole, Round, User
+from leaderboard.notify import events
 from leaderboard.platform.files import open_stored
 from scoring.predictions import RowIds, Schema, read_row_ids
 from scoring.predictions.schema import USAGE_NAMES
@@ -47,15 +48,18 @@ def add_file(
             raise Refused("invalid", field="file", variant="sample_exists")
         read_row_ids(content_of(file), schema_of(round))
     content = content_of(file)
-    return CompetitionFile.objects.create(
-        round=round,
-        name=name,
-        role=role,
-        description=description,
-        file=ContentFile(content, name=name),
-        size=len(content),
-        sha256=hashlib.sha256(content).hexdigest(),
-    )
+    with transaction.atomic():
+        entry = CompetitionFile.objects.create(
+            round=round,
+            name=name,
+            role=role,
+            description=description,
+            file=ContentFile(content, name=name),
+            size=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+        )
+        _record(entry, by, added=_facts(entry))
+    return entry
 
 
 def remove_file(entry: CompetitionFile, *, by: User | None = None) -> None:
@@ -63,8 +67,29 @@ def remove_file(entry: CompetitionFile, *, by: User | None = None) -> None:
     check_right(by, entry.round.competition, Right.EDIT)
     if entry.role == FileRole.SAMPLE and entry.round.active_holdout is not None:
         raise Refused("invalid", field="file", variant="sample_in_use")
-    delete_stored(entry.file)
-    entry.delete()
+    with transaction.atomic():
+        delete_stored(entry.file)
+        removed = _facts(entry)
+        entry.delete()
+        _record(entry, by, removed=removed)
+
+
+def _facts(entry: CompetitionFile) -> dict[str, Any]:
+    names = ("name", "role", "size", "sha256")
+    return {name: getattr(entry, name) for name in names}
+
+
+def _record(entry: CompetitionFile, by: User | None, **data: Any) -> None:
+    competition = entry.round.competition
+    is_draft = competition.opened_by_organizer_at is None
+    events.record(
+        competition,
+        EventKind.FILES_CHANGED,
+        actor=by,
+        audience=Audience.ORGANIZERS if is_draft else Audience.PUBLIC,
+        subjects={"round": entry.round.number},
+        **data,
+    )
 
 
 def delete_stored(file: FieldFile) -> None:

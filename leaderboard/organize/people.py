@@ -1,6 +1,7 @@
 """Who runs a competition and in which role, and who is invited to it."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django.db import transaction
 
@@ -8,6 +9,7 @@ from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import Audience, Competition, EventKind, Organizer, Role, User
 from leaderboard.notify.events import record
+from leaderboard.organize.changes import changed
 
 
 def may_organize_at_all(user: object) -> bool:
@@ -30,8 +32,10 @@ def add_organizer(competition: Competition, user: User, role: str, by: User) -> 
         locked = _lock_as_owner(competition, by)
         if role != Role.OWNER:
             _check_another_owner(locked, user)
+        held = dict(locked.roles.filter(user=user).values_list("user", "role"))
         Organizer.objects.update_or_create(competition=locked, user=user, defaults={"role": role})
-        _record(locked, EventKind.ORGANIZER_ADDED, by, user, role=role)
+        before = {"role": held[user.pk]} if held else {}
+        _record(locked, EventKind.ORGANIZER_ADDED, by, user, **changed(before, {"role": role}))
 
 
 def remove_organizer(competition: Competition, user: User, by: User) -> None:
@@ -66,9 +70,20 @@ def change_organizers(competition: Competition, users: Collection[User], by: Use
 
 def change_invited(competition: Competition, users: Collection[User], by: User) -> None:
     """Invite these people and nobody else. Raises Refused unless `by` sees to people here."""
-    if set(users) != set(competition.invited.all()):
-        check_right(by, competition, Right.JUDGE)
+    before = set(competition.invited.all())
+    if set(users) == before:
+        return
+    check_right(by, competition, Right.JUDGE)
+    with transaction.atomic():
         competition.invited.set(users)
+        record(
+            competition,
+            EventKind.INVITED,
+            actor=by,
+            audience=Audience.ORGANIZERS,
+            added=sorted(user.username for user in set(users) - before),
+            removed=sorted(user.username for user in before.difference(users)),
+        )
 
 
 def _check_may_be_organizers(users: Collection[User]) -> None:
@@ -93,6 +108,6 @@ def _check_another_owner(competition: Competition, user: User) -> None:
         raise Refused("invalid", field="organizers", variant="last_owner")
 
 
-def _record(competition: Competition, kind: EventKind, by: User, user: User, **data: str) -> None:
+def _record(competition: Competition, kind: EventKind, by: User, user: User, **data: Any) -> None:
     subjects = {"person": user.uid}
     record(competition, kind, actor=by, audience=Audience.ORGANIZERS, subjects=subjects, **data)

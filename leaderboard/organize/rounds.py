@@ -69,7 +69,8 @@ def change_round(round: Round, *, by: User | None, **changes: Any) -> None:
     """
     with transaction.atomic():
         locked = _lock_coming(round, by)
-        changed = {name: value for name, value in changes.items() if getattr(locked, name) != value}
+        held = {name: getattr(locked, name) for name in changes}
+        changed = {name: value for name, value in changes.items() if held[name] != value}
         of_ledger = locked.continues_id is not None or is_frozen(locked)
         fixed = changed.keys() & set(OF_LEDGER) if of_ledger else set()
         wrong: dict[str, Any] = {name: {"variant": "of_the_ledger"} for name in fixed}
@@ -80,8 +81,7 @@ def change_round(round: Round, *, by: User | None, **changes: Any) -> None:
         free = {name: value for name, value in changed.items() if name not in wrong}
         refuse_fields(find_wrong(locked, free) | wrong)
         locked.save(update_fields=list(changed))
-        if locked.competition.opened_by_organizer_at is not None:
-            record_changes(locked, by, changed)
+        record_changes(locked, by, held, changed)
     round.refresh_from_db()
 
 

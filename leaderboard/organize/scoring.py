@@ -7,8 +7,9 @@ from typing import Any, Final
 from django.db import transaction
 
 from leaderboard.errors import refuse_fields
-from leaderboard.models import Board, Holdout, Round, User
-from leaderboard.organize.drafts import locked_draft, withdraw
+from leaderboard.models import Board, EventKind, Holdout, Round, User
+from leaderboard.organize.changes import changed
+from leaderboard.organize.drafts import locked_draft, record_draft, withdraw
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
 from scoring.mechanisms.base import Mechanism
@@ -54,12 +55,18 @@ def change_scoring(board: Board, scoring: Scoring, *, by: User | None = None) ->
     """
     with transaction.atomic():
         round = locked_draft(board.round, by)
-        before = (board.metric, board.metric_parameters)
         checked = check_scoring(round, scoring)
-        for name, value in vars(checked).items():
+        after = vars(checked)
+        before = {name: getattr(board, name) for name in after}
+        for name, value in after.items():
             setattr(board, name, value)
-        board.save(update_fields=list(vars(checked)))
-        return before != (checked.metric, checked.metric_parameters) and withdraw(round)
+        board.save(update_fields=list(after))
+        told = [name for name in after if before[name] != after[name]]
+        if not told:
+            return False
+        data = changed(before, after, told)
+        record_draft(round, EventKind.SCORING_CHANGED, by, data, board=board.uid)
+        return not {"metric", "metric_parameters"}.isdisjoint(told) and withdraw(round, by)
 
 
 def check_scoring(round: Round, scoring: Scoring) -> Scoring:

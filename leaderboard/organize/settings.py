@@ -1,7 +1,6 @@
 """The settings of a competition: texts, times, limits, and who sees it."""
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
@@ -11,12 +10,14 @@ from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused, refuse_fields
 from leaderboard.models import Audience, Competition, EventKind, Phase, Round, User
 from leaderboard.notify.events import record
+from leaderboard.organize import changes as changes_of
 from leaderboard.organize.creation import create_competition
 from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.fields import (
     LIMITS,
     OF_LEDGER,
     OF_ROUND,
+    TEXTS,
     TIMES,
     find_wrong,
     holder,
@@ -27,11 +28,12 @@ from leaderboard.organize.people import (
     may_organize_at_all,
 )
 
-# What the history tells of a change. The texts themselves are on the pages.
+# What the history tells of a change, to whom once it has been opened.
 _EVENTS: Final = (
     (EventKind.DEADLINE_CHANGED, Audience.PUBLIC, TIMES),
-    (EventKind.LIMIT_CHANGED, Audience.PUBLIC, LIMITS),
+    (EventKind.LIMIT_CHANGED, Audience.PUBLIC, (*LIMITS, *OF_LEDGER)),
     (EventKind.RULES_CHANGED, Audience.PUBLIC, ("rules_version",)),
+    (EventKind.TEXTS_CHANGED, Audience.PUBLIC, TEXTS),
     (EventKind.HIDDEN, Audience.ORGANIZERS, ("visibility",)),
 )
 
@@ -92,11 +94,8 @@ def change_settings(
         if changes or ask_again:
             check_right(by, locked, Right.EDIT)
         round = locked.current_round
-        changed = {
-            name: value
-            for name, value in changes.items()
-            if getattr(holder(round, name), name) != value
-        }
+        before = {name: getattr(holder(round, name), name) for name in changes}
+        changed = {name: value for name, value in changes.items() if value != before[name]}
         fixed = fixed_settings(locked).intersection(changed)
         wrong = {
             name: {"variant": "of_the_ledger" if name in OF_LEDGER else "fixed"} for name in fixed
@@ -106,6 +105,7 @@ def change_settings(
         free = {name: value for name, value in changed.items() if name not in fixed}
         refuse_fields(find_wrong(round, free) | wrong)
         if ask_again:
+            before["rules_version"] = locked.rules_version
             locked.rules_version += 1
             changed["rules_version"] = locked.rules_version
         locked.save(update_fields=[name for name in changed if name not in OF_ROUND])
@@ -113,8 +113,7 @@ def change_settings(
         of_ledger = {name: changed[name] for name in OF_LEDGER if name in changed}
         same_rows = locked.rounds.filter(ledger__isnull=False, ledger=round.ledger)
         same_rows.update(**of_ledger)
-        if locked.opened_by_organizer_at is not None:
-            record_changes(round, by, changed)
+        record_changes(round, by, before, changed)
         if organizers is not None:
             change_organizers(locked, organizers, by)
         if invited is not None:
@@ -122,14 +121,19 @@ def change_settings(
     competition.refresh_from_db()
 
 
-def record_changes(round: Round, by: User | None, changed: dict[str, Any]) -> None:
-    """Record what of these changes the history tells of."""
+def record_changes(
+    round: Round, by: User | None, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Record what of these changes the history tells of, and to whom."""
+    is_draft = round.competition.opened_by_organizer_at is None
     for kind, audience, names in _EVENTS:
-        data = {
-            name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
-            for name, value in changed.items()
-            if name in names
-        }
-        if data:
-            subjects = {"round": round.number}
-            record(round.competition, kind, actor=by, audience=audience, subjects=subjects, **data)
+        told = [name for name in names if name in after]
+        if told:
+            record(
+                round.competition,
+                kind,
+                actor=by,
+                audience=Audience.ORGANIZERS if is_draft else audience,
+                subjects={"round": round.number},
+                **changes_of.changed(before, after, told),
+            )

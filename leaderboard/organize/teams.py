@@ -8,6 +8,7 @@ from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import EventKind, Team, User
 from leaderboard.notify.events import record
+from leaderboard.organize import changes
 from leaderboard.participate.membership import clean_team_name
 
 _MARKS: Final = {
@@ -46,7 +47,8 @@ def change_team(
             raise Refused("invalid", field="name", variant="name_taken") from None
         for field, value in changed.items():
             kind = _MARKS.get(field, EventKind.TEAM_RENAMED)
-            record(competition, kind, actor=by, subjects={"team": team.uid}, **{field: value})
+            data = changes.changed({field: getattr(before, field)}, {field: value})
+            record(competition, kind, actor=by, subjects={"team": team.uid}, **data)
     team.refresh_from_db()
 
 

@@ -230,7 +230,8 @@ def _mark(round: Round, kind: EventKind, by: User | None, **moments: datetime) -
     for name, moment in moments.items():
         setattr(round, name, moment)
     round.save(update_fields=list(moments))
-    events.record(round.competition, kind, actor=by, subjects={"round": round.number})
+    told = {name: moment.isoformat(timespec="seconds") for name, moment in moments.items()}
+    events.record(round.competition, kind, actor=by, subjects={"round": round.number}, **told)
 
 
 def _unscored(round: Round) -> QuerySet[Submission]:

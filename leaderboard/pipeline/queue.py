@@ -12,7 +12,8 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Holdout, Round, Status, Submission, User
+from leaderboard.models import Competition, EventKind, Holdout, Round, Status, Submission, User
+from leaderboard.notify.events import record_submission
 
 logger = logging.getLogger(__name__)
 
@@ -130,11 +131,12 @@ def requeue_failed(submissions: QuerySet[Submission], *, by: User | None = None)
         if failed.filter(ended | Q(round__publication_at__isnull=False)).exists():
             raise Refused("finals_started")
         again = 0
-        for pk in list(failed.values_list("pk", flat=True)):
+        for each in list(failed.select_related("team", "round__competition")):
             # Each once, whoever else asks for it at the same time.
-            if Submission.objects.filter(pk=pk, status=Status.FAILED).update(
+            if Submission.objects.filter(pk=each.pk, status=Status.FAILED).update(
                 status=Status.QUEUED, failure="", finished_at=None, enqueued_at=None, attempts=0
             ):
-                transaction.on_commit(partial(enqueue, pk), robust=True)
+                transaction.on_commit(partial(enqueue, each.pk), robust=True)
+                record_submission(each, EventKind.SUBMISSION_REQUEUED, actor=by)
                 again += 1
     return again

@@ -18,12 +18,12 @@ Row = TypeVar("Row")
 
 def board_csv(rows: Iterable[BoardRow]) -> Iterator[bytes]:
     """Return the whole file in parts; nothing is there for what has not been released."""
-    return _csv(BOARD, rows)
+    return write_csv(BOARD, rows)
 
 
 def final_csv(rows: Iterable[FinalRow]) -> Iterator[bytes]:
     """Return the final board in parts: a team's best entry, its exact loss as a fraction."""
-    return _csv(FINAL, rows)
+    return write_csv(FINAL, rows)
 
 
 def plain_text(text: str) -> str:
@@ -31,7 +31,9 @@ def plain_text(text: str) -> str:
     return FORMULA.sub(r"\1'", text)
 
 
-def _csv(columns: Mapping[str, Callable[[Row], object]], rows: Iterable[Row]) -> Iterator[bytes]:
+def write_csv(
+    columns: Mapping[str, Callable[[Row], object]], rows: Iterable[Row]
+) -> Iterator[bytes]:
     """Write lines as they are read, so that the longest board takes no more memory."""
     lines = (tuple(cell(row) for cell in columns.values()) for row in rows)
     left = chain((tuple(columns),), lines)

@@ -1,14 +1,19 @@
-"""The competitions that a person runs, as the console lists them."""
+"""What organizers see in lists: their competitions, and the submissions and teams of one."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person, organized_competitions
-from leaderboard.models import Phase, Status, Submission, Team
+from leaderboard.models import Competition, Membership, Phase, Status, Submission, Team
+from leaderboard.queries.paging import ListPage, list_page
+from leaderboard.queries.scales import scale
+from leaderboard.queries.submissions import SubmissionRow, submission_row
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,90 @@ def organized(user: Person) -> list[OrganizedCompetition]:
     ]
 
 
-def _counts(rows: QuerySet[Any], competition: str) -> dict[int, int]:
-    """Return how many of the rows each competition has, by its key."""
-    grouped = rows.order_by().values_list(competition)
+def _counts(rows: QuerySet[Any], key: str) -> dict[int, int]:
+    """Return how many of the rows there are for each value of the key."""
+    grouped = rows.order_by().values_list(key)
     return dict(grouped.annotate(count=Count("pk")))
+
+
+@dataclass(frozen=True)
+class OrganizedSubmission:
+    """A submission with what its team sees, `row`, and what its organizers do besides."""
+
+    pk: int
+    team: Team
+    row: SubmissionRow
+    failure: str
+    attempts: int
+
+
+def organized_submissions(
+    competition: Competition, *, status: str = "", search: str = "", page: int = 1
+) -> ListPage[OrganizedSubmission]:
+    """Return submissions of all teams, newest first: with a status, of teams whose name fits."""
+    rows = Submission.objects.filter(team__competition=competition, team__name__icontains=search)
+    if status:
+        rows = rows.filter(status=status)
+    return _with_rows(competition, rows, page)
+
+
+def submissions_of_team(team: Team, page: int = 1) -> ListPage[OrganizedSubmission]:
+    """Return a team's submissions, newest first, as its organizers see them."""
+    return _with_rows(team.competition, Submission.objects.filter(team=team), page)
+
+
+def _with_rows(
+    competition: Competition, rows: QuerySet[Submission], page: int
+) -> ListPage[OrganizedSubmission]:
+    related = ("team", "user", "release__holdout", "release__board__round")
+    joined = rows.select_related(*related, "release__repeat_of__submission")
+    found, scale_once = list_page(joined.order_by("-created_at", "-pk"), page), cache(scale)
+    for each in found.rows:
+        each.team.competition = competition
+    return replace(
+        found,
+        rows=tuple(
+            OrganizedSubmission(
+                each.pk, each.team, submission_row(each, scale_once), each.failure, each.attempts
+            )
+            for each in found.rows
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class OrganizedTeam:
+    """A team in its organizers' list."""
+
+    team: Team
+    members: int
+    submissions: int
+    rejected: int
+
+
+def organized_teams(
+    competition: Competition, *, search: str = "", page: int = 1
+) -> ListPage[OrganizedTeam]:
+    """Return teams by name; not those that were merged into another."""
+    rows = competition.teams.filter(merged_into=None, name__icontains=search)
+    found = list_page(rows.order_by("name", "pk"), page)
+    keys = [team.pk for team in found.rows]
+    members = _of_teams(Membership.objects.active(), keys)
+    sent = _of_teams(Submission.objects.all(), keys)
+    rejected = _of_teams(Submission.objects.filter(status=Status.REJECTED), keys)
+    return replace(
+        found,
+        rows=tuple(
+            OrganizedTeam(
+                team,
+                members=members.get(team.pk, 0),
+                submissions=sent.get(team.pk, 0),
+                rejected=rejected.get(team.pk, 0),
+            )
+            for team in found.rows
+        ),
+    )
+
+
+def _of_teams(rows: QuerySet[Any], teams: Collection[int]) -> dict[int, int]:
+    return _counts(rows.filter(team__in=teams), "team")

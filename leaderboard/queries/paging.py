@@ -1,13 +1,33 @@
-"""Pages of a board, released or final: the same for both."""
+"""Pages of a board, released or final, and of organizers' lists."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from django.db.models import QuerySet
 
 PAGE_ROWS = 50
 Row = TypeVar("Row")
 Row_co = TypeVar("Row_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class ListPage(Generic[Row]):
+    """One page of a list."""
+
+    rows: tuple[Row, ...]
+    page: int
+    pages: int
+    total: int
+
+
+def list_page(rows: QuerySet[Any], page: int) -> ListPage[Any]:
+    """Return a page of rows; the first or the last for a number beyond them."""
+    total = rows.count()
+    pages = max(1, math.ceil(total / PAGE_ROWS))
+    page = min(max(1, page), pages)
+    return ListPage(tuple(rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]), page, pages, total)
 
 
 @dataclass(frozen=True)

@@ -91,15 +91,13 @@ def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow
         "user", "release__holdout", "release__board__round", "release__repeat_of__submission"
     )
     scale_once = cache(scale)
-    return [_submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
+    return [submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
 
 
-def submission_row(submission: Submission) -> SubmissionRow:
+def submission_row(
+    submission: Submission, scale_of: Callable[[Board], Scale] = scale
+) -> SubmissionRow:
     """Return one submission."""
-    return _submission_row(submission, scale)
-
-
-def _submission_row(submission: Submission, scale_of: Callable[[Board], Scale]) -> SubmissionRow:
     entry = submission.release
     return SubmissionRow(
         number=submission.number,

@@ -123,8 +123,7 @@ def test_what_failed_has_to_be_accepted_with_a_tick(played: World, organizer: Cl
     organizer.post(at("finals-start", digits), {"accept_failed": "on"})
     digits.refresh_from_db()
     assert played.round.finals_started_at is not None
-    requeued = {"action": "requeue", "_selected_action": [failed.pk]}
-    shown = organizer.post("/admin/leaderboard/submission/", requeued, follow=True)
+    shown = organizer.post(at("requeue-all", digits), follow=True)
     assert "The organizer has started the final scoring" in text(shown)
     failed.refresh_from_db()
     assert failed.status == Status.FAILED

@@ -8,10 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from leaderboard import words
-from leaderboard.models import Board, Competition, Holdout, Release, Status, Submission, Team, User
+from leaderboard.models import Board, Competition, Holdout
 from leaderboard.queries import guarantee
-from tests.cast import World, active_holdout, make_competition, make_user, predictions, said
-from tests.console.conftest import SignIn
+from tests.cast import World, active_holdout, make_competition, make_user, predictions
 from tests.console.pages import (
     COLUMNS_FORM,
     LADDER_FORM,
@@ -77,176 +76,6 @@ def test_what_has_submissions_can_not_be_deleted(organizer: Client, world: World
     assert Competition.objects.filter(pk=world.digits.pk).exists()
 
 
-# --- Teams ----------------------------------------------------------------------------------------
-
-
-def _team(team: Team) -> str:
-    return f"/admin/leaderboard/team/{team.pk}/change/"
-
-
-def _form(name: str, **marks: str) -> dict[str, str]:
-    """Write what a browser sends of a team, with the empty frame of its members."""
-    members = {"memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}
-    return {"name": name} | members | marks
-
-
-def test_a_team_is_renamed_and_marked(world: World, organizer: Client) -> None:
-    team = world.join(world.alice, "Rude words")
-    organizer.post(_team(team), _form(" Team   7 ", is_verified="on", is_baseline="on"))
-    team.refresh_from_db()
-    assert (team.name, team.is_verified, team.is_baseline) == ("Team 7", True, True)
-
-
-def test_a_name_that_another_team_has_is_refused_beside_the_field(
-    world: World, organizer: Client
-) -> None:
-    team = world.join(world.alice, "One")
-    world.join(world.bob, "Two")
-    page = text(organizer.post(_team(team), _form("TWO")))
-    assert "Another team has this name." in page.split('id="id_name_error"', 1)[1]
-
-
-def test_a_team_stays_in_its_competition_and_with_its_captain(
-    world: World, organizer: Client
-) -> None:
-    team = world.join(world.alice)
-    other = make_competition("other", world.organizer)
-    forged = {"competition": str(other.pk), "captain": str(world.bob.pk)}
-    organizer.post(_team(team), _form("One") | forged)
-    team.refresh_from_db()
-    assert (team.name, team.competition, team.captain) == ("One", world.digits, world.alice)
-
-
-def test_teams_and_memberships_are_neither_added_nor_deleted(
-    world: World, organizer: Client
-) -> None:
-    team = world.join(world.alice)
-    assert organizer.get("/admin/leaderboard/team/add/").status_code == 403
-    delete = f"/admin/leaderboard/team/{team.pk}/delete/"
-    assert organizer.post(delete, {"post": "yes"}).status_code == 403
-    forged = _form("One") | {
-        "memberships-TOTAL_FORMS": "1",
-        "memberships-INITIAL_FORMS": "1",
-        "memberships-0-id": str(team.memberships.get().pk),
-        "memberships-0-DELETE": "on",
-    }
-    organizer.post(_team(team), forged)
-    assert team.memberships.count() == 1
-
-
-def test_several_teams_are_marked_at_once_and_only_one_s_own(
-    world: World, organizer: Client, rival: User, sign_in: SignIn
-) -> None:
-    team = world.join(world.alice)
-    action = {"action": "mark_verified", "_selected_action": [team.pk]}
-    sign_in(rival).post("/admin/leaderboard/team/", action)
-    team.refresh_from_db()
-    assert not team.is_verified
-    organizer.post("/admin/leaderboard/team/", action)
-    team.refresh_from_db()
-    assert team.is_verified
-
-
-# --- Submissions ----------------------------------------------------------------------------------
-
-
-LIST = "/admin/leaderboard/submission/"
-
-
-def _failed(world: World) -> Submission:
-    submission = world.score(world.join(world.alice))
-    queued = world.submit(submission.team)
-    Submission.objects.filter(pk=queued.pk).update(
-        status=Status.FAILED,
-        failure="MemoryError at parse.py:31",
-        finished_at=queued.created_at,
-        attempts=5,
-    )
-    return queued
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Collect the ids that are put on the queue."""
-    ids: list[int] = []
-    monkeypatch.setattr(
-        "leaderboard.pipeline.queue.current_app.send_task",
-        lambda name, kwargs, retry: ids.append(kwargs["submission_id"]),
-    )
-    return ids
-
-
-def test_what_failed_is_shown_with_its_reason_and_queued_again(
-    world: World,
-    organizer: Client,
-    sent: list[int],
-    django_capture_on_commit_callbacks: Any,
-) -> None:
-    failed = _failed(world)
-    sent.clear()
-    assert "MemoryError at parse.py:31" in text(organizer.get(LIST))
-    action = {"action": "requeue", "_selected_action": [failed.pk]}
-    with django_capture_on_commit_callbacks(execute=True):
-        organizer.post(LIST, action)
-    failed.refresh_from_db()
-    assert (failed.status, failed.failure, failed.attempts) == (Status.QUEUED, "", 0)
-    assert failed.finished_at is None
-    assert failed.enqueued_at is not None
-    assert sent == [failed.pk]
-
-
-def test_what_is_released_is_not_scored_again(
-    world: World, organizer: Client, sent: list[int], django_capture_on_commit_callbacks: Any
-) -> None:
-    done = world.score(world.join(world.alice))
-    sent.clear()
-    with django_capture_on_commit_callbacks(execute=True):
-        page = organizer.post(
-            LIST, {"action": "requeue", "_selected_action": [done.pk]}, follow=True
-        )
-    done.refresh_from_db()
-    assert "None of these had failed" in text(page)
-    assert (done.status, sent) == (Status.RELEASED, [])
-    assert Release.objects.count() == 1
-
-
-def test_an_address_alone_queues_nothing(world: World, organizer: Client) -> None:
-    failed = _failed(world)
-    organizer.get(LIST, {"action": "requeue", "_selected_action": str(failed.pk)})
-    failed.refresh_from_db()
-    assert failed.status == Status.FAILED
-
-
-def test_another_organizer_can_not_queue_it_again(
-    world: World, rival: User, sign_in: SignIn
-) -> None:
-    failed = _failed(world)
-    sign_in(rival).post(LIST, {"action": "requeue", "_selected_action": [failed.pk]})
-    failed.refresh_from_db()
-    assert failed.status == Status.FAILED
-
-
-@pytest.mark.parametrize("role", ["organizer", "operator"])
-def test_submissions_and_releases_are_read_only_for_everybody(
-    role: str, world: World, sign_in: SignIn
-) -> None:
-    user = world.organizer if role == "organizer" else make_user("operator", is_superuser=True)
-    client, done = sign_in(user), world.score(world.join(world.alice))
-    for model, key in (("submission", done.pk), ("release", said(done).pk)):
-        address = f"/admin/leaderboard/{model}/"
-        assert client.get(f"{address}add/").status_code == 403
-        for page in ("change", "delete"):
-            form = {"status": "queued", "level": "0", "post": "yes"}
-            assert client.post(f"{address}{key}/{page}/", form).status_code == 403
-    assert Release.objects.get().kind == "improved"
-
-
-def test_a_rejected_file_shows_what_its_team_was_told(world: World, organizer: Client) -> None:
-    rejected = world.score(world.join(world.alice), b"id,label\nr0,9\n")
-    page = text(organizer.get(f"{LIST}{rejected.pk}/change/"))
-    assert "not one of 0-3" in page
-
-
 # --- Ledger ---------------------------------------------------------------------------------------
 
 
@@ -306,9 +135,8 @@ def test_a_draft_has_no_ledger_yet(world: World, organizer: Client) -> None:
         "/organize/",
         "/organize/digits/",
         "/organize/digits/budget/",
-        "/admin/leaderboard/team/",
-        "/admin/leaderboard/submission/",
-        "/admin/leaderboard/release/",
+        "/organize/digits/submissions/",
+        "/organize/digits/teams/",
     ],
 )
 def test_the_number_of_queries_does_not_grow_with_the_rows(

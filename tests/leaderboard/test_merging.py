@@ -377,8 +377,8 @@ def test_who_left_is_not_counted_among_the_people_of_a_team(
     world.score(theirs)
     membership.leave(team=theirs, user=carol)
     client.force_login(world.organizer)
-    page = client.get("/admin/leaderboard/team/")
-    assert [team.people_count for team in page.context["cl"].result_list] == [1]
+    page = client.get("/organize/digits/teams/")
+    assert [row.members for row in page.context["found"].rows] == [1]
 
 
 def _between(monkeypatch: pytest.MonkeyPatch, name: str, other_request: Callable[[], None]) -> None:

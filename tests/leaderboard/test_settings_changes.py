@@ -103,7 +103,8 @@ def test_a_later_deadline_is_set_and_told(world: World) -> None:
     assert world.digits.current_round.closes_at == later
     event = Event.objects.get(competition=world.digits, kind=EventKind.DEADLINE_CHANGED)
     assert event.actor == world.organizer
-    assert event.data == {"closes_at": later.isoformat(timespec="seconds")}
+    assert event.data["closes_at"] == later.isoformat(timespec="seconds")
+    assert event.data["before"]["closes_at"] < event.data["closes_at"]
 
 
 def test_an_end_is_taken_away_and_given_again(world: World) -> None:
@@ -180,7 +181,7 @@ def test_the_same_again_is_no_change(world: World) -> None:
 def test_limits_are_told(world: World) -> None:
     change_settings(world.digits, world.organizer, daily_limit=7, title="Figures")
     event = Event.objects.get(competition=world.digits, kind=EventKind.LIMIT_CHANGED)
-    assert event.data == {"daily_limit": 7}
+    assert event.data == {"daily_limit": 7, "before": {"daily_limit": 20}}
     assert world.digits.current_round.daily_limit == 7
 
 

@@ -123,8 +123,7 @@ def test_organizers_read_its_advice_and_its_answers(
     for text in ("Keyhole", "A stiff neck.", '<option value="kneeling">On both knees</option>'):
         assert text in form
     assert "Thresholdout and Keyhole can&#x27;t show this metric" in form
-    assert "shut out" in page(client, "/admin/leaderboard/release/")
-    assert "shut out" not in page(client, "/admin/leaderboard/release/?kind=seen")
+    assert "shut out" in page(client, f"/organize/{door.slug}/submissions/")
 
 
 def test_its_ledger_is_verified_before_and_after_the_publication(

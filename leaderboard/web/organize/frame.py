@@ -37,6 +37,8 @@ class Tab:
 
 TABS: Final = (
     Tab("Run", (("run", "Run"), ("budget", "Budget"))),
+    Tab("Submissions", (("submissions", "Submissions"),)),
+    Tab("Teams", (("teams", "Teams"),)),
     Tab("Settings", (("settings", "Settings"),)),
     Tab(
         "Data",
@@ -48,12 +50,15 @@ TABS: Final = (
         ),
     ),
     Tab("Finals", (("finals", "Finals"), ("publication", "Publication"))),
+    Tab("Audit", (("audit", "Audit"),)),
 )
 # The order in which a draft is set up.
 _SETTING_UP: Final = ("settings", "columns", "files", "scoring", "solution", "run")
 # Pages that no tab lists, with those that they belong to.
 _BELOW: Final = {
     "opening": "run",
+    "submission": "submissions",
+    "team": "teams",
     "revision": "solution",
     "file_remove": "files",
     "finals_close": "finals",

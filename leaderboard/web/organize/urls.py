@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from leaderboard.web.organize import (
+    audit,
     budget,
     columns,
     files,
@@ -14,6 +15,8 @@ from leaderboard.web.organize import (
     scoring,
     settings,
     solution,
+    submissions,
+    teams,
 )
 from leaderboard.web.organize.frame import View, console, organizers_only
 
@@ -31,6 +34,12 @@ urlpatterns = [
     _part("open/", opening.open_now, "open"),
     _part("draft/", opening.back_to_draft, "draft"),
     _part("budget/", budget.page, "budget"),
+    _part("submissions/", submissions.page, "submissions"),
+    _part("submissions/requeue/", submissions.requeue_all, "requeue-all"),
+    _part("submissions/<int:submission_id>/", submissions.one, "submission"),
+    _part("submissions/<int:submission_id>/requeue/", submissions.requeue, "requeue"),
+    _part("teams/", teams.page, "teams"),
+    _part("teams/<str:uid>/", teams.one, "team"),
     _part("settings/", settings.page, "settings"),
     _part("settings/delete/", settings.delete, "delete"),
     _part("data/columns/", columns.page, "columns"),
@@ -47,4 +56,6 @@ urlpatterns = [
     _part("finals/reveal/", finals.reveal, "finals-reveal"),
     _part("finals/final.csv", finals.csv, "finals-csv"),
     _part("finals/publication/", publication.page, "publication"),
+    _part("audit/", audit.page, "audit"),
+    _part("audit.csv", audit.csv, "audit-csv"),
 ]

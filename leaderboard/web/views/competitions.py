@@ -20,6 +20,7 @@ from leaderboard.errors import Refused
 from leaderboard.participate import membership
 from leaderboard.platform.forms import attempt
 from leaderboard.queries.announcements import NEWEST
+from leaderboard.queries.audit import public_changes
 from leaderboard.web.forms import AcceptRulesForm, JoinForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from, shows_refusals
@@ -151,5 +152,6 @@ def _rules_page(
         "schema": queries.schema_of(page.round),
         "max_bytes": min(page.round.max_file_bytes, settings.MAX_UPLOAD_BYTES),
         "revision": queries.revision(page.round, request.user),
+        "changes": public_changes(page.competition, request.user),
     }
     return render(request, "pages/rules.html", context, status=status)
