@@ -35,6 +35,7 @@ from leaderboard.pipeline.queue import (
 )
 from leaderboard.pipeline.release import release
 from leaderboard.pipeline.remeasure import compare, remeasure
+from leaderboard.pipeline.sketches import keep_sketch
 from leaderboard.platform import health, logs, outages
 from leaderboard.platform.files import FileDamaged
 from scoring.errors import PredictionError
@@ -84,6 +85,7 @@ def _work(submission: Submission) -> None:
 def _score(submission: Submission) -> None:
     predictions = parse(submission)
     Submission.objects.filter(pk=submission.pk).update(read_at=timezone.now())
+    keep_sketch(submission, predictions)
     holdout, measured = measure(submission, predictions)
     if release(submission.pk, holdout, predictions.digest, measured):
         logger.info("Submission %s is released.", submission.pk)

@@ -34,6 +34,7 @@ from leaderboard.models.release import Standing as Standing
 from leaderboard.models.round import Board as Board
 from leaderboard.models.round import Phase as Phase
 from leaderboard.models.round import Round as Round
+from leaderboard.models.sketch import Sketch as Sketch
 from leaderboard.models.submission import COUNTED as COUNTED
 from leaderboard.models.submission import FINAL as FINAL
 from leaderboard.models.submission import Status as Status

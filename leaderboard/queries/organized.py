@@ -1,24 +1,28 @@
 """What organizers see in lists: their competitions, and the submissions and teams of one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person, organized_competitions
-from leaderboard.models import Competition, Membership, Phase, Status, Submission, Team
+from leaderboard.models import Competition, Membership, Phase, Round, Status, Submission, Team
 from leaderboard.queries.paging import ListPage, list_page
+from leaderboard.queries.running import is_stuck
 from leaderboard.queries.scales import scale
 from leaderboard.queries.submissions import SubmissionRow, submission_row
 
 
 @dataclass(frozen=True)
 class OrganizedCompetition:
-    """A competition in an organizer's list. `closes_at` is None where it has no end."""
+    """A competition in an organizer's list. `closes_at` is None where it has no end.
+
+    attention: what somebody should look at, as words with the name of the page.
+    """
 
     slug: str
     title: str
@@ -28,6 +32,7 @@ class OrganizedCompetition:
     teams: int
     submissions: int
     failed: int
+    attention: tuple[tuple[str, str], ...]
 
 
 def organized(user: Person) -> list[OrganizedCompetition]:
@@ -37,6 +42,8 @@ def organized(user: Person) -> list[OrganizedCompetition]:
     teams = _counts(Team.objects.filter(merged_into=None), "competition")
     sent = _counts(Submission.objects.all(), "team__competition")
     failed = _counts(Submission.objects.filter(status=Status.FAILED), "team__competition")
+    waiting = Submission.objects.filter(status=Status.QUEUED).order_by()
+    since = dict(waiting.values_list("team__competition").annotate(since=Min("created_at")))
     return [
         OrganizedCompetition(
             slug=each.slug,
@@ -47,9 +54,29 @@ def organized(user: Person) -> list[OrganizedCompetition]:
             teams=teams.get(each.pk, 0),
             submissions=sent.get(each.pk, 0),
             failed=failed.get(each.pk, 0),
+            attention=tuple(
+                _attention(each.current_round, failed.get(each.pk, 0), since.get(each.pk))
+            ),
         )
         for each in competitions
     ]
+
+
+def _attention(round: Round, failed: int, since: datetime | None) -> Iterator[tuple[str, str]]:
+    """Yield what somebody should look at, the most urgent first, with the name of its page."""
+    phase, now = round.phase(timezone.now()), timezone.now()
+    if round.ledger and round.ledger.paused_at:
+        yield "The ledger is paused: nothing is scored", "run"
+    if failed:
+        yield f"{failed:,} failed on our side", "submissions"
+    if is_stuck(since):
+        yield "Files wait longer than 10 minutes", "run"
+    if phase is Phase.OPEN and round.closes_at and round.closes_at - now < timedelta(days=1):
+        yield "It closes within a day", "run"
+    if round.revealed_at is None and round.finals_scored_at is not None:
+        yield "The final scores wait to be revealed", "finals"
+    elif phase is Phase.CLOSED and round.finals_started_at is None:
+        yield "The finals wait to be started", "finals"
 
 
 def _counts(rows: QuerySet[Any], key: str) -> dict[int, int]:

@@ -1,4 +1,6 @@
-"""The tab "Run" of a draft: checklist and opening, and the way back until somebody submits."""
+"""A draft: checklist and opening, and the way back until somebody submits."""
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
@@ -7,7 +9,7 @@ from leaderboard.access import signed_in
 from leaderboard.models import Competition
 from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
-from leaderboard.web.organize.frame import button, is_draft, show, url_of, why_fixed
+from leaderboard.web.organize.frame import button, show, url_of, why_fixed
 
 # The page on which what a line of the checklist speaks of can be fixed.
 _FIXED_ON = {
@@ -25,19 +27,25 @@ _FIXED_ON = {
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show the checklist, and what happens next."""
     round = competition.current_round
-    checks = organize.checklist(competition) if is_draft(competition) else []
+    checks = organize.checklist(competition)
     context = {
         "checks": [(check, url_of(competition, _FIXED_ON[check.name])) for check in checks],
-        "warnings": [
-            (each, url_of(competition, each.step)) for each in organize.find_warnings(competition)
-        ],
         "missing": sum(not check.passed for check in checks),
         "foreseen": foresee_guarantee(round.board),
         "grid": describe_grid(round.board),
-        "fixed": why_fixed(round),
-        "has_submissions": round.submissions.exists(),
     }
-    return show(request, competition, "opening", context)
+    return show(request, competition, "opening", context | facts(competition))
+
+
+def facts(competition: Competition) -> dict[str, Any]:
+    """Return what the tab shows of a competition before and after its opening."""
+    return {
+        "warnings": [
+            (each, url_of(competition, each.step)) for each in organize.find_warnings(competition)
+        ],
+        "fixed": why_fixed(competition.current_round),
+        "has_submissions": competition.current_round.submissions.exists(),
+    }
 
 
 open_now = button(
