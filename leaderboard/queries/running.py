@@ -29,7 +29,7 @@ from scoring.predictions.sketch import find_near
 SHOWN: Final = 10
 HOURS: Final = 72
 _REJECTED_FROM: Final = 10  # files; from so many on, and more than were taken, a team is named
-_NEAR: Final = 0.2  # of the usual distance of two teams' files
+_NEAR: Final = 0.25  # of the usual distance of two teams' files: a sixteenth of what differs
 _COMPARED: Final = 2_000  # teams; the comparison grows with their square
 _AT_ONCE: Final = timedelta(minutes=10)
 _BULK_FROM: Final = 5  # accounts
