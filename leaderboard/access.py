@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar
 
+from allauth.account.models import EmailAddress
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat
 from django.http import Http404, HttpRequest
 
 from leaderboard.errors import Refused
@@ -18,6 +20,8 @@ from leaderboard.models import (
     CompetitionFile,
     Holdout,
     Invitation,
+    Invitee,
+    MailDomain,
     Membership,
     Organizer,
     Role,
@@ -48,14 +52,65 @@ def visible_competitions(user: Person) -> QuerySet[Competition]:
         return Competition.objects.all()
     member = Q(pk__in=user.memberships.active().values("competition"))
     invited = Q(visibility=Visibility.INVITED, pk__in=user.invited_to_competitions.values("pk"))
+    by_domain = Q(
+        visibility=Visibility.INVITED, join_code="", pk__in=_allowed(user).values("competition")
+    )
     own = Q(pk__in=user.organized_competitions.values("pk"))
-    still_shown = ~Q(visibility=Visibility.HIDDEN)
-    return Competition.objects.filter(public | (opened & still_shown & (member | invited)) | own)
+    shown = opened & ~Q(visibility=Visibility.HIDDEN)
+    return Competition.objects.filter(public | (shown & (member | invited | by_domain)) | own)
+
+
+def has_allowed_address(user: User, competition: Competition) -> bool:
+    """Return whether a confirmed address of the person is of a domain that may join."""
+    domains = competition.mail_domains
+    return not domains.exists() or _allowed(user).filter(competition=competition).exists()
+
+
+def _allowed(user: User) -> QuerySet[MailDomain]:
+    """Return the domains, of all competitions, that the person has a confirmed address of."""
+    confirmed = EmailAddress.objects.filter(user=user, verified=True)
+    ending = Concat(Value("@"), OuterRef("domain"))
+    return MailDomain.objects.filter(Exists(confirmed.filter(email__iendswith=ending)))
 
 
 def competition_or_404(user: Person, slug: str) -> Competition:
     """Return the competition of this address, if it exists for this person."""
     return _one(visible_competitions(user).filter(slug=slug), "competition")
+
+
+def entrance(slug: str) -> Competition | None:
+    """Return the competition of this address if a join code opens it, to whoever knows it."""
+    opened = Competition.objects.filter(opened_by_organizer_at__isnull=False)
+    shown = opened.exclude(join_code="").exclude(visibility=Visibility.HIDDEN)
+    return shown.filter(slug=slug).first()
+
+
+def invitee_or_404(slug: str, token: str) -> Invitee:
+    """Return whom the link from a mail invites, whoever follows it."""
+    opened = Invitee.objects.filter(competition__opened_by_organizer_at__isnull=False)
+    shown = opened.exclude(competition__visibility=Visibility.HIDDEN)
+    rows = shown.select_related("competition", "user")
+    return _one(rows.filter(token=token, competition__slug=slug), "invitation")
+
+
+def listed_or_404(competition: Competition, uid: str) -> Invitee:
+    """Return somebody of the organizers' list."""
+    return _one(competition.invitees.filter(uid=uid), "invitation")
+
+
+def invited_or_404(competition: Competition, uid: str) -> User:
+    """Return the account of somebody who was let in."""
+    return _one(competition.invited.filter(uid=uid), "invitation")
+
+
+def organizer_or_404(competition: Competition, uid: str) -> User:
+    """Return the account of an organizer of the competition."""
+    return _one(competition.organizers.filter(uid=uid), "organizer")
+
+
+def entry_or_404(team: Team, number: int) -> Submission:
+    """Return a submission of a team, for the competition's organizers."""
+    return _one(team.submissions.filter(number=number), "submission")
 
 
 def console_or_404(user: Person, slug: str) -> Competition:

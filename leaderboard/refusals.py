@@ -54,6 +54,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "score_missing": "Enter the score you expect: the board confirms or corrects it.",
             "score_impossible": "Scores are between {low:g} and {high:g}; {claimed:g} is not.",
             "not_a_number": "Submissions are named by their numbers.",
+            "alias_fixed": "The organizers gave you this name. Ask them for another one.",
+            "wrong_code": "This is not the join code. Check it with whoever gave it to you.",
             # Settings
             "fixed": "It is fixed: participants rely on it.",
             "rules_unchanged": "The rules did not change. Change them, or leave this out.",
@@ -82,6 +84,18 @@ PROBLEMS: Mapping[str, Refusal] = {
             "organizer do that.",
             "not_organizers": "{names}: no organizer's role yet. An operator grants it.",
             "last_owner": "A competition needs an owner: name another one first.",
+            "no_such_account": "There is no account with this name or confirmed address.",
+            "bad_addresses": "{names}: no mail address.",
+            "no_such_accounts": "There is no account called {names}.",
+            "nobody_named": "Write at least one mail address or user name.",
+            "too_many_people": "Invite at most {limit:,} people at once.",
+            "bad_domains": "{names}: no domain of mail addresses, such as example.org.",
+            "too_many_domains": "Name at most {limit} domains.",
+            "reason_public": "Give the reason: the team reads it, and where the team is named, "
+            "everybody.",
+            "sanction_unknown": "Choose one of {choices}.",
+            "extra_out_of_range": "Choose a number from 0 to {limit:,}.",
+            "no_total_limit": "There is no limit in all, so there is nothing to add to.",
             # Budgets
             "amount_out_of_range": "Add between 1 and {limit:,}.",
             "no_budget": "This board has no budget: its mechanism needs none, or nobody has begun.",
@@ -250,6 +264,27 @@ PROBLEMS: Mapping[str, Refusal] = {
         "You have joined already",
         "You are a member of a team in this competition. A person can be in one team only.",
     ),
+    "not_admitted": Refusal(
+        403,
+        "You are not admitted",
+        "This competition takes only people whom its organizers let in.",
+        variants={
+            "code": "Enter the join code first, at the address /c/{slug}/join/.",
+            "domain": "Only people with a confirmed mail address at {domains} may join. Add yours "
+            "to your account and confirm it.",
+            "address": "This invitation is for another mail address. Sign in with the account that "
+            "has it, or add it to your account.",
+            "unconfirmed": "This invitation is for a mail address that you have not confirmed yet: "
+            "follow the link in the mail you were sent, then open the invitation again.",
+            "taken": "Somebody else has taken this invitation. Ask the organizers for one.",
+        },
+    ),
+    "disqualified": Refusal(
+        403,
+        "Your team is disqualified",
+        "Your team is disqualified, so it can't submit: {reason}",
+        "The organizers disqualified the team, with a reason. Its files are not taken any more.",
+    ),
     "team_name_taken": Refusal(
         409,
         "The team name is taken",
@@ -410,6 +445,33 @@ REFUSALS: Mapping[str, Refusal] = {
         "These teams can't be merged",
         "Only two different teams of this competition, neither of them merged before, can be "
         "merged.",
+        variants={
+            "sanctioned": "A team that is disqualified or hidden, or has submissions that don't "
+            "count, can't be merged. Lift that first.",
+        },
+    ),
+    "final_board_revealed": Refusal(
+        409,
+        "The final board is public",
+        "The final places are stored and public, and can't change any more. Disqualify before the "
+        "reveal; afterwards, announce it.",
+    ),
+    "class_list_wrong": Refusal(
+        422,
+        "The class list can't be used as it is",
+        "Nobody was added. {count:# problem/# problems}, first {first}",
+        "Lines of the class list are wrong; nobody was added.",
+    ),
+    "sanctioned_already": Refusal(
+        409, "This is in force already", "Lift it first, to write another reason."
+    ),
+    "not_sanctioned": Refusal(
+        409, "There is nothing to lift", "It counts, as far as boards and finals go."
+    ),
+    "invitation_used": Refusal(
+        409,
+        "The invitation was taken",
+        "Somebody has taken this invitation, so no mail is needed.",
     ),
     "merge_hidden": Refusal(
         409,

@@ -20,7 +20,7 @@ from leaderboard.ledger.entries import LostRace
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
-from leaderboard.notify import events, outbox
+from leaderboard.notify import events, invitations, outbox
 from leaderboard.pipeline import duels, finalize, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
@@ -29,6 +29,7 @@ from leaderboard.pipeline.queue import (
     enqueue_deliveries,
     enqueue_duels,
     enqueue_fan_out,
+    enqueue_invitations,
     enqueue_next,
     enqueue_publication,
     startable,
@@ -154,6 +155,16 @@ def publish_holdout(*, holdout_id: int) -> None:
 
 @shared_task
 @logs.discreet
+def send_invitations(*, competition_id: int) -> None:
+    """Mail people the links by which they join, a batch: submissions wait behind it."""
+    sent, more = invitations.send(competition_id)
+    logger.info("%s invitations are mailed.", sent)
+    if more:
+        enqueue_invitations(competition_id)
+
+
+@shared_task
+@logs.discreet
 def sweep() -> None:
     """Queue again what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
@@ -167,6 +178,8 @@ def sweep() -> None:
             enqueue_duels(ledger_id)
         _check_revisions()
         _sweep_outbox()
+        for competition_id in invitations.waiting():
+            enqueue_invitations(competition_id)
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", type(error).__name__)
 

@@ -61,6 +61,9 @@ MATRIX = """
 /c/<slug>/join/
   GET            in   302  302  302  302  302  302
   POST           in   409  409  302+ 302+ 302+ 302+
+/c/<slug>/invited/<token>/
+  GET            200  200  200  200  200  200  200
+  POST           in   403  403  403  403  403  403
 /c/<slug>/join/<token>/
   GET            in   200  200  200  200  200  200
   POST           in   409  409  302+ 302+ 302+ 302+
@@ -410,6 +413,67 @@ MATRIX = """
 /organize/<slug>/data/solution/withdraw/
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/class-list/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/joining/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/joining/renew/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/joining/off/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302  404  302
+/organize/<slug>/people/organizers/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/organizers/<uid>/role/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/organizers/<uid>/remove/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/exports/
+  GET            in   403  403  403  200  404  200
+/organize/<slug>/people/exports/teams.csv
+  GET            in   403  403  403  200  404  200
+/organize/<slug>/people/exports/members.csv
+  GET            in   403  403  403  200  404  200
+/organize/<slug>/people/exports/submissions.csv
+  GET            in   403  403  403  200  404  200
+/organize/<slug>/people/listed/<uid>/send/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/listed/<uid>/withdraw/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/people/accounts/<uid>/withdraw/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/teams/<uid>/actions/
+  GET            in   403  403  403  200  404  200
+/organize/<slug>/teams/<uid>/quota/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/teams/<uid>/sanction/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/teams/<uid>/lift/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302  404  302
+/organize/<slug>/teams/<uid>/merge/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302  404  302
+/organize/<slug>/teams/<uid>/submissions/<number>/sanction/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/teams/<uid>/submissions/<number>/lift/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302  404  302
 /organize/<slug>/finals/
   GET            in   403  403  403  200  404  200
 /organize/<slug>/finals/close/

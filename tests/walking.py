@@ -28,7 +28,17 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard import organize
-from leaderboard.models import Competition, Event, FileRole, Status, Submission, User
+from leaderboard.models import (
+    Competition,
+    Event,
+    FileRole,
+    Invitee,
+    Role,
+    Status,
+    Submission,
+    User,
+)
+from leaderboard.organize.people import add_organizer
 from leaderboard.participate import membership
 from tests import ending
 from tests.cast import World, make_competition, make_user, predictions, upload
@@ -147,14 +157,18 @@ class Stage:
 
     def _values(self, pattern: str) -> dict[str, object]:
         keys, objects = self._keys, self._objects
-        return self._common | {
-            "slug": self._competition(pattern).slug,
-            "key": keys.get(pattern, keys["account/password/reset/key/<uidb36>-<key>/"]),
-            "object_id": objects.get([*pattern.split("/"), "", ""][2], 1),
-        }
+        return (
+            self._common
+            | {"slug": self._competition(pattern).slug}
+            | self._people.get(pattern, {})
+            | {
+                "key": keys.get(pattern, keys["account/password/reset/key/<uidb36>-<key>/"]),
+                "object_id": objects.get([*pattern.split("/"), "", ""][2], 1),
+            }
+        )
 
     def _competition(self, pattern: str) -> Competition:
-        if not pattern.startswith("organize/"):
+        if not pattern.startswith("organize/") or "/people/" in pattern:
             return self.digits
         page = pattern.rstrip("/").rsplit("/", 1)[-1]
         if page in _OF_A_DRAFT:
@@ -184,6 +198,22 @@ class Stage:
             "uid": self._submission.team.uid,
             "submission_id": Submission.objects.get(status=Status.FAILED).pk,
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
+        }
+
+    @cached_property
+    def _people(self) -> dict[str, dict[str, object]]:
+        """Who is meant by an address with somebody's permanent id, where that is no team."""
+        listed = Invitee.objects.get()
+        listed_as: dict[str, object] = {"uid": listed.uid, "token": listed.token}
+        organizes: dict[str, object] = {"uid": User.objects.get(username="judge").uid}
+        base = "organize/<slug>/people"
+        return {
+            "c/<slug>/invited/<token>/": listed_as,
+            f"{base}/listed/<uid>/send/": listed_as,
+            f"{base}/listed/<uid>/withdraw/": listed_as,
+            f"{base}/accounts/<uid>/withdraw/": {"uid": self.people["invited"].uid},
+            f"{base}/organizers/<uid>/role/": organizes,
+            f"{base}/organizers/<uid>/remove/": organizes,
         }
 
     @cached_property
@@ -254,6 +284,14 @@ class Stage:
                 "role": "other",
             },
             "organize/<slug>/data/solution/": {"solution": upload(labels(), "solution.csv")},
+            "organize/<slug>/people/": {"people": "somebody@uni.example"},
+            "organize/<slug>/people/class-list/": {"text": "name,mail\nAda,ada@uni.example\n"},
+            "organize/<slug>/people/joining/": {"domains": "uni.example"},
+            "organize/<slug>/people/organizers/": {"account": "olga", "role": "judge"},
+            "organize/<slug>/people/organizers/<uid>/role/": {"role": "editor"},
+            "organize/<slug>/teams/<uid>/quota/": {"daily": "3", "total": "0"},
+            "organize/<slug>/teams/<uid>/sanction/": {"kind": "hidden", "reason": "Why."},
+            "organize/<slug>/teams/<uid>/submissions/<number>/sanction/": {"reason": "Why."},
             "organize/<slug>/finals/publication/": {"slug": "revealed"},
             "organize/new/": settings_form(),
             "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
@@ -299,6 +337,9 @@ def _play(world: World) -> None:
     make_user("olga", is_organizer=True)
     make_user("operator", is_superuser=True)
     world.digits.invited.add(carol)
+    world.digits.invitees.create(email="dave@uni.example", name="Dave")
+    judge = make_user("judge", is_organizer=True)
+    add_organizer(world.digits, judge, Role.JUDGE, by=world.organizer)
     team = world.join(world.alice)
     world.score(team, predictions([10, 11, 12]))
     world.score(team, predictions([10]))

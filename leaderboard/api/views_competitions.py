@@ -211,6 +211,7 @@ class JoinView(View):
             {201: TeamDetail},
             *(*WRITES, *OPENED, "deadline_passed", "already_joined", "paused", "team_name_taken"),
             *("team_full", "competition_full", "invitation_expired", "left_a_team", "team_merged"),
+            "not_admitted",
         ),
     )
     def post(self, request: Request, slug: str) -> Response:

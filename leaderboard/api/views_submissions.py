@@ -56,6 +56,7 @@ class SubmissionsView(View):
             {201: NewSubmission},
             *(*WRITES, *MEMBERS, "deadline_passed", "file_too_large", "unsupported_media_type"),
             *("file_empty", "daily_limit_reached", "total_limit_reached", "too_many_rejected"),
+            "disqualified",
             *("paused", "storage_full"),
         ),
     )

@@ -14,6 +14,7 @@ from leaderboard.ledger.entries import (
     terms_of,
 )
 from leaderboard.ledger.heads import rules_of, save_heads
+from leaderboard.ledger.sanctions import is_ranked, leave_out_sanctioned
 from leaderboard.models import (
     Board,
     BoardState,
@@ -161,6 +162,8 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
     standing = Standing.objects.select_related("best", "last").filter(
         board=entry.board, team=entry.team
     ).first() or Standing(board=entry.board, team=entry.team, reached_at=submission.created_at)
+    if standing._state.adding:
+        standing.is_ranked = is_ranked(entry.team)
     before = levels.spot(standing)
     stands_on = standing.best or (standing.last if standing.last_id else None)
     is_earlier = stands_on is not None and stands_on.holdout_id != entry.holdout_id
@@ -175,5 +178,6 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
         standing.reached_at = submission.created_at
+    leave_out_sanctioned(standing)
     standing.save()
     levels.move(standing.board_id, before, levels.spot(standing))

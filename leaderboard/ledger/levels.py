@@ -1,4 +1,4 @@
-"""How many teams stand on each level of a board, kept with every change of its rows.
+"""How many ranked teams stand on each level of a board, kept with every change of its rows.
 
 Scores lie on a grid, so a place is the number of teams on better levels, and then who was first.
 A level that many teams share is counted in parts of `PART` to twice as many, in the order of time:
@@ -15,8 +15,10 @@ Spot = tuple[float | None, datetime]
 
 
 def spot(standing: Standing) -> Spot | None:
-    """Return where a row of the board stands; None for one that is not written yet."""
-    return None if standing._state.adding else (standing.loss, standing.reached_at)
+    """Return where a row of the board stands; None for one that is not ranked, or not written."""
+    if standing._state.adding or not standing.is_ranked:
+        return None
+    return standing.loss, standing.reached_at
 
 
 def move(board: int, before: Spot | None, after: Spot | None) -> None:
@@ -33,11 +35,12 @@ def move(board: int, before: Spot | None, after: Spot | None) -> None:
 
 
 def recount(board: int) -> None:
-    """Count all rows of a board anew."""
+    """Count all ranked rows of a board anew."""
     LevelCount.objects.filter(board=board).delete()
     counts = list[LevelCount]()
     latest = None
-    rows = Standing.objects.filter(board=board).values_list("loss", "reached_at")
+    ranked = Standing.objects.filter(board=board, is_ranked=True)
+    rows = ranked.values_list("loss", "reached_at")
     for loss, at in rows.iterator():
         is_full = bool(counts) and counts[-1].teams >= PART and at != latest
         if not counts or counts[-1].loss != loss or is_full:
@@ -61,7 +64,9 @@ def _count(board: int, spot: Spot, by: int) -> bool:
         return True
     if part.teams > 2 * PART:
         # Halved between two moments; a part whose rows all share a moment stays whole.
-        rows = Standing.objects.filter(board=board, loss=loss, reached_at__gte=part.since)
+        rows = Standing.objects.filter(
+            board=board, is_ranked=True, loss=loss, reached_at__gte=part.since
+        )
         middle = rows.order_by("reached_at", "pk").values_list("reached_at", flat=True)[PART]
         earlier = rows.filter(reached_at__lt=middle).count()
         if earlier:

@@ -28,12 +28,17 @@ from leaderboard.models.holdout import LedgerNote as LedgerNote
 from leaderboard.models.holdout import NoteKind as NoteKind
 from leaderboard.models.holdout import Pause as Pause
 from leaderboard.models.holdout import Rescore as Rescore
+from leaderboard.models.invitee import Invitee as Invitee
+from leaderboard.models.invitee import MailDomain as MailDomain
+from leaderboard.models.invitee import MailState as MailState
 from leaderboard.models.release import LevelCount as LevelCount
 from leaderboard.models.release import Release as Release
 from leaderboard.models.release import Standing as Standing
 from leaderboard.models.round import Board as Board
 from leaderboard.models.round import Phase as Phase
 from leaderboard.models.round import Round as Round
+from leaderboard.models.sanction import Sanction as Sanction
+from leaderboard.models.sanction import SanctionKind as SanctionKind
 from leaderboard.models.sketch import Sketch as Sketch
 from leaderboard.models.submission import COUNTED as COUNTED
 from leaderboard.models.submission import FINAL as FINAL

@@ -27,6 +27,7 @@ class Competition(models.Model):
 
     `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
     that nobody but its organizers sees. Clones and what they were cloned from share a `family`.
+    With a `join_code` only those join who know it or were invited.
     """
 
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
@@ -52,6 +53,7 @@ class Competition(models.Model):
     visibility = models.CharField(
         max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC
     )
+    join_code = models.CharField(max_length=20, blank=True, editable=False)
     team_size = models.PositiveIntegerField(
         "members of a team", default=4, validators=[MinValueValidator(1)]
     )

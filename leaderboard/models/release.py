@@ -101,6 +101,7 @@ class Standing(models.Model):
 
     `loss` is the team's best released loss, null as long as nothing was released; `reached_at`, the
     moment at which the file that reached it was accepted, breaks ties: who was first stands above.
+    One that is not ranked is the row of a team under a sanction.
     """
 
     board = models.ForeignKey(Board, models.CASCADE, related_name="standings")
@@ -110,6 +111,7 @@ class Standing(models.Model):
     last = models.ForeignKey(Release, models.PROTECT, related_name="+")
     reached_at = models.DateTimeField()
     entries = models.PositiveIntegerField(default=0)
+    is_ranked = models.BooleanField(default=True)
 
     class Meta:
         ordering = [models.F("loss").asc(nulls_last=True), "reached_at", "id"]

@@ -15,7 +15,8 @@ from leaderboard.models.round import Board, new_uid
 class Team(models.Model):
     """A team of one competition, named by `uid` wherever a database's keys mean nothing.
 
-    One that was merged into another keeps its entries of the ledger under its own uid.
+    One that was merged into another keeps its entries of the ledger under its own uid. The extra
+    submissions come on top of the round's limits.
     """
 
     competition = models.ForeignKey(Competition, models.CASCADE, related_name="teams")
@@ -27,6 +28,8 @@ class Team(models.Model):
     merged_into = models.ForeignKey(
         "self", models.PROTECT, null=True, blank=True, related_name="merged"
     )
+    extra_daily = models.PositiveIntegerField(default=0)
+    extra_total = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -238,6 +238,8 @@ class _Itself:
             head = replay.head(board)
             for name in ("asked", "answered", "log_alphabets", "firings", "budget_left"):
                 _same(f"head, {name}", getattr(stored, name), getattr(head, name))
+        for row, (loss, best) in self._found.left_out.items():
+            self._board[row] = replace(self._board.get(row, _NO_STAND), loss=loss, best=best)
         _same_rows("standing of team", self._found.board, self._board)
 
 

@@ -1,8 +1,8 @@
-"""Who runs a competition and in which role, and who is invited to it."""
+"""Who runs a competition, and in which role."""
 
-from collections.abc import Collection
 from typing import Any
 
+from allauth.account.models import EmailAddress
 from django.db import transaction
 
 from leaderboard.access import Right, check_right
@@ -27,7 +27,8 @@ def add_organizer(competition: Competition, user: User, role: str, by: User) -> 
         raise Refused(
             "invalid", field="role", variant="role_unknown", choices=", ".join(Role.values)
         )
-    _check_may_be_organizers([user])
+    if not (user.is_organizer or user.is_superuser):
+        raise Refused("invalid", field="organizers", variant="not_organizers", names=user.username)
     with transaction.atomic():
         locked = _lock_as_owner(competition, by)
         if role != Role.OWNER:
@@ -53,45 +54,16 @@ def remove_organizer(competition: Competition, user: User, by: User) -> None:
             _record(locked, EventKind.ORGANIZER_REMOVED, by, user)
 
 
-def change_organizers(competition: Competition, users: Collection[User], by: User) -> None:
-    """Let these people and nobody else run the competition; those who are new are owners.
-
-    Raises Refused as `add_organizer` and `remove_organizer` do, having changed nothing.
-    """
-    before = set(competition.organizers.all())
-    new = [user for user in users if user not in before]
-    _check_may_be_organizers(new)
-    with transaction.atomic():
-        for user in new:
-            add_organizer(competition, user, Role.OWNER, by)
-        for user in before.difference(users):
-            remove_organizer(competition, user, by)
-
-
-def change_invited(competition: Competition, users: Collection[User], by: User) -> None:
-    """Invite these people and nobody else. Raises Refused unless `by` sees to people here."""
-    before = set(competition.invited.all())
-    if set(users) == before:
-        return
-    check_right(by, competition, Right.JUDGE)
-    with transaction.atomic():
-        competition.invited.set(users)
-        record(
-            competition,
-            EventKind.INVITED,
-            actor=by,
-            audience=Audience.ORGANIZERS,
-            added=sorted(user.username for user in set(users) - before),
-            removed=sorted(user.username for user in before.difference(users)),
-        )
-
-
-def _check_may_be_organizers(users: Collection[User]) -> None:
-    without = [user.username for user in users if not (user.is_organizer or user.is_superuser)]
-    if without:
-        raise Refused(
-            "invalid", field="organizers", variant="not_organizers", names=", ".join(without)
-        )
+def find_account(name: str) -> User:
+    """Return the account with this user name or confirmed mail address. Raises Refused."""
+    name = name.strip()
+    account = User.objects.filter(username__iexact=name, is_active=True).first()
+    if account is None and "@" in name:
+        known = EmailAddress.objects.filter(email__iexact=name, verified=True)
+        account = User.objects.filter(emailaddress__in=known, is_active=True).first()
+    if account is None:
+        raise Refused("invalid", field="account", variant="no_such_account")
+    return account
 
 
 def _lock_as_owner(competition: Competition, by: User) -> Competition:

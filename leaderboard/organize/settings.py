@@ -1,6 +1,5 @@
 """The settings of a competition: texts, times, limits, and who sees it."""
 
-from collections.abc import Collection
 from typing import Any, Final
 
 from django.db import transaction
@@ -22,11 +21,7 @@ from leaderboard.organize.fields import (
     find_wrong,
     holder,
 )
-from leaderboard.organize.people import (
-    change_invited,
-    change_organizers,
-    may_organize_at_all,
-)
+from leaderboard.organize.people import may_organize_at_all
 
 # What the history tells of a change, to whom once it has been opened.
 _EVENTS: Final = (
@@ -38,22 +33,12 @@ _EVENTS: Final = (
 )
 
 
-def create_draft(
-    by: User, *, organizers: Collection[User] = (), invited: Collection[User] = (), **fields: Any
-) -> Competition:
-    """Create a draft with these settings and people. Raises Refused, naming the fields.
-
-    `by` owns it, with the other organizers; an operator may create one for others alone.
-    """
+def create_draft(by: User, **fields: Any) -> Competition:
+    """Create a draft with these settings, which `by` owns. Raises Refused, naming the fields."""
     if not may_organize_at_all(by):
         raise Refused("not_allowed", variant="organizer")
     refuse_fields(find_wrong(Round(competition=Competition()), fields))
-    owners = {by, *organizers} if not by.is_superuser else set(organizers) or {by}
-    with transaction.atomic():
-        competition = create_competition(organizer=by, **fields)
-        change_organizers(competition, owners, by)
-        change_invited(competition, invited, by)
-    return competition
+    return create_competition(organizer=by, **fields)
 
 
 def fixed_settings(competition: Competition) -> frozenset[str]:
@@ -77,11 +62,9 @@ def change_settings(
     by: User,
     *,
     ask_again: bool = False,
-    organizers: Collection[User] | None = None,
-    invited: Collection[User] | None = None,
     **changes: Any,
 ) -> None:
-    """Change settings of a competition and its current round, and its people, all or nothing.
+    """Change settings of a competition and its current round, all or nothing.
 
     `ask_again`: the rules changed in substance, so members are asked to accept the new version. An
     open round doesn't close before the time that was announced: `pipeline.finalize.close_early`
@@ -114,10 +97,6 @@ def change_settings(
         same_rows = locked.rounds.filter(ledger__isnull=False, ledger=round.ledger)
         same_rows.update(**of_ledger)
         record_changes(round, by, before, changed)
-        if organizers is not None:
-            change_organizers(locked, organizers, by)
-        if invited is not None:
-            change_invited(locked, invited, by)
     competition.refresh_from_db()
 
 

@@ -1,15 +1,18 @@
-"""What organizers change of a team: its name and its marks."""
+"""What organizers change of a team: its name, its marks, its quota, and what it is merged with."""
 
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 
 from leaderboard.access import Right, check_right
-from leaderboard.errors import Refused
-from leaderboard.models import EventKind, Team, User
+from leaderboard.errors import Refused, refuse_fields
+from leaderboard.models import Audience, EventKind, Team, User
 from leaderboard.notify.events import record
 from leaderboard.organize import changes
+from leaderboard.participate import membership
 from leaderboard.participate.membership import clean_team_name
+
+MOST_EXTRA: Final = 10_000
 
 _MARKS: Final = {
     "is_verified": EventKind.TEAM_VERIFIED,
@@ -62,3 +65,42 @@ def check_name(team: Team, name: str) -> str:
     if others.filter(name__iexact=cleaned).exists():
         raise Refused("invalid", field="name", variant="name_taken")
     return cleaned
+
+
+def add_quota(team: Team, *, daily: int, total: int, by: User | None) -> None:
+    """Let a team send so many files more, a day and in all, than the limits of all teams.
+
+    It takes the place of what the team was given before. The declared questions of the ledger stay
+    as they are. Raises Refused for other numbers, and for `total` where there is no limit in all.
+    """
+    wrong = {"variant": "extra_out_of_range", "limit": MOST_EXTRA}
+    given = {"daily": daily, "total": total}
+    refuse_fields({name: wrong for name, extra in given.items() if not 0 <= extra <= MOST_EXTRA})
+    with transaction.atomic():
+        # The lock under which intake counts.
+        locked = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        competition = locked.competition
+        check_right(by, competition, Right.JUDGE)
+        if total and competition.current_round.total_limit is None:
+            raise Refused("invalid", field="total", variant="no_total_limit")
+        before = {"daily_before": locked.extra_daily, "total_before": locked.extra_total}
+        if tuple(before.values()) == (daily, total):
+            return
+        locked.extra_daily, locked.extra_total = daily, total
+        locked.save(update_fields=["extra_daily", "extra_total"])
+        record(
+            competition,
+            EventKind.QUOTA_ADDED,
+            actor=by,
+            audience=Audience.TEAM,
+            subjects={"team": team.uid},
+            **given,
+            **before,
+        )
+    team.refresh_from_db()
+
+
+def merge_teams(team: Team, into: Team, *, by: User) -> None:
+    """Merge a team into another one, for good. Raises Refused, as `membership.merge` does."""
+    check_right(by, team.competition, Right.JUDGE)
+    membership.merge(team=team, into=into, by=by)

@@ -18,6 +18,7 @@ from leaderboard.models import (
     Membership,
     Phase,
     Round,
+    Sanction,
     Selection,
     Status,
     Submission,
@@ -25,15 +26,22 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.participate.admission import alias_of, check_admitted, is_reserved
 
 TEAM_NAME_LENGTH = 60
 INVITATION_DAYS = 14
 
 
 def join(*, competition: Competition, user: User, accept_rules: bool, team_name: str) -> Team:
-    """Accept the rules and make a team of one. Raises Refused."""
+    """Accept the rules and make a team of one. Raises Refused.
+
+    Whoever has an alias takes part under that, whatever name is given.
+    """
     _check_may_join(competition, user, accept_rules)
-    name = clean_team_name(team_name)
+    alias = alias_of(competition, user)
+    name = alias or clean_team_name(team_name)
+    if not alias and is_reserved(competition, name, user):
+        raise Refused("team_name_taken")
     try:
         with transaction.atomic():
             # Starting the finals takes this lock, too, before it waits for all teams: a team that
@@ -94,6 +102,10 @@ def rename_team(*, team: Team, user: User, name: str) -> Team:
     """Give the team another name. Raises Refused."""
     _check_captain(team, user)
     cleaned = clean_team_name(name)
+    if alias_of(team.competition, user):
+        raise Refused("invalid", field="team_name", variant="alias_fixed")
+    if is_reserved(team.competition, cleaned, user):
+        raise Refused("team_name_taken")
     try:
         with transaction.atomic():
             Team.objects.filter(pk=team.pk).update(name=cleaned)
@@ -167,10 +179,7 @@ def merge(*, team: Team, into: Team, by: User) -> None:
             .filter(pk__in=(team.pk, into.pk), competition=competition)
             .order_by("pk")
         }
-        _check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
-        members = Membership.objects.active().filter(team__in=(team, into))
-        if members.count() > competition.team_size:
-            raise Refused("team_full", limit=competition.team_size)
+        check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
         heads = merge_teams(team, into)
         _record(into, EventKind.TEAM_MERGED, by, merged=team.uid)
     for ledger, head in heads:
@@ -178,7 +187,8 @@ def merge(*, team: Team, into: Team, by: User) -> None:
     team.refresh_from_db()
 
 
-def _check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
+def check_may_merge(competition: Competition, team: Team | None, into: Team | None) -> None:
+    """Raise Refused where the one team can't become a part of the other."""
     if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
         raise Refused("not_mergeable")
     if competition.current_round.hides_others:
@@ -188,13 +198,21 @@ def _check_may_merge(competition: Competition, team: Team | None, into: Team | N
         raise Refused("finals_started")
     if ledgers.filter(paused_at__isnull=False).exists():
         raise Refused("paused")
+    if Selection.objects.filter(team=team, submission__round__ledger__in=ledgers).exists():
+        raise Refused("selections_left")
+    _check_teams_may_merge(competition, team, into)
+
+
+def _check_teams_may_merge(competition: Competition, team: Team, into: Team) -> None:
+    if Sanction.objects.at().filter(team__in=(team, into)).exists():
+        raise Refused("not_mergeable", variant="sanctioned")
     waiting = Submission.objects.filter(
         team__in=(team, into), status__in=(Status.QUEUED, Status.SCORING)
     )
     if waiting.exists():
         raise Refused("submissions_waiting", variant="merge")
-    if Selection.objects.filter(team=team, submission__round__ledger__in=ledgers).exists():
-        raise Refused("selections_left")
+    if Membership.objects.active().filter(team__in=(team, into)).count() > competition.team_size:
+        raise Refused("team_full", limit=competition.team_size)
 
 
 def _record(team: Team, kind: EventKind, actor: User, **data: Any) -> None:
@@ -251,6 +269,7 @@ def _check_may_join(
         raise Refused("already_joined")
     if _bound_elsewhere(competition, user, team).exists():
         raise Refused("left_a_team", variant="hidden" if round.is_hidden else None)
+    check_admitted(competition, user)
     if not accept_rules:
         raise Refused("invalid", field="accept_rules", variant="rules_not_accepted")
 

@@ -65,15 +65,22 @@ def quota(team: Team, round: Round, now: datetime) -> Quota:
         all=Count("pk", filter=counted),
         free=Count("pk", filter=today & free),
     )
-    total = None if is_practice else round.total_limit
+    daily, total = limits(team, round)
+    total = None if is_practice else total
     return Quota(
-        daily_limit=round.daily_limit,
-        daily_left=max(0, round.daily_limit - used["today"]),
+        daily_limit=daily,
+        daily_left=max(0, daily - used["today"]),
         renews_at=day + timedelta(days=1),
         total_limit=total,
         total_left=None if total is None else max(0, total - used["all"]),
         free_left=max(0, FREE_PER_DAY - used["free"]),
     )
+
+
+def limits(team: Team, round: Round) -> tuple[int, int | None]:
+    """Return how many files the team may send a day and in all, with what it was given extra."""
+    total = None if round.total_limit is None else round.total_limit + team.extra_total
+    return round.daily_limit + team.extra_daily, total
 
 
 def is_repeat(team: Team, round: Round, sha256: str) -> bool:

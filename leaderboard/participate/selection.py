@@ -28,6 +28,7 @@ from leaderboard.models import (
     Pause,
     Release,
     Round,
+    Sanction,
     Selection,
     Standing,
     Submission,
@@ -68,15 +69,28 @@ def entered(round: Round) -> QuerySet[Submission]:
 
     One that waits to be scored again, on a revised solution, counts by the answer that it has. A
     team that selected nothing enters its `stand_in`. Files that were lost with a database can't be
-    measured, so they don't count.
+    measured, so they don't count; nor do those under a sanction at the reveal.
     """
-    on_these_rows = {"submission__round__ledger": round.ledger}
-    released = Submission.objects.filter(
-        ~Q(file=""), round__ledger=round.ledger, release__isnull=False, is_practice=False
-    ).annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
-    choices = Selection.objects.filter(team=OuterRef("team"), **on_these_rows).order_by()
-    by_default = ~Exists(choices) & Q(pk=stand_in(round, team="team"))
+    teams, submissions = sanctioned(round)
+    released = (
+        Submission.objects.filter(
+            ~Q(file=""), round__ledger=round.ledger, release__isnull=False, is_practice=False
+        )
+        .exclude(team__in=teams)
+        .exclude(pk__in=submissions)
+        .annotate(is_chosen=Exists(Selection.objects.filter(submission=OuterRef("pk"))))
+    )
+    choices = Selection.objects.filter(
+        team=OuterRef("team"), submission__round__ledger=round.ledger
+    ).exclude(submission__in=submissions)
+    by_default = ~Exists(choices.order_by()) & Q(pk=stand_in(round, team="team"))
     return released.filter(Q(is_chosen=True) | by_default)
+
+
+def sanctioned(round: Round) -> tuple[QuerySet[Any], QuerySet[Any]]:
+    """Return the keys of the teams and submissions that don't count, now or at the reveal."""
+    held = Sanction.objects.at(round.revealed_at)
+    return held.of_teams().values("team"), held.of_submissions().values("submission")
 
 
 def stand_in(round: Round, *, team: str) -> Coalesce:
@@ -93,7 +107,7 @@ def stand_in(round: Round, *, team: str) -> Coalesce:
     best = standings.filter(best__isnull=False).order_by(first, "loss", "reached_at", "pk")
     answers = Release.objects.filter(
         submission__team=OuterRef(team), board__in=boards, submission__is_practice=False
-    )
+    ).exclude(submission__in=sanctioned(round)[1])
     on_public = answers.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
     shown = F("reference_level") * 1.0 / F("steps")
     return Coalesce(
@@ -163,7 +177,7 @@ def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> N
 def _released(team: Team, round: Round, numbers: set[int]) -> list[Submission]:
     answered = team.submissions.filter(
         round__ledger=round.ledger, number__in=numbers, release__isnull=False
-    )
+    ).exclude(pk__in=sanctioned(round)[1])
     chosen = list(answered.exclude(file="").order_by("number"))
     missing = sorted(numbers - {each.number for each in chosen})
     if missing:

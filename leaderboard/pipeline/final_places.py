@@ -106,7 +106,8 @@ def interval_beta(board: Board, *, final: bool) -> float:
 
 def _released(board: Board) -> dict[int, tuple[int, float | None]]:
     """Return place and loss of each team on the released board, in its order; ties share places."""
-    rows = board.standings.order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
+    ranked = board.standings.filter(is_ranked=True)
+    rows = ranked.order_by(F("loss").asc(nulls_last=True), "reached_at", "pk")
     found, place, last = dict[int, tuple[int, float | None]](), 0, object()
     for position, (team, loss) in enumerate(rows.values_list("team", "loss").iterator(), start=1):
         place, last = (place, last) if loss == last else (position, loss)

@@ -24,6 +24,7 @@ from leaderboard.models import (
     Competition,
     EventKind,
     FinalScore,
+    FinalTests,
     Holdout,
     Phase,
     Round,
@@ -176,6 +177,7 @@ def place_finals(round_id: int, read: Read) -> bool:
         round = waiting.select_related("ledger").get()
         if _unscored(round).exists():
             return False
+        _uncounted(round).delete()
         holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
         boards = list(round.boards.all())
 
@@ -189,6 +191,27 @@ def place_finals(round_id: int, read: Read) -> bool:
     finally:
         with suppress(DatabaseError):
             waiting.update(places_claimed_at=None)
+
+
+def count_anew(round: Round) -> None:
+    """Let workers find the places again, now that other submissions count than before.
+
+    Call it in the transaction that changed what counts. It does nothing before the finals have
+    started. Raises Refused where they are revealed, or nothing would be left to count.
+    """
+    locked = Round.objects.select_for_update(no_key=True).get(pk=round.pk)
+    if locked.revealed_at is not None:
+        raise Refused("final_board_revealed")
+    if locked.finals_started_at is None:
+        return
+    if not entered(locked).exists():
+        raise Refused("nothing_to_score")
+    # A worker at work on the places before finds the round's row locked, and then other scores.
+    moments = ("finals_scored_at", "finals_enqueued_at", "places_claimed_at")
+    Round.objects.filter(pk=locked.pk).update(**dict.fromkeys(moments))
+    FinalTests.objects.filter(board__round=locked).delete()
+    _uncounted(locked).delete()
+    transaction.on_commit(wake_sweeper, robust=True)
 
 
 def note_failure(submission: Submission, failure: str) -> None:
@@ -239,6 +262,12 @@ def _unscored(round: Round) -> QuerySet[Submission]:
     return entered(round).filter(final_scores__isnull=True)
 
 
+def _uncounted(round: Round) -> QuerySet[FinalScore]:
+    """Return the scores of submissions that don't count any more."""
+    scores = FinalScore.objects.filter(board__round=round)
+    return scores.exclude(submission__in=entered(round).values("pk"))
+
+
 def _round_of_finals(submission: Submission) -> Round | None:
     """Return the round whose finals measure the submission now: the last one on its rows."""
     return Round.objects.filter(
@@ -282,8 +311,17 @@ def _names(found: Sequence[Submission | Team]) -> str:
 
 
 def _note_all_scored(round: Round, tested: Mapping[int, Tested]) -> bool:
-    """Store the final places, with the note that every final score is there, unless they are."""
+    """Store the final places, with the note that every final score is there, unless they are.
+
+    Nothing is stored where other submissions count by now than those that were compared.
+    """
     with transaction.atomic(durable=True):
+        list(Round.objects.select_for_update(no_key=True).filter(pk=round.pk))
+        compared = {score.pk for each in tested.values() for score in each.order}
+        scores = FinalScore.objects.filter(board__round=round, board__in=tested)
+        is_same = compared == set(scores.values_list("pk", flat=True))
+        if not is_same or _uncounted(round).exists() or _unscored(round).exists():
+            return False
         noted = Round.objects.filter(
             pk=round.pk, finals_started_at__isnull=False, finals_scored_at__isnull=True
         ).update(finals_scored_at=timezone.now(), places_claimed_at=None)

@@ -22,6 +22,7 @@ from leaderboard.models import (
     Membership,
     Phase,
     Round,
+    SanctionKind,
     Status,
     Submission,
     Team,
@@ -151,6 +152,9 @@ def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha25
         raise Refused("paused")
     if not Membership.objects.active().filter(team=team, user=user).exists():
         raise Refused("not_a_member")
+    held = team.sanctions.at().of_teams().filter(kind=SanctionKind.DISQUALIFIED).first()
+    if held is not None:
+        raise Refused("disqualified", reason=held.reason)
     # The quota is read before the repeats: whatever took the last unit is then seen as one of them.
     left = quota(team, round, now)
     takes_quota = not is_repeat(team, round, sha256)

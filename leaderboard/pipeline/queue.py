@@ -49,6 +49,11 @@ def enqueue_duels(ledger_id: int) -> None:
     _send("hold_duels", ledger_id=ledger_id)
 
 
+def enqueue_invitations(competition_id: int) -> None:
+    """Ask a worker to mail the links that wait; the sweeper asks again where this is lost."""
+    _send("send_invitations", competition_id=competition_id)
+
+
 def wake_sweeper() -> None:
     """Let the sweeper look now; it looks by itself a little later where the broker is away."""
     _send("sweep")

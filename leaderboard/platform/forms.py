@@ -26,3 +26,9 @@ def attempt(form: forms.BaseForm, act: Callable[[], object]) -> int:
         blame(form, refused)
         return refused.status
     return 0
+
+
+def problems_of(form: forms.BaseForm) -> list[str]:
+    """Return what is wrong with a form, for a page that doesn't show it."""
+    found = form.errors.get_json_data().values()
+    return [str(each["message"]) for errors in found for each in errors]

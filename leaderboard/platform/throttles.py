@@ -1,9 +1,10 @@
-"""The limit on uploads, which pages and API share; the counters live in the cache."""
+"""Limits on what pages take; the counters live in the cache. That of uploads the API shares."""
 
 from typing import Any
 
 from django.http import HttpRequest
 from rest_framework.throttling import UserRateThrottle
+from rest_framework.views import APIView
 
 from leaderboard.errors import Refused
 
@@ -17,8 +18,22 @@ class UploadThrottle(UserRateThrottle):
         return request.method != "POST" or super().allow_request(request, view)
 
 
+class JoinCodeThrottle(UserRateThrottle):
+    """Join codes that one person enters: nobody gets in by guessing."""
+
+    scope = "join_code"
+
+
 def check_upload(request: HttpRequest) -> None:
     """Count an upload by a form. Raises Refused where there were too many."""
-    throttle = UploadThrottle()
-    if not throttle.allow_request(request, None):
+    _check(UploadThrottle(), request)
+
+
+def check_join_code(request: HttpRequest) -> None:
+    """Count a join code that is entered. Raises Refused where there were too many."""
+    _check(JoinCodeThrottle(), request)
+
+
+def _check(throttle: UserRateThrottle, request: Any) -> None:
+    if not throttle.allow_request(request, APIView()):
         raise Refused("throttled", seconds=max(1, int(throttle.wait() or 1)))

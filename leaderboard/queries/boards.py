@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from leaderboard.access import Person, may_see_others
-from leaderboard.models import Board, Holdout, LevelCount, Standing, Team, User
+from leaderboard.models import Board, Holdout, LevelCount, Sanction, Standing, Team, User
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.duels import surely_better
 from leaderboard.queries.moments import to_the_second
@@ -171,7 +171,7 @@ def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
         kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
         holdout__retired_at__isnull=True,
         submission__is_practice=False,
-    )
+    ).exclude(submission__in=Sanction.objects.at().of_submissions().values("submission"))
     for entry in releases.select_related("submission").order_by("number"):
         team = entry.submission.team_id
         if entry.level is not None and entry.level < best.get(team, entry.steps + 1):
@@ -211,10 +211,11 @@ class _Record(NamedTuple):
 
 
 def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
-    """Return the rows with a score and those without, each in the order of the index."""
+    """Return the ranked rows with a score and those without, each in the order of the index."""
+    ranked = board.standings.filter(is_ranked=True)
     return (
-        board.standings.filter(loss__isnull=False).order_by("loss", "reached_at", "pk"),
-        board.standings.filter(loss__isnull=True).order_by("reached_at", "pk"),
+        ranked.filter(loss__isnull=False).order_by("loss", "reached_at", "pk"),
+        ranked.filter(loss__isnull=True).order_by("reached_at", "pk"),
     )
 
 
@@ -274,14 +275,14 @@ class _Ranking:
     def mine(self) -> tuple[int, BoardRow] | None:
         if self.my_team is None:
             return None
-        own = self.board.standings.filter(team=self.my_team).order_by()
+        own = self.board.standings.filter(team=self.my_team, is_ranked=True).order_by()
         found = self._records(own.values_list("pk", flat=True))
         places = self._places(found)
         rows = ((places[row.key], self.make(self.ranks[row.loss], row)) for row in found)
         return next(rows, None)
 
     def _named(self, search: str) -> QuerySet[Standing]:
-        return self.board.standings.filter(named(self.board, search))
+        return self.board.standings.filter(named(self.board, search), is_ranked=True)
 
     def _records(self, keys: Iterable[int]) -> list[_Record]:
         """Return some rows in the order of their keys: only these are joined with others."""
@@ -335,6 +336,7 @@ class _Ranking:
                 level,
                 earlier,
                 board=self.board,
+                is_ranked=True,
                 reached_at__gte=Subquery(begins.values("since")[:1]),
                 reached_at__lte=OuterRef("reached_at"),
             ).order_by()

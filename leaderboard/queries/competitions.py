@@ -20,6 +20,7 @@ from leaderboard.models import (
     FileRole,
     Phase,
     Round,
+    Sanction,
     Standing,
     Team,
     User,
@@ -102,6 +103,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
     rounds = [row.current_round for row in rows]
     teams = dict(
         Team.objects.filter(competition__in=rows, merged_into=None)
+        .exclude(pk__in=Sanction.objects.hidden_teams())
         .values_list("competition")
         .annotate(count=Count("pk"))
         .order_by()
@@ -165,7 +167,8 @@ def _scores(board: Board) -> str:
 
 def _teams(competition: Competition) -> int:
     """Return how many teams there are; of very many, as it was within the last minute."""
-    teams = competition.teams.filter(merged_into=None).order_by()
+    shown = competition.teams.exclude(pk__in=Sanction.objects.hidden_teams())
+    teams = shown.filter(merged_into=None).order_by()
     count = teams[:_MANY_TEAMS].count()
     if count < _MANY_TEAMS:
         return count

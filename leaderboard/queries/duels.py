@@ -22,6 +22,7 @@ def surely_better(board: Board) -> dict[int, tuple[str, ...]]:
     pairs = list(held.order_by("number").values_list("document__entry", "document__against"))
     standings = Standing.objects.filter(
         board=board,
+        is_ranked=True,
         best__holdout__retired_at__isnull=True,
         best__number__in={number for pair in pairs for number in pair},
     )

@@ -174,7 +174,9 @@ def stage(round: Round) -> Stage:
 def choice(team: Team) -> Choice:
     """Return what the team enters in the current round."""
     round = team.competition.current_round
-    selected = team.selections.filter(submission__round__ledger=round.ledger_id)
+    selected = team.selections.filter(submission__round__ledger=round.ledger_id).exclude(
+        submission__in=selection.sanctioned(round)[1]
+    )
     numbers = selected.order_by("submission__number")
     # Rounds that go on with the same rows have one end.
     teams = Team.objects.filter(pk=team.pk).annotate(stand_in=selection.stand_in(round, team="pk"))
@@ -199,7 +201,7 @@ def progress(round: Round) -> Progress:
     return Progress(
         stage=stage(round),
         before=unfinished(round),
-        teams=round.board.standings.count(),
+        teams=round.board.standings.filter(is_ranked=True).count(),
         chose=known.filter(Q(is_chosen=True)).values("team").distinct().count(),
         entered=known.count(),
         scored=known.count() - missing.count(),

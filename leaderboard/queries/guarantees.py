@@ -186,6 +186,8 @@ class _Reckoning:
         standings = Standing.objects.filter(board=self._board, loss__isnull=False)
         if self._ledger.by_team:
             standings = standings.filter(team=team)
+        else:
+            standings = standings.filter(is_ranked=True)
         return standings.order_by("loss").values_list("loss", flat=True).first()
 
     def _find_shown(self, level: int) -> int:

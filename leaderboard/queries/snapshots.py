@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from leaderboard.ledger.entries import ledger_head, team_head
+from leaderboard.ledger.sanctions import leave_out_sanctioned
 from leaderboard.models import BoardState, Ledger, Standing, TeamState
 from scoring.laws.books import Account
 from scoring.mechanisms.base import HoldoutState as LedgerHead
@@ -30,7 +31,8 @@ class Snapshot:
 
     `heads` is the head as each board's mechanism knows it, `teams` has the teams' states for each
     holdout's key, with what laws remember of them in `memories`, `board` the rows of the boards.
-    `accounts` are by team, or one under "" for all.
+    `accounts` are by team, or one under "" for all. `left_out` has what rows of the board rest on
+    where a submission of the team is or was under a sanction: loss and entry.
     """
 
     head: Ledger
@@ -39,6 +41,7 @@ class Snapshot:
     memories: dict[int, dict[BoardAndTeam, dict[str, Any]]]
     accounts: dict[str, Account]
     board: dict[BoardAndTeam, Stand]
+    left_out: dict[BoardAndTeam, tuple[float | None, int | None]]
 
 
 def snapshot(ledger: Ledger) -> Snapshot:
@@ -65,7 +68,13 @@ def snapshot(ledger: Ledger) -> Snapshot:
             )
             for row in standings.select_related("board", "team", "best", "last")
         }
+        touched = standings.filter(team__submissions__sanctions__isnull=False).distinct()
+        left_out = {
+            (row.board.uid, row.team.uid): (row.loss, row.best.number if row.best else None)
+            for row in touched.select_related("board__round", "team", "last__submission")
+            if leave_out_sanctioned(row)
+        }
         accounts = {"": Account.from_json(head.account)} if head.account else {}
         for row in head.team_accounts.select_related("team"):
             accounts[row.team.uid] = Account.from_json(row.account)
-    return Snapshot(head, heads, teams, memories, accounts, board)
+    return Snapshot(head, heads, teams, memories, accounts, board, left_out)

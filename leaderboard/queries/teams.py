@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from leaderboard.access import Person, may_see_others, membership_of
-from leaderboard.models import Competition, Invitation, Team, User
+from leaderboard.access import Person, may_see_others, may_view_console, membership_of
+from leaderboard.models import Competition, Invitation, Sanction, Team, User
 from leaderboard.participate import quotas
 
 
@@ -49,6 +49,8 @@ def team_rows(
     if not may_see_others(user, competition):
         mine = membership_of(user, competition)
         teams = teams.filter(pk=mine.team_id) if mine else teams.none()
+    elif not may_view_console(user, competition):
+        teams = teams.exclude(pk__in=Sanction.objects.hidden_teams())
     members = Count("memberships", filter=Q(memberships__left_at=None))
     return list(teams.annotate(members=members).order_by("name", "pk")[part]), teams.count()
 

@@ -34,8 +34,9 @@ class AcceptRulesForm(forms.Form):
 
 
 class JoinForm(AcceptRulesForm):
-    """Joins a competition with a team of one's own."""
+    """Joins a competition with a team of one's own; `alias` is the name that was given to it."""
 
+    alias = ""
     team_name = forms.CharField(
         label="Team name",
         max_length=TEAM_NAME_LENGTH,
@@ -43,6 +44,19 @@ class JoinForm(AcceptRulesForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("team_name", "accept_rules")
+
+
+class JoinCodeForm(forms.Form):
+    """Opens a competition by its join code."""
+
+    code = forms.CharField(
+        label="Join code",
+        max_length=50,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "characters", "spellcheck": "false"}
+        ),
+        error_messages={"required": "Enter the code that you were given."},
+    )
 
 
 class TeamNameForm(forms.Form):

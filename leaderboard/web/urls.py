@@ -7,6 +7,7 @@ from leaderboard.web.views import (
     announcements,
     board,
     competitions,
+    entrance,
     finals,
     health,
     metrics,
@@ -33,7 +34,8 @@ urlpatterns = [
     path("c/<slug:slug>/data/<str:name>", competitions.data_file, name="data-file"),
     path("c/<slug:slug>/rules/", competitions.rules, name="rules"),
     path("c/<slug:slug>/rules/accept/", competitions.accept_rules, name="accept-rules"),
-    path("c/<slug:slug>/join/", competitions.join, name="join"),
+    path("c/<slug:slug>/join/", entrance.join, name="join"),
+    path("c/<slug:slug>/invited/<slug:token>/", entrance.invited, name="invited"),
     path("c/<slug:slug>/join/<slug:token>/", competitions.invitation, name="invitation"),
     path("c/<slug:slug>/leaderboard/", board.leaderboard, name="leaderboard"),
     path(

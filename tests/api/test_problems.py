@@ -18,6 +18,7 @@ from leaderboard.api.throttles import LoginThrottle
 from leaderboard.errors import PROBLEM_TYPE
 from leaderboard.ledger.pauses import pause
 from leaderboard.models import Competition, FinalTests, Invitation, Pause, Submission, Team, User
+from leaderboard.organize import entry, sanctions
 from leaderboard.participate import membership, quotas
 from leaderboard.refusals import PROBLEMS
 from tests import ending
@@ -50,6 +51,16 @@ class Stage:
 def _email_not_verified(stage: Stage) -> Any:
     with override_settings(ACCOUNT_EMAIL_VERIFICATION="mandatory"):
         return stage.login(username="alice", password="alice-password")
+
+
+def _not_admitted(stage: Stage) -> Any:
+    entry.renew_join_code(stage.world.digits, by=stage.world.organizer)
+    return _join(stage.bob)
+
+
+def _disqualified(stage: Stage) -> Any:
+    sanctions.sanction_team(stage.team, "disqualified", "Why.", by=stage.world.organizer)
+    return send(stage.alice)
 
 
 def _csrf_failed(stage: Stage) -> Any:
@@ -211,6 +222,8 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "method_not_allowed": lambda stage: stage.anonymous.delete(DIGITS),
     "not_acceptable": lambda stage: stage.anonymous.get(DIGITS, HTTP_ACCEPT="image/png"),
     "already_joined": lambda stage: _join(stage.alice),
+    "not_admitted": _not_admitted,
+    "disqualified": _disqualified,
     "team_name_taken": lambda stage: _join(stage.bob, team_name=stage.team.name.upper()),
     "team_full": _team_full,
     "competition_full": _competition_full,

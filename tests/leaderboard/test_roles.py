@@ -13,9 +13,18 @@ from django.utils import timezone
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Role, Submission, User
-from leaderboard.organize import people, revisions, teams
+from leaderboard.organize import (
+    class_list,
+    entry,
+    invitations,
+    people,
+    revisions,
+    sanctions,
+    teams,
+)
 from leaderboard.organize import settings as texts
 from leaderboard.pipeline import finalize, publish, queue
+from leaderboard.queries.exports import members_csv
 from scoring.predictions import Column, Schema
 from tests.cast import LADDER, World, make_user, solution, upload
 
@@ -64,16 +73,51 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
     "finals": (JUDGES, lambda w, by: finalize.start_finals(w.round, by=by)),
     "reveal": (JUDGES, lambda w, by: finalize.reveal(w.round, by=by)),
     "requeue": (JUDGES, lambda w, by: queue.requeue_failed(Submission.objects.all(), by=by)),
-    "invited": (JUDGES, lambda w, by: people.change_invited(w.digits, [w.bob], by)),
+    "invitation": (JUDGES, lambda w, by: invitations.invite(w.digits, ["a@uni.example"], by=by)),
+    "mail": (JUDGES, lambda w, by: invitations.send_again(w.digits.invitees.get(), by=by)),
+    "withdrawn": (JUDGES, lambda w, by: invitations.withdraw(w.digits.invitees.get(), by=by)),
+    "account withdrawn": (
+        JUDGES,
+        lambda w, by: invitations.withdraw_account(w.digits, w.bob, by=by),
+    ),
+    "class list": (
+        JUDGES,
+        lambda w, by: class_list.apply_class_list(w.digits, b"name,mail\nAda,a@uni.example", by=by),
+    ),
+    "class list seen": (
+        JUDGES,
+        lambda w, by: class_list.check_class_list(w.digits, b"name,mail", by=by),
+    ),
+    "join code": (JUDGES, lambda w, by: entry.renew_join_code(w.digits, by=by)),
+    "no join code": (JUDGES, lambda w, by: entry.switch_off_join_code(w.digits, by=by)),
+    "domains": (JUDGES, lambda w, by: entry.change_mail_domains(w.digits, ["uni.example"], by=by)),
+    "members": (JUDGES, lambda w, by: members_csv(w.digits, by)),
+    "sanction": (
+        JUDGES,
+        lambda w, by: sanctions.sanction_team(w.digits.teams.get(), "hidden", "Why.", by=by),
+    ),
+    "lifted": (JUDGES, lambda w, by: sanctions.lift_from_team(w.digits.teams.get(), by=by)),
+    "entry": (
+        JUDGES,
+        lambda w, by: sanctions.sanction_submission(Submission.objects.get(), "Why.", by=by),
+    ),
+    "entry lifted": (
+        JUDGES,
+        lambda w, by: sanctions.lift_from_submission(Submission.objects.get(), by=by),
+    ),
+    "quota": (
+        JUDGES,
+        lambda w, by: teams.add_quota(w.digits.teams.get(), daily=1, total=0, by=by),
+    ),
+    "merger": (
+        JUDGES,
+        lambda w, by: teams.merge_teams(w.digits.teams.get(), w.digits.teams.get(), by=by),
+    ),
     "team": (
         JUDGES,
         lambda w, by: teams.change_team(w.digits.teams.get(), by, is_verified=True),
     ),
     "organizer": (OWNERS, lambda w, by: people.add_organizer(w.digits, by, Role.OWNER, by)),
-    "organizers": (
-        OWNERS,
-        lambda w, by: people.change_organizers(w.digits, {w.organizer, by, operator()}, by),
-    ),
     "deletion": (OWNERS, lambda w, by: organize.delete_competition(w.digits, by=by)),
 }
 
@@ -84,9 +128,10 @@ def operator() -> User:
 
 @pytest.fixture
 def stage(world: World) -> World:
-    """Let a team have a failed submission."""
+    """Let a team have a failed submission, and somebody be invited."""
     submission = world.submit(world.join(world.alice))
     Submission.objects.filter(pk=submission.pk).update(status="failed", finished_at=timezone.now())
+    world.digits.invitees.create(email="b@uni.example")
     return world
 
 
@@ -135,7 +180,10 @@ def functions_with_by() -> list[Any]:
     """Return the actions that take who asks by keyword, and may do without."""
     found = [
         value
-        for module in (organize, revisions, finalize, publish, queue)
+        for module in (
+            *(organize, revisions, finalize, publish, queue),
+            *(class_list, entry, invitations, sanctions),
+        )
         for value in vars(module).values()
         if "by" in (getattr(value, "__kwdefaults__", None) or {})
     ]

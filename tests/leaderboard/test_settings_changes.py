@@ -12,12 +12,7 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Event, EventKind, Organizer, Role, User
-from leaderboard.organize.people import (
-    add_organizer,
-    change_invited,
-    change_organizers,
-    remove_organizer,
-)
+from leaderboard.organize.people import add_organizer, remove_organizer
 from leaderboard.organize.settings import change_settings, create_draft, fixed_settings
 from leaderboard.organize.teams import change_team
 from leaderboard.pipeline import finalize
@@ -226,8 +221,6 @@ def test_the_last_owner_stays(world: World, judge: User) -> None:
         remove_organizer(world.digits, world.organizer, by=operator)
     with refused_for("organizers"):
         add_organizer(world.digits, world.organizer, Role.VIEWER, by=operator)
-    with refused_for("organizers"):
-        change_organizers(world.digits, [judge], by=operator)
     assert Organizer.objects.get(competition=world.digits, user=world.organizer).role == Role.OWNER
 
 
@@ -246,15 +239,6 @@ def test_owners_name_others_and_do_not_remove_themselves(world: World, judge: Us
 def test_an_organizer_needs_the_role_on_this_site(world: World) -> None:
     with refused_for("organizers"):
         add_organizer(world.digits, world.alice, Role.VIEWER, by=world.organizer)
-    with refused_for("organizers"):
-        change_organizers(world.digits, [world.organizer, world.alice], by=world.organizer)
-
-
-def test_people_are_invited_by_who_sees_to_them(world: World, judge: User) -> None:
-    change_invited(world.digits, [world.alice], by=judge)
-    assert list(world.digits.invited.all()) == [world.alice]
-    with pytest.raises(Refused):
-        change_invited(world.digits, [], by=world.alice)
 
 
 def test_teams_are_renamed_and_marked_and_it_is_told(world: World, judge: User) -> None:

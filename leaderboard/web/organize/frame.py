@@ -49,6 +49,16 @@ TABS: Final = (
             ("solution", "Solution"),
         ),
     ),
+    Tab(
+        "People",
+        (
+            ("people", "Invited"),
+            ("people-class-list", "Class list"),
+            ("people-joining", "Joining"),
+            ("people-organizers", "Organizers"),
+            ("people-exports", "Downloads"),
+        ),
+    ),
     Tab("Finals", (("finals", "Finals"), ("publication", "Publication"))),
     Tab("Audit", (("audit", "Audit"),)),
 )
@@ -64,6 +74,13 @@ _BELOW: Final = {
     "finals_close": "finals",
     "finals_reveal": "finals",
     "delete": "settings",
+    "people_class_list": "people-class-list",
+    "people_joining": "people-joining",
+    "people_organizers": "people-organizers",
+    "people_exports": "people-exports",
+    "team_actions": "people",
+    "team_entry": "people",
+    "team_merge": "people",
 }
 
 
@@ -102,13 +119,12 @@ def next_url(competition: Competition, name: str) -> str:
     return url_of(competition, _SETTING_UP[_SETTING_UP.index(name) + 1])
 
 
-def button(
-    page: str, act: Callable[[HttpRequest, Competition], object], *, told: str, asks: str = ""
-) -> View:
+def button(page: str, act: Callable[..., object], *, told: str, asks: str = "") -> View:
     """Make the view behind a button of a page: it acts and leads back there.
 
-    Who only looks, as after signing in, is shown the page `asks`, which asks once more, or else
-    the button's. A refusal is shown on the button's page.
+    `act` is given the request, the competition, and by name what else the address has. Who only
+    looks, as after signing in, is shown the page `asks`, which asks once more, or else the
+    button's. A refusal is shown on the button's page.
     """
 
     def view(request: HttpRequest, competition: Competition, **context: object) -> HttpResponse:
@@ -116,7 +132,7 @@ def button(
             return show(request, competition, asks, context)
         if request.method == "POST":
             try:
-                act(request, competition)
+                act(request, competition, **context)
             except Refused as refused:
                 messages.warning(request, str(refused))
             else:

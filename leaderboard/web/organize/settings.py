@@ -1,13 +1,11 @@
 """The tab "Settings": texts, times, people and limits of a competition, and a new one."""
 
-import re
 from typing import Any, Final
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.validators import MaxValueValidator
-from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -28,7 +26,7 @@ _GROUPS: Final = (
     ("Name", ("title", "slug", "tagline")),
     ("Times", ("opens_at", "closes_at")),
     ("Texts", ("description", "rules", "ask_again", "data_description")),
-    ("People", ("visibility", "invited", "organizers")),
+    ("Visibility", ("visibility",)),
     ("Limits", LIMITS),
     ("The ledger, for good once it opens", OF_LEDGER),
 )
@@ -85,30 +83,6 @@ class MegabytesField(forms.DecimalField):
         return None if megabytes is None else max(1, int(megabytes * MEGABYTE))
 
 
-class UsernamesField(forms.Field):
-    """Usernames separated by spaces, commas or lines, in any case; cleaned to accounts.
-
-    They are typed, as organizers don't get to browse the list of accounts.
-    """
-
-    widget = forms.Textarea(attrs={"rows": 2, "autocomplete": "off", "spellcheck": "false"})
-
-    def prepare_value(self, value: object) -> object:
-        if isinstance(value, list):
-            return " ".join(user.get_username() for user in value)
-        return value
-
-    def to_python(self, value: str | None) -> list[User]:
-        names = dict.fromkeys(re.split(r"[\s,;\0]+", (value or "").strip().lower()))
-        names.pop("", None)
-        lowered = User.objects.annotate(lowered=Lower("username"))
-        found = {user.username.lower(): user for user in lowered.filter(lowered__in=names)}
-        unknown = [name for name in names if name not in found]
-        if unknown:
-            raise forms.ValidationError(f"There is no account called {', '.join(unknown)}.")
-        return [found[name] for name in names]
-
-
 class SettingsForm(forms.Form):
     """All settings of a competition, or of one to come; those that are fixed can't be typed in."""
 
@@ -138,30 +112,16 @@ class SettingsForm(forms.Form):
                 help_text="Starts a new version of the rules. Leave it empty to fix a typo.",
                 required=False,
             ),
-            "invited": UsernamesField(
-                label="Invited people",
-                help_text="Usernames. They can see a competition whose visibility is “invited”.",
-                required=False,
-            ),
-            "organizers": UsernamesField(
-                label="Organizers",
-                help_text="Usernames. New ones become owners, who can do all that you can do here. "
-                "Each needs the organizer's role, which an operator of this site grants.",
-                required=False,
-            ),
         }
         self.fields.update({name: given[name] for _, names in _GROUPS for name in names})
         if competition is None:
             del self.fields["ask_again"]
             self.fields["slug"].required = False
             self.fields["slug"].help_text += " Left empty, it follows from the title."
-            self.initial["organizers"] = [user]
             return
         round = competition.current_round
         self.initial.update({name: getattr(competition, name) for name in OF_COMPETITION})
         self.initial.update({name: getattr(round, name) for name in OF_ROUND})
-        self.initial["invited"] = list(competition.invited.all())
-        self.initial["organizers"] = list(competition.organizers.all())
         for name in fixed_settings(competition):
             self.fields[name].disabled = True
 

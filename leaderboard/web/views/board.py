@@ -15,6 +15,7 @@ from leaderboard.access import (
 from leaderboard.errors import Refused
 from leaderboard.platform.downloads import csv_response, jsonl_response
 from leaderboard.queries.board_csv import board_csv, final_csv
+from leaderboard.queries.people import disqualified
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, of_round, page_number
 from leaderboard.web.posting import shows_refusals
@@ -54,6 +55,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         "guarantee": queries.guarantee(page.board, page.team),
         "wear": queries.wear(page.board) if page.organizes else None,
         "kept": _behind(page),
+        "disqualified": disqualified(page.round, request.user),
     }
     return render(request, "pages/leaderboard.html", context)
 
@@ -74,6 +76,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
         "together": together,
         "kept": f"&intervals=all{_behind(page)}" if together else _behind(page),
         "chart": final_board.moves(rows),
+        "disqualified": disqualified(page.round, request.user),
     }
     return render(request, "pages/final.html", context)
 

@@ -17,10 +17,13 @@ from leaderboard.access import (
     signed_in,
 )
 from leaderboard.errors import Refused
+from leaderboard.models import Team, User
 from leaderboard.participate import membership
+from leaderboard.participate.admission import alias_of
 from leaderboard.platform.forms import attempt
 from leaderboard.queries.announcements import NEWEST
 from leaderboard.queries.audit import public_changes
+from leaderboard.queries.people import why_not_admitted
 from leaderboard.web.forms import AcceptRulesForm, JoinForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from, shows_refusals
@@ -92,24 +95,30 @@ def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
 @require_safe
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the rules and, for those who have not joined, the form to accept them."""
-    return _rules_page(request, load(request, slug, "rules"), JoinForm())
+    page = load(request, slug, "rules")
+    return _rules_page(request, page, _join_form(request, page))
 
 
 @sent_from("rules", "slug", anchor="#join")
 def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept the rules and create a team of one."""
     page = load(request, slug, "rules")
-    form = JoinForm(request.POST)
+    form, joined = _join_form(request, page), list[Team]()
     status = attempt(
         form,
-        lambda: membership.join(
-            competition=page.competition, user=signed_in(request), **form.cleaned_data
+        lambda: joined.append(
+            membership.join(
+                competition=page.competition,
+                user=signed_in(request),
+                **{"team_name": ""} | form.cleaned_data,
+            )
         ),
     )
     if status:
         return _rules_page(request, page, form, status=status)
-    name = form.cleaned_data["team_name"]
-    messages.success(request, f"Welcome, {name}. You can now download the data and submit.")
+    messages.success(
+        request, f"Welcome, {joined[0].name}. You can now download the data and submit."
+    )
     return redirect("data", slug)
 
 
@@ -142,6 +151,16 @@ def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     return render(request, "pages/invitation.html", context, status=status)
 
 
+def _join_form(request: HttpRequest, page: Page) -> JoinForm:
+    """Return the form for joining; organizers may have given the person a name."""
+    form = JoinForm(request.POST if request.method == "POST" else None)
+    if page.membership is None and isinstance(request.user, User):
+        form.alias = alias_of(page.competition, request.user)
+        if form.alias:
+            del form.fields["team_name"]
+    return form
+
+
 def _rules_page(
     request: HttpRequest, page: Page, form: JoinForm, status: int = 200
 ) -> HttpResponse:
@@ -153,5 +172,8 @@ def _rules_page(
         "max_bytes": min(page.round.max_file_bytes, settings.MAX_UPLOAD_BYTES),
         "revision": queries.revision(page.round, request.user),
         "changes": public_changes(page.competition, request.user),
+        "not_admitted": (
+            None if page.membership else why_not_admitted(page.competition, request.user)
+        ),
     }
     return render(request, "pages/rules.html", context, status=status)

@@ -17,6 +17,7 @@ from leaderboard.pipeline import claims, intake
 from leaderboard.platform.forms import blame
 from leaderboard.platform.outages import headers, problem_response
 from leaderboard.platform.throttles import check_upload
+from leaderboard.queries.people import left_out, sanction_of
 from leaderboard.web import board
 from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm
 from leaderboard.web.page import Page, load
@@ -55,6 +56,7 @@ def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "choice": choice,
         "chosen": entered(choice),
         "final": queries.final_entries(found.team).get(number),
+        "left_out": left_out(found.team).get(number),
     }
     return render(request, "pages/submission.html", context)
 
@@ -78,8 +80,11 @@ def submissions_page(
     ticked: Collection[int] = (),
 ) -> HttpResponse:
     """Show the list, and the choice of final entries; or what was ticked, and why it is refused."""
-    finals, choice = queries.final_entries(team), queries.choice(team)
-    rows = [(row, summary(row), finals.get(row.number)) for row in queries.submission_rows(team)]
+    finals, choice, reasons = queries.final_entries(team), queries.choice(team), left_out(team)
+    rows = [
+        (row, summary(row), finals.get(row.number), reasons.get(row.number))
+        for row in queries.submission_rows(team)
+    ]
     context = {
         "page": page,
         "lists": [
@@ -88,6 +93,7 @@ def submissions_page(
             if (found := [each for each in rows if each[0].is_practice is is_practice])
         ],
         "quota": queries.quota(team),
+        "sanction": sanction_of(team),
         "choice": choice,
         "chosen": entered(choice),
         "ticked": ticked if refused else choice.numbers,

@@ -12,6 +12,7 @@ from leaderboard.errors import Refused
 from leaderboard.models import Team
 from leaderboard.participate import membership
 from leaderboard.platform.forms import attempt
+from leaderboard.queries.people import sanction_of
 from leaderboard.web.forms import TeamNameForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from
@@ -80,5 +81,6 @@ def _team_page(
         "is_captain": is_captain,
         "links": [(f"{join}{each.token}/", each.expires_at) for each in links],
         "quota": queries.quota(mine),
+        "sanction": sanction_of(mine),
     }
     return render(request, "pages/team.html", context, status=status)

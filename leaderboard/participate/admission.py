@@ -1,0 +1,104 @@
+"""Whom a competition takes: by invitation, by its join code, by the domain of a mail address."""
+
+from secrets import compare_digest
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.db import transaction
+
+from leaderboard.access import has_allowed_address
+from leaderboard.errors import Refused
+from leaderboard.models import Audience, Competition, EventKind, Invitee, User
+from leaderboard.notify import events
+
+
+def check_admitted(competition: Competition, user: User) -> None:
+    """Raise Refused where organizers ask for more than the person has shown.
+
+    Whoever was invited in person, or has given the join code, needs neither code nor domain.
+    """
+    if is_invited(competition, user):
+        return
+    if competition.join_code:
+        raise Refused("not_admitted", variant="code", slug=competition.slug)
+    _check_address(competition, user)
+
+
+def needs_code(competition: Competition, user: User) -> bool:
+    """Return whether the person has to give the join code before anything else."""
+    return bool(competition.join_code) and not is_invited(competition, user)
+
+
+def enter_code(*, competition: Competition, user: User, code: str) -> None:
+    """Let a person in who knows the join code and has an address that may join. Raises Refused."""
+    given = plain_code(code)
+    with transaction.atomic():
+        locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        known = plain_code(locked.join_code)
+        if not known or not compare_digest(given.encode(), known.encode()):
+            raise Refused("invalid", field="code", variant="wrong_code")
+        _check_address(locked, user)
+        _admit(locked, user, by="code")
+
+
+def accept(*, invitee: Invitee, user: User) -> None:
+    """Let the person in whom a mail invited, with the address that it went to. Raises Refused.
+
+    The link came to that address, so it needs no confirmation unless the site demands it.
+    """
+    addresses = EmailAddress.objects.filter(user=user, email__iexact=invitee.email)
+    if user.email.lower() != invitee.email.lower() and not addresses.exists():
+        raise Refused("not_admitted", variant="address")
+    is_strict = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
+    if is_strict and not addresses.filter(verified=True).exists():
+        raise Refused("not_admitted", variant="unconfirmed")
+    competition = invitee.competition
+    with transaction.atomic():
+        row = Invitee.objects.select_for_update(no_key=True).get(pk=invitee.pk)
+        if row.user_id not in (None, user.pk):
+            raise Refused("not_admitted", variant="taken")
+        # A person with two addresses may have been invited twice.
+        if row.user_id is None and not competition.invitees.filter(user=user).exists():
+            row.user = user
+            row.save(update_fields=["user"])
+        _admit(competition, user, by="mail")
+
+
+def alias_of(competition: Competition, user: User) -> str:
+    """Return the name under which organizers want the person to take part; empty for none."""
+    found = competition.invitees.filter(user=user).values_list("alias", flat=True).first()
+    return found or ""
+
+
+def is_reserved(competition: Competition, name: str, user: User) -> bool:
+    """Return whether a team's name is the alias of somebody else."""
+    return competition.invitees.filter(alias__iexact=name).exclude(user=user).exists()
+
+
+def is_invited(competition: Competition, user: User) -> bool:
+    """Return whether the person was let in, by whatever way."""
+    return user.invited_to_competitions.filter(pk=competition.pk).exists()
+
+
+def plain_code(code: str) -> str:
+    """Return a join code as it is compared: without case, spaces and hyphens."""
+    return "".join(code.split()).replace("-", "").upper()
+
+
+def _admit(competition: Competition, user: User, *, by: str) -> None:
+    if not is_invited(competition, user):
+        competition.invited.add(user)
+        events.record(
+            competition,
+            EventKind.INVITED,
+            actor=user,
+            audience=Audience.ORGANIZERS,
+            subjects={"person": user.uid},
+            by=by,
+        )
+
+
+def _check_address(competition: Competition, user: User) -> None:
+    if not has_allowed_address(user, competition):
+        domains = competition.mail_domains.values_list("domain", flat=True)
+        raise Refused("not_admitted", variant="domain", domains=", ".join(domains))
