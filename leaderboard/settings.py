@@ -248,7 +248,9 @@ DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "holdfast@localhost")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
 # --- Webhooks: private networks that they may be sent to, and without https -----------------------
-WEBHOOK_NETWORKS = [_network(each) for each in env.list("WEBHOOK_NETWORKS", [])]
+WEBHOOK_NETWORKS: list[IPv4Network | IPv6Network] = list(
+    map(_network, env.list("WEBHOOK_NETWORKS", []))
+)
 
 # --- API ------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {

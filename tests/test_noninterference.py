@@ -10,6 +10,7 @@ not by its arithmetic. The note of a custom metric that failed is the organizer'
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections import Counter
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from celery.signals import before_task_publish
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
@@ -33,7 +35,9 @@ from django.db import connection, transaction
 from django.test import TestCase
 
 from leaderboard.ledger.entries import ledger_document
-from leaderboard.models import Release, Round, Submission
+from leaderboard.models import Channel, Event, Release, Round, Submission
+from leaderboard.notify import outbox, webhooks
+from leaderboard.organize import announcements
 from leaderboard.platform.logs import JsonFormatter
 from leaderboard.tasks import score_submission
 from leaderboard.vault import custom_metrics
@@ -148,6 +152,7 @@ def _play(stage: Stage, transcript: Transcript, twin: Twin, world: str, coin: in
         stage.world.join(stage.people[role], competition=competition)
     for role, wrong in twin.plays:
         _submit(stage, transcript, twin.slug, role, twins.guesses(twin, wrong), "file")
+    announcements.announce(competition, by=organizer, title="News", text="See $x$.")
     if twin.later:
         twins.go_on(twin, organizer)
     for role, wrong in twin.later:
@@ -208,6 +213,17 @@ def _spoil(stage: Stage, transcript: Transcript) -> None:
     late = TWINS[1].slug
     Round.objects.filter(competition__slug=late).update(closes_at=twins.NOW)
     _submit(stage, transcript, late, "rival", twins.guesses(TWINS[1], range(1)), "late")
+
+
+def _notify(stage: Stage, transcript: Transcript) -> None:
+    """All events as webhooks are sent them, and the mails to members."""
+    for event in Event.objects.order_by("pk"):
+        transcript.note("webhook", json.dumps(webhooks.payload(event)))
+    EmailAddress.objects.update(verified=True)
+    for competition_id in outbox.behind():
+        while outbox.fan_out(competition_id):
+            pass
+    outbox.deliver(Channel.MAIL, 600)
 
 
 def _crawl(stage: Stage, transcript: Transcript) -> None:
@@ -305,6 +321,7 @@ def _read(world: str, coin: int, ground: Ground, wanted: Releases | None = None)
             assert twins.kinds() >= KINDS
             _spoil(stage, transcript)
             _crawl(stage, transcript)
+            _notify(stage, transcript)
         finally:
             root.removeHandler(lines)
         for each in mail.outbox:
@@ -386,7 +403,7 @@ def test_it_was_looked_at_everywhere(worlds: tuple[Transcript, Transcript]) -> N
     for route in all_routes():
         pattern = re.compile(r"GET /" + re.sub(r"<\w+>", ".+", re.escape(route.pattern)) + " as ")
         assert any(pattern.match(where) for where in seen), route.pattern
-    for some in ("log #", "mail #", "tasks #", "worker on twin-own #"):
+    for some in ("log #", "mail #", "webhook #", "tasks #", "worker on twin-own #"):
         assert any(where.startswith(some) for where in seen), some
 
 

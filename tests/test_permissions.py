@@ -49,6 +49,16 @@ MATRIX = """
   POST           in   302+ 302+ 302+ 302+ 302+ 302+
 /c/<slug>/
   GET            200  200  200  200  200  200  200
+/account/mails/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 302+ 302  302+ 302  302
+/unsubscribe/<signed>/
+  GET            200  200  200  200  200  200  200
+  POST           200+ 200+ 200+ 200+ 200+ 200+ 200+
+/c/<slug>/announcements/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/announcements.atom
+  GET            200  200  200  200  200  200  200
 /c/<slug>/data/
   GET            200  200  200  200  200  200  200
 /c/<slug>/data/<name>
@@ -171,6 +181,8 @@ MATRIX = """
 /api/v1/competitions/
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/announcements/
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/files/
   GET            200  200  200  200  200  200  200
@@ -384,6 +396,36 @@ MATRIX = """
 /organize/<slug>/teams/<uid>/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/announcements/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/announcements/<number>/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/announcements/<number>/withdraw/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/webhooks/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  201+ 404  201+
+/organize/<slug>/webhooks/<webhook_id>/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/webhooks/<webhook_id>/secret/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  200+ 404  200+
+/organize/<slug>/webhooks/<webhook_id>/switch/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/webhooks/<webhook_id>/test/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/webhooks/<webhook_id>/delete/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/webhooks/<webhook_id>/<delivery_id>/again/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/settings/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
@@ -503,6 +545,13 @@ ODD_METHODS = tuple(method for method in METHODS if method not in ("GET", "HEAD"
 ROLES_OF_ODD_METHODS = {"admin": ("organizer",)}
 # Without signing in: to make an account, to sign in, to confirm an address that one was sent.
 FOR_EVERYBODY = {"account/signup/", "api/v1/auth/login/", "account/confirm-email/<key>/"}
+ROLES_OF_ODD_METHODS = {"admin": ("participant", "organizer")}
+# Without signing in: to make an account, to sign in, to confirm an address that one was sent, to
+# get no more mails.
+FOR_EVERYBODY = {
+    *("account/signup/", "api/v1/auth/login/", "account/confirm-email/<key>/"),
+    "unsubscribe/<signed>/",
+}
 
 Rows = dict[tuple[str, str], list[str]]
 

@@ -29,15 +29,22 @@ from knox.models import AuthToken
 
 from leaderboard import organize
 from leaderboard.models import (
+    Channel,
     Competition,
+    Delivery,
     Event,
     FileRole,
     Invitee,
+    NoticeKind,
     Role,
     Status,
     Submission,
     User,
+    Webhook,
 )
+from leaderboard.notify import outbox
+from leaderboard.notify.preferences import unsubscribe_url
+from leaderboard.organize import announcements, webhooks
 from leaderboard.organize.people import add_organizer
 from leaderboard.participate import membership
 from tests import ending
@@ -54,6 +61,8 @@ _OF_A_DRAFT = {
     *("columns", "scoring", "proposal", "files", "remove", "solution", "withdraw", "open"),
     "delete",
 }
+# An address that nobody has to look up.
+HOOK = "https://93.184.216.34/hook"
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 # Who is signed in, and since when: all that a request may write without changing anything.
 _SESSIONS = "django_session"
@@ -168,7 +177,8 @@ class Stage:
         )
 
     def _competition(self, pattern: str) -> Competition:
-        if not pattern.startswith("organize/") or "/people/" in pattern:
+        of_the_open_one = {"people", "announcements", "webhooks"}
+        if not pattern.startswith("organize/") or of_the_open_one & {*pattern.split("/")}:
             return self.digits
         page = pattern.rstrip("/").rsplit("/", 1)[-1]
         if page in _OF_A_DRAFT:
@@ -197,6 +207,11 @@ class Stage:
             "id": alice.pk,
             "uid": self._submission.team.uid,
             "submission_id": Submission.objects.get(status=Status.FAILED).pk,
+            "webhook_id": Webhook.objects.get().pk,
+            "delivery_id": Delivery.objects.get(webhook__isnull=False).pk,
+            "signed": unsubscribe_url(
+                alice, self.digits, NoticeKind.ANNOUNCEMENT, Channel.MAIL
+            ).split("/")[-2],
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
@@ -293,6 +308,12 @@ class Stage:
             "organize/<slug>/teams/<uid>/sanction/": {"kind": "hidden", "reason": "Why."},
             "organize/<slug>/teams/<uid>/submissions/<number>/sanction/": {"reason": "Why."},
             "organize/<slug>/finals/publication/": {"slug": "revealed"},
+            "unsubscribe/<signed>/": {"List-Unsubscribe": "One-Click"},
+            "organize/<slug>/announcements/": {"title": "News", "text": "$x$"},
+            "organize/<slug>/announcements/<number>/": {"title": "Other news"},
+            "organize/<slug>/webhooks/": {"url": HOOK},
+            "organize/<slug>/webhooks/<webhook_id>/": {"url": HOOK, "kinds": ["announced"]},
+            "organize/<slug>/webhooks/<webhook_id>/switch/": {"on": "0"},
             "organize/new/": settings_form(),
             "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
             "organize/<slug>/teams/<uid>/": {"name": "Other"},
@@ -347,6 +368,11 @@ def _play(world: World) -> None:
     failed = Submission.objects.filter(pk=world.submit(theirs).pk)
     failed.update(status=Status.FAILED, failure="E at f.py:1", finished_at=timezone.now())
     membership.invite(team=team, user=world.alice)
+    for title in ("Welcome", "More data"):
+        announcements.announce(world.digits, by=world.organizer, title=title, text="See $x$.")
+    hook = webhooks.add_webhook(world.digits, by=world.organizer, url=HOOK)
+    outbox.add_test(hook)
+    Delivery.objects.update(state="failed", finished_at=timezone.now())
     EmailAddress.objects.create(user=world.alice, email=world.alice.email)
     AuthToken.objects.create(world.alice)
     Group.objects.create(name="a group")

@@ -5,6 +5,7 @@ from rest_framework.views import APIView
 
 from leaderboard.api import (
     views_account,
+    views_announcements,
     views_competitions,
     views_docs,
     views_finals,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("me/", views_account.MeView.as_view(), name="api-me"),
     path("competitions/", views_competitions.CompetitionsView.as_view(), name="api-competitions"),
     _part("", views_competitions.CompetitionView, "competition"),
+    _part("announcements/", views_announcements.AnnouncementsView, "announcements"),
     _part("files/", views_competitions.FilesView, "files"),
     _part("files/<str:name>/", views_competitions.FileView, "file"),
     _part("leaderboard/", views_competitions.BoardView, "leaderboard"),

@@ -122,4 +122,5 @@ def write(delivery: Delivery) -> EmailMessage | None:
 def _address_of(user: User) -> str | None:
     """Return the confirmed address of a person, the primary one first."""
     rows = EmailAddress.objects.filter(user=user, verified=True).order_by("-primary", "pk")
-    return rows.values_list("email", flat=True).first()
+    found: str | None = rows.values_list("email", flat=True).first()
+    return found

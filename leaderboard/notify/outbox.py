@@ -138,7 +138,7 @@ def send_again(delivery: Delivery) -> None:
         expires_at=now + GIVE_UP[Channel(delivery.channel)],
         finished_at=None,
     )
-    Webhook.objects.filter(pk=delivery.webhook_id).update(retry_at=None)
+    Webhook.objects.filter(deliveries=delivery).update(retry_at=None)
 
 
 # --- Deliveries are sent --------------------------------------------------------------------------

@@ -22,5 +22,6 @@ def unsubscribe_url(
     user: User, competition: Competition, kind: NoticeKind, channel: Channel
 ) -> str:
     """Return the absolute address that ends this for the person, without signing in."""
-    named = signing.dumps([user.uid, competition.pk, kind.value, channel.value], salt=SALT)
+    about = [user.uid, competition.pk, kind.value, channel.value]
+    named = signing.Signer(salt=SALT).sign_object(about)
     return settings.SITE_URL + reverse("unsubscribe", args=[named])

@@ -20,6 +20,7 @@ from django.utils.crypto import salted_hmac
 from leaderboard.models import Delivery, Event, Webhook
 from leaderboard.notify.networks import AddressRefused, CheckedBackend
 
+Headers = dict[bytes | str, bytes | str]
 SECONDS: Final = 10.0
 _LONGEST_ANSWER: Final = 200  # characters that are kept
 _MOST_BYTES: Final = 4 * _LONGEST_ANSWER  # that are read
@@ -83,7 +84,7 @@ def post(delivery: Delivery) -> Outcome:
     content = payload(delivery.event) if delivery.event else payload_of_test(delivery)
     body = json.dumps(content).encode()
     now = int(timezone.now().timestamp())
-    headers = {
+    headers: Headers = {
         "content-type": "application/json",
         "user-agent": "Holdfast",
         "webhook-id": delivery.uid,
@@ -103,7 +104,7 @@ def post(delivery: Delivery) -> Outcome:
     return Outcome(200 <= status < 300, answer, status, is_final=status == 410)
 
 
-def _request(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str]:
+def _request(url: str, headers: Headers, body: bytes) -> tuple[int, str]:
     """Post, and return the status and the beginning of the answer."""
     backend = CheckedBackend(is_encrypted=url.startswith("https:"), seconds=SECONDS)
     with (

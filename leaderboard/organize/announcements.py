@@ -1,6 +1,7 @@
 """What organizers tell everybody who may see their competition."""
 
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -89,7 +90,7 @@ def _shown(announcement: Announcement) -> Announcement:
     return found
 
 
-def _record(announcement: Announcement, by: User | None, change: str, **data: str) -> None:
+def _record(announcement: Announcement, by: User | None, change: str, **data: Any) -> None:
     subjects = {"announcement": announcement.number}
     competition = announcement.competition
     record(competition, EventKind.ANNOUNCED, actor=by, subjects=subjects, change=change, **data)

@@ -27,7 +27,7 @@ def set_preference(
 def read_link(signed: str) -> tuple[User, Competition, NoticeKind, Channel] | None:
     """Return what an unsubscribing link is about; None for one that we didn't make."""
     try:
-        uid, key, kind, channel = signing.loads(signed, salt=SALT)
+        uid, key, kind, channel = signing.Signer(salt=SALT).unsign_object(signed)
         user, competition = User.objects.get(uid=uid), Competition.objects.get(pk=key)
     except (signing.BadSignature, User.DoesNotExist, Competition.DoesNotExist):
         return None

@@ -31,7 +31,7 @@ class Choice:
 
 def has_confirmed_address(user: User) -> bool:
     """Return whether mails can be sent to the person at all."""
-    return EmailAddress.objects.filter(user=user, verified=True).exists()
+    return bool(EmailAddress.objects.filter(user=user, verified=True).exists())
 
 
 def mail_choices(user: User) -> list[Choice]:

@@ -14,6 +14,7 @@ from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Role, Submission, User
 from leaderboard.organize import (
+    announcements,
     class_list,
     entry,
     invitations,
@@ -21,13 +22,16 @@ from leaderboard.organize import (
     revisions,
     sanctions,
     teams,
+    webhooks,
 )
 from leaderboard.organize import settings as texts
 from leaderboard.pipeline import finalize, publish, queue
 from leaderboard.queries.exports import members_csv
 from scoring.predictions import Column, Schema
 from tests.cast import LADDER, World, make_user, solution, upload
+from tests.walking import HOOK
 
+NOW = timezone.now()
 JUDGES = {Role.OWNER, Role.EDITOR, Role.JUDGE}
 EDITORS = {Role.OWNER, Role.EDITOR}
 OWNERS = {Role.OWNER}
@@ -64,6 +68,48 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
     "revision": (
         EDITORS,
         lambda w, by: revisions.revise_solution(w.round, upload(solution()), by=by, reason="Typo."),
+    ),
+    "announcement": (
+        EDITORS,
+        lambda w, by: announcements.announce(w.digits, by=by, title="News", text=""),
+    ),
+    "announcement edited": (
+        EDITORS,
+        lambda w, by: announcements.edit(w.digits.announcements.get(), by=by, title="x", text=""),
+    ),
+    "announcement withdrawn": (
+        EDITORS,
+        lambda w, by: announcements.withdraw(w.digits.announcements.get(), by=by),
+    ),
+    "webhook": (EDITORS, lambda w, by: webhooks.add_webhook(w.digits, by=by, url=HOOK)),
+    "webhook changed": (
+        EDITORS,
+        lambda w, by: webhooks.change_webhook(w.digits.webhooks.get(), by=by, url=HOOK),
+    ),
+    "webhook's secret": (
+        EDITORS,
+        lambda w, by: webhooks.renew_secret(w.digits.webhooks.get(), by=by),
+    ),
+    "webhook off": (
+        EDITORS,
+        lambda w, by: webhooks.switch_webhook(w.digits.webhooks.get(), by=by, on=False),
+    ),
+    "webhook tried": (
+        EDITORS,
+        lambda w, by: webhooks.try_webhook(w.digits.webhooks.get(), by=by),
+    ),
+    "webhook sent again": (
+        EDITORS,
+        lambda w, by: webhooks.send_again(
+            w.digits.webhooks.get().deliveries.create(
+                channel="webhook", created_at=NOW, due_at=NOW, expires_at=NOW
+            ),
+            by=by,
+        ),
+    ),
+    "webhook deleted": (
+        EDITORS,
+        lambda w, by: webhooks.delete_webhook(w.digits.webhooks.get(), by=by),
     ),
     "budget": (EDITORS, lambda w, by: organize.add_budget(w.board, 1, by=by)),
     "opening": (EDITORS, lambda w, by: organize.open_competition(w.digits, by=by)),
@@ -128,7 +174,9 @@ def operator() -> User:
 
 @pytest.fixture
 def stage(world: World) -> World:
-    """Let a team have a failed submission, and somebody be invited."""
+    """Let there be a failed submission, somebody invited, an announcement and a webhook."""
+    announcements.announce(world.digits, by=world.organizer, title="News", text="")
+    webhooks.add_webhook(world.digits, by=world.organizer, url=HOOK)
     submission = world.submit(world.join(world.alice))
     Submission.objects.filter(pk=submission.pk).update(status="failed", finished_at=timezone.now())
     world.digits.invitees.create(email="b@uni.example")
@@ -181,7 +229,7 @@ def functions_with_by() -> list[Any]:
     found = [
         value
         for module in (
-            *(organize, revisions, finalize, publish, queue),
+            *(organize, revisions, finalize, publish, queue, announcements, webhooks),
             *(class_list, entry, invitations, sanctions),
         )
         for value in vars(module).values()

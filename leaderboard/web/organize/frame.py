@@ -39,6 +39,7 @@ TABS: Final = (
     Tab("Run", (("run", "Run"), ("budget", "Budget"))),
     Tab("Submissions", (("submissions", "Submissions"),)),
     Tab("Teams", (("teams", "Teams"),)),
+    Tab("Announcements", (("announcements", "Announcements"), ("webhooks", "Webhooks"))),
     Tab("Settings", (("settings", "Settings"),)),
     Tab(
         "Data",
@@ -78,9 +79,13 @@ _BELOW: Final = {
     "people_joining": "people-joining",
     "people_organizers": "people-organizers",
     "people_exports": "people-exports",
-    "team_actions": "people",
-    "team_entry": "people",
-    "team_merge": "people",
+    "team_actions": "teams",
+    "team_entry": "teams",
+    "team_merge": "teams",
+    "announcement": "announcements",
+    "announcement_withdraw": "announcements",
+    "webhook": "webhooks",
+    "webhook_delete": "webhooks",
 }
 
 

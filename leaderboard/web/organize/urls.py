@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from leaderboard.web.organize import (
+    announcements,
     audit,
     budget,
     columns,
@@ -21,6 +22,7 @@ from leaderboard.web.organize import (
     submissions,
     team_actions,
     teams,
+    webhooks,
 )
 from leaderboard.web.organize.frame import View, console, organizers_only
 
@@ -44,6 +46,16 @@ urlpatterns = [
     _part("submissions/<int:submission_id>/requeue/", submissions.requeue, "requeue"),
     _part("teams/", teams.page, "teams"),
     _part("teams/<str:uid>/", teams.one, "team"),
+    _part("announcements/", announcements.page, "announcements"),
+    _part("announcements/<int:number>/", announcements.change, "announcement"),
+    _part("announcements/<int:number>/withdraw/", announcements.take_back, "announcement-withdraw"),
+    _part("webhooks/", webhooks.page, "webhooks"),
+    _part("webhooks/<int:webhook_id>/", webhooks.one, "webhook"),
+    _part("webhooks/<int:webhook_id>/secret/", webhooks.renew, "webhook-secret"),
+    _part("webhooks/<int:webhook_id>/switch/", webhooks.switch, "webhook-switch"),
+    _part("webhooks/<int:webhook_id>/test/", webhooks.send_test, "webhook-test"),
+    _part("webhooks/<int:webhook_id>/delete/", webhooks.delete, "webhook-delete"),
+    _part("webhooks/<int:webhook_id>/<int:delivery_id>/again/", webhooks.again, "webhook-again"),
     _part("settings/", settings.page, "settings"),
     _part("settings/delete/", settings.delete, "delete"),
     _part("data/columns/", columns.page, "columns"),
