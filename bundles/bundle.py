@@ -226,7 +226,7 @@ def _paths(value: Any) -> Iterator[str]:
 
 
 def _round(value: dict[str, Any]) -> RoundPart:
-    settings = {name: value[name] for name in ROUND_SETTINGS if name in value}
+    settings: dict[str, Any] = {name: value[name] for name in ROUND_SETTINGS if name in value}
     for name in ("opens_at", "closes_at"):
         if settings.get(name):
             settings[name] = read_moment(settings[name])

@@ -21,6 +21,7 @@ Place = tuple[str | int, ...]
 
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
 _NUMBER: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+_TAGGED: Final = (yaml.ScalarEvent, yaml.CollectionStartEvent)
 _WORDS: Final = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -73,7 +74,7 @@ class _Plain(yaml.SafeDumper):
     def ignore_aliases(self, data: object) -> bool:
         return True
 
-    def represent_str(self, data: str) -> yaml.Node:
+    def represent_str(self, data: str) -> yaml.ScalarNode:
         style = "'" if _scalar(data) != data else None
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
@@ -98,7 +99,7 @@ def _node(
     document: Document, events: Iterator[yaml.Event], event: yaml.Event, place: Place
 ) -> Value:
     """Return the value that begins with an event, and take the events that belong to it."""
-    document.lines.setdefault(place, event.start_mark.line + 1)
+    document.lines.setdefault(place, _line(event))
     if why := _why_refused(event, place):
         raise fail(_at(document, event), why)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -112,7 +113,7 @@ def _node(
             key = _key(document, inner, place)
             if key in mapping:
                 raise fail(_at(document, inner), f"“{key}” is there twice.")
-            document.lines[*place, key] = inner.start_mark.line + 1
+            document.lines[*place, key] = _line(inner)
             mapping[key] = _node(document, events, next(events), (*place, key))
         return mapping
     assert isinstance(event, yaml.ScalarEvent)  # noqa: S101  (no other event begins a value)
@@ -120,22 +121,21 @@ def _node(
 
 
 def _key(document: Document, event: yaml.Event, place: Place) -> str:
-    why = _why_refused(event, place)
-    if not why and not isinstance(event, yaml.ScalarEvent):
-        why = "A key is a single word here."
-    if not why and event.value == "<<" and event.implicit[0]:
-        why = "Merging by “<<” is not allowed. Write it out."
-    if why:
+    if why := _why_refused(event, place):
         raise fail(_at(document, event), why)
-    return str(event.value)
+    if not isinstance(event, yaml.ScalarEvent):
+        raise fail(_at(document, event), "A key is a single word here.")
+    if event.value == "<<" and event.implicit[0]:
+        raise fail(_at(document, event), "Merging by “<<” is not allowed. Write it out.")
+    return event.value
 
 
 def _why_refused(event: yaml.Event, place: Place) -> str:
     if isinstance(event, yaml.AliasEvent):
         return f"“*{event.anchor}” is an alias. Write it out: aliases are not allowed."
-    if event.anchor is not None:
+    if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
         return f"“&{event.anchor}” is an anchor. Anchors are not allowed."
-    if event.tag is not None:
+    if isinstance(event, _TAGGED) and event.tag is not None:
         return f"“{event.tag}” is a tag. Tags are not allowed."
     if len(place) > DEEPEST:
         return f"It is nested more than {DEEPEST} deep."
@@ -152,4 +152,8 @@ def _scalar(text: str) -> Value:
 
 
 def _at(document: Document, event: yaml.Event) -> str:
-    return f"{document.name}, line {event.start_mark.line + 1}"
+    return f"{document.name}, line {_line(event)}"
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1

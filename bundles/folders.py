@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final
 
 from bundles.errors import BundleError, Trouble, fail
 
@@ -129,7 +129,7 @@ def from_files(files: Mapping[str, bytes]) -> Folder:
     return Folder({name: len(content) for name, content in files.items()}, files.__getitem__)
 
 
-def write_zip(file: BinaryIO, files: Iterable[tuple[str, bytes]]) -> None:
+def write_zip(file: IO[bytes], files: Iterable[tuple[str, bytes]]) -> None:
     """Write an archive. The same files give the same bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

@@ -56,6 +56,15 @@ PROBLEMS: Mapping[str, Refusal] = {
             "not_a_number": "Submissions are named by their numbers.",
             "alias_fixed": "The organizers gave you this name. Ask them for another one.",
             "wrong_code": "This is not the join code. Check it with whoever gave it to you.",
+            # Bundles and archives
+            "wrong_key": "A vault's public key has 64 digits from 0 to f. The other installation "
+            "shows its own on the page “From a bundle”.",
+            "bundle_gone": "The bundle is not here any more: choose the file again.",
+            "own_key": "This is the key of this very installation.",
+            "archive_known": "This installation has that competition already, as “{title}”: a "
+            "ledger is in one place.",
+            "archive_behind": "This installation has seen more of the ledger {ledger} than the "
+            "archive holds, or something else. Use a newer archive.",
             # Settings
             "fixed": "It is fixed: participants rely on it.",
             "rules_unchanged": "The rules did not change. Change them, or leave this out.",
@@ -410,7 +419,14 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The operator is restoring the ledger of this competition, or the organizer is revising "
         "the solution. Files are taken again once that is done; what was accepted before is kept "
         "and will be scored. Nothing was counted.",
-        "Its ledger is being restored, or its solution revised; nothing was counted.",
+        "Its ledger is being restored, or its solution revised, or answers elsewhere; nothing was "
+        "counted.",
+        variants={
+            "moved": "This competition goes on at another installation, where its ledger is now. "
+            "Nothing is taken or answered here any more. Nothing was counted.",
+            "archived": "This is a copy of a competition, to be read and verified: the secrets "
+            "that answers are drawn with are not here. Nothing was counted.",
+        },
     ),
     "unavailable": Refusal(
         503,
@@ -490,6 +506,8 @@ REFUSALS: Mapping[str, Refusal] = {
         "{count:# submission is/# submissions are} still on the way. Start the finals when all "
         "have their answers.",
         variants={
+            "move": "{count:# submission is/# submissions are} still on the way: move the "
+            "competition when all have their answers.",
             "merge": "Merge the teams when all their submissions have their answers.",
             "publication": "Wait until every submission is scored: an answer that comes after the "
             "labels are known would mean nothing.",
@@ -580,6 +598,17 @@ REFUSALS: Mapping[str, Refusal] = {
         "to hidden instead.",
     ),
     "checklist_not_green": Refusal(409, "The checklist is not green", "Not opened: {missing}"),
+    "not_movable": Refusal(
+        409,
+        "The competition can't be moved",
+        "It has no sealed solution and no ledger yet: export it as a bundle.",
+        variants={
+            "moved": "It was moved before, on {at:%d %B %Y}: a ledger is in one place.",
+            "archived": "This is a copy without its secrets: it can be exported, not moved.",
+            "paused": "Its ledger is paused: that has to be repaired first.",
+            "finals": "Its final scores are being measured. Move it once all are there.",
+        },
+    ),
     "nothing_released": Refusal(
         409,
         "Nothing was released yet",

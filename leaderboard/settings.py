@@ -202,6 +202,10 @@ BUNDLE_MAX_BYTES: int = env.int("BUNDLE_MAX_BYTES", 2_000_000_000, validate=vali
 BUNDLE_MAX_FILES: int = env.int("BUNDLE_MAX_FILES", 1_000, validate=validate.Range(min=1))
 BUNDLE_MAX_RATIO: int = env.int("BUNDLE_MAX_RATIO", 200, validate=validate.Range(min=1))
 
+ARCHIVE_MAX_BYTES: int = env.int(
+    "ARCHIVE_MAX_BYTES", 50_000_000_000, validate=validate.Range(min=1)
+)
+
 # --- Vault: the web process needs the public key, only workers the private one --------------------
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")
 VAULT_PRIVATE_KEY_FILE: str = env.str("VAULT_PRIVATE_KEY_FILE", "")

@@ -21,7 +21,7 @@ from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
 from leaderboard.notify import events, invitations, outbox
-from leaderboard.pipeline import duels, finalize, publish
+from leaderboard.pipeline import duels, finalize, handover, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.queue import (
@@ -29,6 +29,7 @@ from leaderboard.pipeline.queue import (
     enqueue_deliveries,
     enqueue_duels,
     enqueue_fan_out,
+    enqueue_handover,
     enqueue_invitations,
     enqueue_next,
     enqueue_publication,
@@ -165,6 +166,16 @@ def send_invitations(*, competition_id: int) -> None:
 
 @shared_task
 @logs.discreet
+def carry_out_handover(*, handover_id: int) -> None:
+    """Seal secrets to another installation's vault, or open those that came with an archive."""
+    try:
+        handover.carry_out(handover_id)
+    except Exception as error:
+        logger.error("Handover %s waits: %s.", handover_id, logs.place(error))
+
+
+@shared_task
+@logs.discreet
 def sweep() -> None:
     """Queue again what has waited too long: lost messages, and work of workers that died."""
     health.note_sweep_run()
@@ -174,6 +185,8 @@ def sweep() -> None:
         _sweep_finals()
         for holdout in publish.unclaimed(publish.to_publish()):
             enqueue_publication(holdout.pk)
+        for order in handover.waiting():
+            enqueue_handover(order.pk)
         for ledger_id in duels.waiting():
             enqueue_duels(ledger_id)
         _check_revisions()

@@ -368,6 +368,12 @@ MATRIX = """
 /organize/new/
   GET            in   403  403  403  200  200  200
   POST           in   403  403  403  302+ 302+ 302+
+/organize/new/bundle/
+  GET            in   403  403  403  200  200  200
+  POST           in   403  403  403  200  200  200
+/organize/new/template/
+  GET            in   403  403  403  302  302  302
+  POST           in   403  403  403  302+ 302+ 302+
 /organize/new/preview/
   GET            in   403  403  403  405  405  405
   POST           in   403  403  403  200  200  200
@@ -430,6 +436,18 @@ MATRIX = """
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/settings/delete/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/settings/copies/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/settings/copies/bundle.zip
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  200+ 404  200+
+/organize/<slug>/settings/copies/archive.zip
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  200+ 404  200+
+/organize/<slug>/settings/move/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/data/columns/

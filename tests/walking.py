@@ -48,6 +48,7 @@ from leaderboard.organize import announcements, webhooks
 from leaderboard.organize.people import add_organizer
 from leaderboard.participate import membership
 from tests import ending
+from tests.bundles.files import archive, bundle
 from tests.cast import World, make_competition, make_user, predictions, upload
 from tests.console.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
 from tests.routes import ANYTHING, Route
@@ -315,6 +316,10 @@ class Stage:
             "organize/<slug>/webhooks/<webhook_id>/": {"url": HOOK, "kinds": ["announced"]},
             "organize/<slug>/webhooks/<webhook_id>/switch/": {"on": "0"},
             "organize/new/": settings_form(),
+            "organize/new/bundle/": {"bundle": upload(archive(bundle()).getvalue(), "b.zip")},
+            "organize/new/template/": {"name": "binary"},
+            "organize/<slug>/settings/copies/": {"slug": "copy"},
+            "organize/<slug>/settings/move/": {"destination": "9" * 64, "slug": "digits"},
             "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
             "organize/<slug>/teams/<uid>/": {"name": "Other"},
             "admin/leaderboard/user/add/": person | passwords | {"usable_password": "true"},

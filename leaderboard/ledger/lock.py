@@ -7,7 +7,7 @@ from typing import Any
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
-from leaderboard.models import Competition, Ledger, LedgerNote, Release, Round
+from leaderboard.models import Competition, Ledger, LedgerNote, Pause, Release, Round
 
 
 def lock(competition: Competition) -> Competition:
@@ -59,6 +59,13 @@ def check(ledger: Ledger, *, only_look: bool = False) -> None:
             )
     if written != known and not only_look:
         watermark.append(ledger.uid, known)
+    _check_words(ledger, only_look)
+
+
+def _check_words(ledger: Ledger, only_look: bool) -> None:
+    """Check that the database knows of the end and of a move."""
+    if ledger.paused_for != Pause.MOVED and watermark.has_moved(ledger.uid, only_look=only_look):
+        raise watermark.MoveUndone
     if watermark.has_ended(ledger.uid, only_look=only_look):
         ended = Round.objects.filter(ledger=ledger, finals_started_at__isnull=False)
         if not ended.exists():

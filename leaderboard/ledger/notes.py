@@ -6,10 +6,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from leaderboard.errors import Refused
 from leaderboard.ledger.accounts import revise_accounts
 from leaderboard.ledger.entries import holdout_facts, team_head
 from leaderboard.ledger.heads import heads, save_heads
-from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind, TeamState
+from leaderboard.models import BoardState, Holdout, Ledger, LedgerNote, NoteKind, Pause, TeamState
 from scoring.chain import document_hash
 from scoring.mechanisms import books
 
@@ -51,8 +52,10 @@ def add_note(
 
     The counts of the ledger and of its boards are those after what the note reports: write them
     first. `number` and `previous_hash` are given where entries are missing in front of it. Raises
-    LostRace.
+    LostRace, and Refused where the ledger is in another place.
     """
+    if ledger.paused_for in (Pause.MOVED, Pause.ARCHIVED):
+        raise Refused("paused", variant=ledger.paused_for)
     document = {
         "number": ledger.entries + 1 if number is None else number,
         "kind": kind.value,

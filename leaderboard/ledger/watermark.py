@@ -8,6 +8,9 @@ The line is written after the commit. A crash between the two leaves the file on
 database, which the next release finds and repairs; concurrent workers may write out of order, so
 the highest number counts. A line that was cut short counts as not written.
 
+The line "moved" is written before the secrets of a ledger leave for another installation: a
+database restored from before that must not answer beside it.
+
 The line "ended" is written before the first exact score is measured: a database restored from
 before the finals must not answer questions about what everybody may know by then.
 """
@@ -26,6 +29,7 @@ from leaderboard.platform.files import sync
 
 _LINE = re.compile(rb"(\d+) ([0-9a-f]{64}|-)")
 _ENDED = b"ended"
+_MOVED = b"moved"
 _TAIL_BYTES = 16 * 1024
 
 
@@ -38,6 +42,13 @@ class EndUndone(Rewound):
 
     def __str__(self) -> str:
         return "The watermark knows that the final scores were measured; the database does not."
+
+
+class MoveUndone(Rewound):
+    """The database doesn't know that the ledger went to another installation."""
+
+    def __str__(self) -> str:
+        return "The watermark knows that this ledger was moved away; the database does not."
 
 
 class WatermarkAway(Exception):
@@ -99,7 +110,22 @@ def end(ledger: str) -> None:
 
 def has_ended(ledger: str, *, only_look: bool = False) -> bool:
     """Return whether the end was noted. Raises WatermarkAway."""
-    return _ENDED in (_tail(ledger, only_look) or b"").split(b"\n")[:-1]
+    return _has(ledger, _ENDED, only_look)
+
+
+def move(ledger: str) -> None:
+    """Note that the ledger is another installation's from now on. Raises WatermarkAway."""
+    if not has_moved(ledger):
+        _write(ledger, _MOVED + b"\n")
+
+
+def has_moved(ledger: str, *, only_look: bool = False) -> bool:
+    """Return whether that was noted. Raises WatermarkAway."""
+    return _has(ledger, _MOVED, only_look)
+
+
+def _has(ledger: str, word: bytes, only_look: bool) -> bool:
+    return word in (_tail(ledger, only_look) or b"").split(b"\n")[:-1]
 
 
 def _write(ledger: str, line: bytes) -> None:

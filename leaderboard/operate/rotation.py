@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import QuerySet
 from nacl.public import PrivateKey
 
 from leaderboard import vault
@@ -75,6 +76,11 @@ def _rotate(private: Path, keep_old: bool, say: Say) -> None:
     say("Back up keys, database and files now: earlier backups open with the old key only.")
 
 
+def _sealed() -> QuerySet[Holdout]:
+    """Return the revisions whose boxes are here; those of an archive without secrets have none."""
+    return Holdout.objects.exclude(sealed_solution="")
+
+
 def _is_complete(done: set[str]) -> bool:
     """Return whether nothing was sealed meanwhile; then delete what a killed run left.
 
@@ -82,7 +88,7 @@ def _is_complete(done: set[str]) -> bool:
     """
     with transaction.atomic():
         list(Competition.objects.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-        named = set(Holdout.objects.values_list("sealed_solution", flat=True))
+        named = set(_sealed().values_list("sealed_solution", flat=True))
         if not named <= done:
             return False
         try:
@@ -96,7 +102,7 @@ def _is_complete(done: set[str]) -> bool:
 
 def _reseal_all(done: set[str], say: Say) -> None:
     """Seal every holdout again that is not done; `done` are the names of boxes."""
-    for key in Holdout.objects.order_by("pk").values_list("pk", flat=True):
+    for key in _sealed().order_by("pk").values_list("pk", flat=True):
         holdout = Holdout.objects.select_related("ledger__competition").filter(pk=key).first()
         if holdout is None or holdout.sealed_solution.name in done:
             continue

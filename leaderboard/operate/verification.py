@@ -114,7 +114,7 @@ class _Witnesses:
             self.labels = published(witness.solution) if self._files else None
             return witness
         self.labels = None
-        if not (self._files and settings.VAULT_PRIVATE_KEY_FILE):
+        if not (self._files and settings.VAULT_PRIVATE_KEY_FILE and holdout.sealed_solution):
             return None
         self.means, self.labels = "vault", sealed(holdout)
         return _Vault(holdout)

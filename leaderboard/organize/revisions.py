@@ -153,5 +153,5 @@ def check_may_revise(round: Round) -> None:
         raise Refused("nothing_released")
     if Round.objects.filter(ledger=round.ledger, finals_started_at__isnull=False).exists():
         raise Refused("finals_started", variant="revision")
-    if round.paused_for == Pause.REWOUND:
-        raise Refused("paused")
+    if round.paused_for not in ("", Pause.MOVED_ROWS):
+        raise Refused("paused", variant=round.paused_for)

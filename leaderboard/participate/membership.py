@@ -264,7 +264,7 @@ def _check_may_join(
     if round.phase(timezone.now()) is Phase.CLOSED and not round.takes_practice:
         raise Refused("deadline_passed", closes_at=round.closes_at)
     if round.paused_for:
-        raise Refused("paused")
+        raise Refused("paused", variant=round.paused_for)
     if Membership.objects.active().filter(competition=competition, user=user).exists():
         raise Refused("already_joined")
     if _bound_elsewhere(competition, user, team).exists():

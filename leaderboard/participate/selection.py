@@ -148,9 +148,9 @@ def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> N
             raise Refused("not_a_member")
         if round.finals_started_at is not None:
             raise Refused("finals_started")
-        if round.paused_for == Pause.REWOUND:
+        if round.paused_for not in ("", Pause.MOVED_ROWS):
             # The lost entries may include the finals, whose exact scores everybody knows.
-            raise Refused("paused")
+            raise Refused("paused", variant=round.paused_for)
         selections = team.selections.filter(submission__round__ledger=round.ledger)
         before = set(selections.values_list("submission__number", flat=True))
         after = change(before)

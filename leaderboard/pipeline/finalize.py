@@ -289,7 +289,7 @@ def _check_rows_are_closed(round: Round) -> None:
 def _check_may_start(round: Round, *, accept_failed: bool) -> None:
     _check_rows_are_closed(round)
     if round.paused_for:
-        raise Refused("paused")
+        raise Refused("paused", variant=round.paused_for)
     holdout = round.active_holdout
     if holdout is not None and holdout.is_unchecked:
         raise Refused("revision_unchecked")

@@ -149,7 +149,7 @@ def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha25
             "competition_not_open", opens_at=round.opens_at if phase is Phase.UPCOMING else None
         )
     if round.paused_for:
-        raise Refused("paused")
+        raise Refused("paused", variant=round.paused_for)
     if not Membership.objects.active().filter(team=team, user=user).exists():
         raise Refused("not_a_member")
     held = team.sanctions.at().of_teams().filter(kind=SanctionKind.DISQUALIFIED).first()

@@ -109,6 +109,11 @@ def enqueue_publication(holdout_id: int) -> None:
     _send("publish_holdout", holdout_id=holdout_id)
 
 
+def enqueue_handover(handover_id: int) -> None:
+    """Ask a worker to seal or open secrets; the sweeper asks again where this is lost."""
+    _send("carry_out_handover", handover_id=handover_id)
+
+
 def take_back() -> int:
     """Queue what workers held when they ended, and return how many. No worker may be running."""
     Round.objects.filter(finals_started_at__isnull=False, finals_scored_at__isnull=True).update(

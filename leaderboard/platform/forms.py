@@ -9,11 +9,12 @@ from leaderboard.errors import Refused
 
 def blame(form: forms.BaseForm, refused: Refused) -> None:
     """Show a refusal beside the fields that it names, or above the form if it names none."""
-    named = {name: text for name, text in refused.fields.items() if name in form.fields}
-    for name, text in named.items():
-        form.add_error(name, forms.ValidationError(text, refused.code))
+    told = refused.errors
+    named = [each for each in told if each["field"] in form.fields]
+    for each in named:
+        form.add_error(each["field"], forms.ValidationError(each["message"], refused.code))
     if not named:
-        form.add_error(None, refused.detail)
+        form.add_error(None, [each["message"] for each in told] or refused.detail)
 
 
 def attempt(form: forms.BaseForm, act: Callable[[], object]) -> int:

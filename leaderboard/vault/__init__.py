@@ -5,9 +5,12 @@ public key and can put labels in; only workers hold the private key. Measuring g
 `Measurement`, which can't be printed or pickled, and the noise of this holdout.
 """
 
+import base64
 import hashlib
+import json
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
@@ -33,6 +36,8 @@ from scoring.verification.publications import SALT_BYTES, Salted
 
 SECRET_BYTES = 32
 CACHED_HOLDOUTS = 4
+# By a ledger's permanent id: number and hash of its newest entry.
+Heads = dict[str, list[int | str]]
 
 
 class StillSealed(Exception):
@@ -205,6 +210,44 @@ def reseal(holdout: Holdout) -> tuple[bytes, bytes] | None:
     return _seal(solution), _seal(secret)
 
 
+def hand_over(holdouts: Iterable[Holdout], heads: Heads, destination: str) -> bytes:
+    """Return solutions and secrets in one box that another installation's vault alone opens.
+
+    heads: how far their ledgers have come, so that no older copy of them goes on with these
+    secrets. Raises VaultClosed.
+    """
+    boxes = {
+        holdout.solution_commitment: [
+            base64.b64encode(each.salt + each.content).decode() for each in _unseal(holdout)
+        ]
+        for holdout in holdouts
+    }
+    content = json.dumps({"heads": heads, "boxes": boxes}).encode()
+    return bytes(SealedBox(PublicKey(bytes.fromhex(destination))).encrypt(content))
+
+
+def take_over(
+    box: bytes, holdouts: Iterable[Holdout], heads: Heads
+) -> dict[str, tuple[bytes, bytes]]:
+    """Open what another installation handed over; return own boxes of solution and secret.
+
+    They are named by the commitments of `holdouts`, which they are compared with, as the ledgers'
+    heads are. Raises VaultClosed where it can't be opened, or something else is in it.
+    """
+    document = json.loads(_decrypt(box)[0])
+    if document["heads"] != heads:
+        raise VaultClosed("The secrets are of ledgers that have come further, or of others.")
+    sealed = dict[str, tuple[bytes, bytes]]()
+    for holdout in holdouts:
+        commitments = (holdout.solution_commitment, holdout.secret_commitment)
+        contents = map(base64.b64decode, document["boxes"].get(commitments[0], ()))
+        salted = [Salted(each[:SALT_BYTES], each[SALT_BYTES:]) for each in contents]
+        if tuple(each.commitment for each in salted) != commitments:
+            raise VaultClosed("The secrets are not what was committed to.")
+        sealed[commitments[0]] = (_seal(salted[0]), _seal(salted[1]))
+    return sealed
+
+
 def _sealed(content: bytes) -> Sealed:
     salted = Salted(secrets.token_bytes(SALT_BYTES), content)
     return Sealed(_seal(salted), salted.commitment)
@@ -230,17 +273,20 @@ def _unseal(holdout: Holdout) -> tuple[_Unsealed, _Unsealed]:
 
 
 def _unseal_box(box: bytes, commitment: str) -> _Unsealed:
-    """Open a box, trying the newest key first. Raises VaultClosed."""
+    """Open a box. Raises VaultClosed, also where something else was committed to."""
+    salted, key = _decrypt(box)
+    found = _Unsealed(salted[:SALT_BYTES], salted[SALT_BYTES:], key)
+    if found.commitment != commitment:
+        raise VaultClosed("What is sealed is not what was committed to.")
+    return found
+
+
+def _decrypt(box: bytes) -> tuple[bytes, str]:
+    """Return what is in a box, trying the newest key first, and that key. Raises VaultClosed."""
     for key in reversed(keys.private_keys()):
-        try:
-            salted = SealedBox(key).decrypt(box)
-        except CryptoError:
-            continue
-        found = _Unsealed(salted[:SALT_BYTES], salted[SALT_BYTES:], key.public_key.encode().hex())
-        if found.commitment != commitment:
-            raise VaultClosed("What is sealed is not what was committed to.")
-        return found
-    raise VaultClosed("The vault's private key doesn't open this holdout.")
+        with suppress(CryptoError):
+            return bytes(SealedBox(key).decrypt(box)), key.public_key.encode().hex()
+    raise VaultClosed("The vault's private key doesn't open this box.")
 
 
 @dataclass(frozen=True, repr=False)

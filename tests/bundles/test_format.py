@@ -115,6 +115,21 @@ def test_the_published_schema_is_the_one_that_is_checked() -> None:
     assert published == SCHEMA
 
 
+def test_the_example_in_the_documentation_is_a_bundle() -> None:
+    text = (ROOT / "docs" / "bundles.md").read_text()
+    yaml = text.partition("```yaml\n")[2].partition("```")[0]
+    named = (
+        "overview.md",
+        "rules.md",
+        "data.md",
+        "data/train.csv",
+        "data/test.csv",
+        "solution.csv",
+    )
+    found = read_bundle(from_files({"holdfast.yaml": yaml.encode()} | dict.fromkeys(named, b"x")))
+    assert [round.continues for round in found.rounds] == [False, True]
+
+
 @pytest.mark.parametrize("name", [each.name for each in TEMPLATES])
 def test_templates_are_bundles(name: str) -> None:
     template = read_template(name)

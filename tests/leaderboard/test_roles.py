@@ -13,11 +13,14 @@ from django.utils import timezone
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Role, Submission, User
+from leaderboard.operate import archives
 from leaderboard.organize import (
     announcements,
+    bundles,
     class_list,
     entry,
     invitations,
+    moves,
     people,
     revisions,
     sanctions,
@@ -164,6 +167,10 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
         lambda w, by: teams.change_team(w.digits.teams.get(), by, is_verified=True),
     ),
     "organizer": (OWNERS, lambda w, by: people.add_organizer(w.digits, by, Role.OWNER, by)),
+    "export": (EDITORS, lambda w, by: bundles.export(w.digits, by=by).close()),
+    "clone": (EDITORS, lambda w, by: bundles.clone(w.digits, slug="clone", by=by)),
+    "archive": (OWNERS, lambda w, by: archives.export_archive(w.digits, by=by).close()),
+    "move": (OWNERS, lambda w, by: moves.move(w.digits, "9" * 64, by=by)),
     "deletion": (OWNERS, lambda w, by: organize.delete_competition(w.digits, by=by)),
 }
 
@@ -230,7 +237,7 @@ def functions_with_by() -> list[Any]:
         value
         for module in (
             *(organize, revisions, finalize, publish, queue, announcements, webhooks),
-            *(class_list, entry, invitations, sanctions),
+            *(class_list, entry, invitations, sanctions, bundles, archives, moves),
         )
         for value in vars(module).values()
         if "by" in (getattr(value, "__kwdefaults__", None) or {})

@@ -32,6 +32,7 @@ from leaderboard.models import (  # noqa: E402
     FINAL,
     Competition,
     FinalScore,
+    Handover,
     Holdout,
     Ledger,
     Release,
@@ -42,6 +43,7 @@ from leaderboard.models import (  # noqa: E402
     TeamState,
     User,
 )
+from leaderboard.organize import moves  # noqa: E402
 from leaderboard.organize.revisions import revise_solution  # noqa: E402
 from leaderboard.participate import membership, selection  # noqa: E402
 from leaderboard.pipeline import finalize, intake  # noqa: E402
@@ -317,6 +319,26 @@ def head(competition: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in columns}
 
 
+def move(competition: str, key: str) -> None:
+    """Close a competition's ledger for the installation whose vault has this public key."""
+    moves.move(Competition.objects.get(slug=competition), key, by=None)
+
+
+def handovers() -> list[str]:
+    """Return how far secrets are on their way: what failed, "done", or "" for those that wait."""
+    return [each.failure or "done" * bool(each.finished_at) for each in Handover.objects.all()]
+
+
+def own_key() -> str:
+    """Return the public key of this installation's vault."""
+    return moves.own_key()
+
+
+def person(name: str) -> None:
+    """Make an account that may run competitions."""
+    cast.make_user(name, is_organizer=True)
+
+
 def _ledger_of(competition: str) -> Ledger:
     return Ledger.objects.get(rounds__competition__slug=competition)
 
@@ -382,6 +404,10 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "ledger": ledger,
     "head": head,
     "race_a_revision": race_a_revision,
+    "move": move,
+    "handovers": handovers,
+    "own_key": own_key,
+    "person": person,
 }
 
 

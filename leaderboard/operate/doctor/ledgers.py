@@ -36,6 +36,8 @@ def _written(uid: str) -> watermark.Head | Finding | None:
 
 def _problems(ledger: Ledger, written: watermark.Head | Finding | None) -> list[Finding]:
     go_on = f"`python manage.py rewind {ledger.competition}` shows what is lost and how to go on."
+    if ledger.paused_for in (Pause.MOVED, Pause.ARCHIVED):
+        return [note(f"{ledger.competition} answers nobody here. {ledger.paused_because}", "")]
     if ledger.paused_for:
         revise = "The organizer has to revise the solution so that Public rows stay Public."
         fix = go_on if ledger.paused_for == Pause.REWOUND else revise

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import default_storage
 
 from leaderboard import vault
-from leaderboard.models import Holdout
+from leaderboard.models import Holdout, Pause
 from leaderboard.operate.doctor.report import Finding, note, ok, wrong
 from leaderboard.platform import logs
 
@@ -52,7 +52,11 @@ def keys() -> Iterator[Finding]:
 
 def holdouts() -> Iterator[Finding]:
     """Check that every active solution is there and, given the key, opens."""
-    active = list(Holdout.objects.active().select_related("ledger__competition"))
+    active = list(
+        Holdout.objects.active()
+        .exclude(ledger__paused_for=Pause.ARCHIVED)
+        .select_related("ledger__competition")
+    )
     problems = [problem for holdout in active for problem in _problems(holdout)]
     done = "there and opens" if settings.VAULT_PRIVATE_KEY_FILE else "there"
     yield from problems or [ok(f"{len(active)} active: each is {done}.")]

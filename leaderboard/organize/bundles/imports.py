@@ -115,6 +115,7 @@ def make_draft(
         making.fill(competition.rounds.get(), first)
         for part in later:
             making.fill(making.round(competition, part), part)
+        making.seal_again(competition)
         events.record(
             competition,
             kind,
@@ -184,10 +185,20 @@ class _Making:
                 self._add(round, file.path, folder.read(file.path), file.role, file.description)
         if not part.solution:
             return
-        content = folder.read(part.solution)
         with _blaming(part.solution):
             if not any(file.role == FileRole.SAMPLE for file in part.files):
-                self._make_sample(round, part, content)
+                self._make_sample(round, part, folder.read(part.solution))
+        self._seal(round, part)
+
+    def seal_again(self, competition: Competition) -> None:
+        """Seal what a board that a later round has besides withdrew: labels must fit it as well."""
+        for round, part in zip(competition.rounds.all(), self.plan.rounds, strict=True):
+            if part.solution and round.active_holdout is None:
+                self._seal(round, part)
+
+    def _seal(self, round: Round, part: RoundPart) -> None:
+        content = self.plan.bundle.folder.read(part.solution)
+        with _blaming(part.solution):
             name = part.solution.rpartition("/")[2]
             holdout = install_solution(round, ContentFile(content, name=name), by=self.by)
             self.stored.append(holdout.sealed_solution.name or "")

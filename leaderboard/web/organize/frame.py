@@ -40,7 +40,7 @@ TABS: Final = (
     Tab("Submissions", (("submissions", "Submissions"),)),
     Tab("Teams", (("teams", "Teams"),)),
     Tab("Announcements", (("announcements", "Announcements"), ("webhooks", "Webhooks"))),
-    Tab("Settings", (("settings", "Settings"),)),
+    Tab("Settings", (("settings", "Settings"), ("copies", "Copies"), ("move", "Move"))),
     Tab(
         "Data",
         (

@@ -1,0 +1,405 @@
+"""Archives: a competition with its submissions and ledgers, for another installation.
+
+A zip archive of JSON Lines, one file for each table, of the stored files, and of a manifest with
+the SHA-256 of each. An import writes all of it or nothing, and only what verifies. It is a copy
+that answers nobody, until a worker has opened the secrets that came along (`organize.moves`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, BinaryIO, Final, cast
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from bundles.errors import BundleError
+from bundles.folders import Folder, Limits, open_zip
+from leaderboard.access import Right, check_right
+from leaderboard.errors import Refused
+from leaderboard.ledger import arrivals, lock
+from leaderboard.ledger.archives import (
+    TABLES,
+    ArchiveDamaged,
+    Loading,
+    document,
+    files_of,
+    name_of,
+    rows_of,
+)
+from leaderboard.ledger.watermark import Head, WatermarkAway
+from leaderboard.models import (
+    Audience,
+    Competition,
+    Event,
+    EventCount,
+    EventKind,
+    Handover,
+    Organizer,
+    OutboxCursor,
+    Role,
+    User,
+)
+from leaderboard.notify import events
+from leaderboard.operate.verification import CannotVerify, verify_ledger
+from leaderboard.organize.fields import RESERVED_SLUGS
+from leaderboard.organize.moves import check_finals_rest
+from leaderboard.organize.people import may_organize_at_all
+from leaderboard.pipeline.handover import expect
+from leaderboard.pipeline.publish import to_publish
+from leaderboard.platform.files import open_stored
+from scoring.errors import HoldfastError
+
+FORMAT: Final = "holdfast-archive"
+VERSION: Final = 1
+MANIFEST: Final = "archive.json"
+PEOPLE: Final = "tables/people.jsonl"
+SECRETS: Final = "secrets.box"
+_FETCHED: Final = 1000
+
+
+def export_archive(
+    competition: Competition, *, by: User | None, with_people: bool = False
+) -> IO[bytes]:
+    """Return the competition's archive as an open zip file. Raises Refused.
+
+    with_people: names and mail addresses of the members, for owners to take along where they may;
+    else accounts at the other installation stand for them without a name. If the competition was
+    moved, its secrets come along, sealed to the other vault.
+    """
+    check_right(by, competition, Right.OWN)
+    if competition.opened_by_organizer_at is None or not competition.ledgers.exists():
+        raise Refused("not_movable")
+    check_finals_rest(competition)
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    file: IO[bytes] = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  (given away)
+    with transaction.atomic():
+        # What the tables say has to be of one moment: no answer comes while they are read.
+        ledgers = lock.lock(competition).ledgers.order_by("pk")
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            writing = _Writing(archive)
+            # Those who name others come first: whatever is added meanwhile is there for them.
+            for model in reversed(TABLES):
+                rows = rows_of(competition, model)
+                if model is Event and not with_people:
+                    rows = rows.exclude(audience=Audience.ORGANIZERS)  # they may tell addresses
+                writing.rows(name_of(model), rows.iterator(chunk_size=_FETCHED))
+            people = _people(competition)
+            writing.lines(PEOPLE, (_person(each, with_people) for each in people))
+            handover = competition.handovers.filter(is_incoming=False, failure="").first()
+            if handover is not None and handover.file:
+                writing.stored(SECRETS, handover.file.name or "")
+            manifest = {
+                "format": FORMAT,
+                "version": VERSION,
+                "slug": competition.slug,
+                "title": competition.title,
+                "written_at": timezone.now().isoformat(timespec="seconds"),
+                "ledgers": {each.uid: [each.entries, each.head_hash] for each in ledgers},
+                "sealed_to": handover.destination if handover and handover.file else "",
+                "files": writing.hashes,
+            }
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        events.record(
+            competition,
+            EventKind.EXPORTED,
+            actor=by,
+            audience=Audience.ORGANIZERS,
+            what="archive",
+            with_people=with_people,
+        )
+    file.seek(0)
+    return file
+
+
+def import_archive(file: File[bytes] | BinaryIO, *, by: User, slug: str = "") -> Competition:
+    """Write an archive's competition, as a copy that answers nobody. Raises Refused, having
+    written nothing.
+
+    Everything that can be checked without its secrets is. Where they come along for this
+    installation, a worker opens them, and its ledgers go on where they were.
+    """
+    if not may_organize_at_all(by):
+        raise Refused("not_allowed", variant="organizer")
+    with _told():
+        reading = _Reading(open_zip(cast(BinaryIO, file), _limits()))
+    with _told(), reading.all_or_nothing():
+        competition = reading.load(by, slug or reading.manifest["slug"])
+        _check(competition)
+        Organizer.objects.create(competition=competition, user=by, role=Role.OWNER)
+        events.record(
+            competition,
+            EventKind.IMPORTED,
+            actor=by,
+            audience=Audience.ORGANIZERS,
+            source="archive",
+            written_at=reading.manifest["written_at"],
+        )
+        reading.take_secrets(competition, by)
+        with suppress(WatermarkAway):  # it can be read, and a worker writes it
+            for ledger in competition.ledgers.all():
+                arrivals.mark(ledger)
+    return competition
+
+
+@dataclass
+class _Writing:
+    """An archive that is written, with the hashes of what is in it."""
+
+    archive: zipfile.ZipFile
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    def lines(self, name: str, documents: Iterable[dict[str, Any]]) -> None:
+        digest = hashlib.sha256()
+        with self.archive.open(name, "w", force_zip64=True) as out:
+            for each in documents:
+                line = json.dumps(each, separators=(",", ":")).encode() + b"\n"
+                digest.update(line)
+                out.write(line)
+        self.hashes[name] = digest.hexdigest()
+
+    def rows(self, name: str, rows: Iterable[Any]) -> None:
+        """Write rows, and then the files that they name."""
+        wanted = list[tuple[str, str]]()
+
+        def documents() -> Iterator[dict[str, Any]]:
+            for row in rows:
+                found = document(row)
+                for attribute, stored in files_of(row):
+                    inside = f"stored/{row._meta.model_name}-{row.pk}-{attribute}"
+                    is_there = default_storage.exists(stored)
+                    found[attribute] = inside if is_there else ""
+                    if is_there:
+                        wanted.append((inside, stored))
+                yield found
+
+        self.lines(name, documents())
+        for inside, stored in wanted:
+            self.stored(inside, stored)
+
+    def stored(self, name: str, stored: str) -> None:
+        digest = hashlib.sha256()
+        with open_stored(stored) as file, self.archive.open(name, "w", force_zip64=True) as out:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+                out.write(chunk)
+        self.hashes[name] = digest.hexdigest()
+
+
+@dataclass
+class _Reading:
+    """An archive that is read, with the names of the files that were stored for it."""
+
+    folder: Folder
+    made: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Read the manifest. Raises BundleError and ArchiveDamaged."""
+        self.manifest = self._manifest()
+        for uid, (number, digest) in self.manifest["ledgers"].items():
+            arrivals.check_is_new(uid, Head(number, digest))
+
+    def _manifest(self) -> dict[str, Any]:
+        if MANIFEST not in self.folder:
+            raise ArchiveDamaged(f"This is no archive: {MANIFEST} is missing.")
+        try:
+            found: dict[str, Any] = json.loads(self.folder.read(MANIFEST))
+            if (found["format"], found["version"]) != (FORMAT, VERSION):
+                told = f"{found['format']} {found['version']}"[:60]
+                raise ArchiveDamaged(f"{MANIFEST}: “{told}” is not known here, {FORMAT} 1 is.")
+            for name in ("slug", "title", "written_at", "sealed_to"):
+                found[name] = str(found[name])
+            heads = {str(uid): (int(n), str(h)) for uid, (n, h) in found["ledgers"].items()}
+            hashes = {str(name): str(digest) for name, digest in found["files"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ArchiveDamaged(f"{MANIFEST} is not what an archive has there.") from None
+        for name in self.folder.names:
+            if name != MANIFEST and name not in hashes:
+                raise ArchiveDamaged(f"{name}: the manifest doesn't name it.")
+        return found | {"ledgers": heads, "files": hashes}
+
+    def read(self, name: str) -> bytes:
+        """Return a file that is what the manifest says. Raises ArchiveDamaged."""
+        digest = self.manifest["files"].get(name)
+        if digest is None or name not in self.folder:
+            raise ArchiveDamaged(f"{name} is missing.")
+        content = self.folder.read(name)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise ArchiveDamaged(f"{name} is not what was written: its SHA-256 differs.")
+        return content
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Write in one transaction; where that fails, delete what was stored."""
+        try:
+            with transaction.atomic():
+                yield
+        except BaseException:
+            for name in self.made:
+                default_storage.delete(name)
+            raise
+
+    def load(self, by: User, slug: str) -> Competition:
+        """Write all tables. Raises ArchiveDamaged and Refused."""
+        _check_slug(slug)
+        loading = Loading(_make_people(self._rows(PEOPLE)), self._store)
+        created = loading.load(Competition, self._lines(Competition), slug=slug, family="")
+        if len(created) != 1:
+            raise ArchiveDamaged(f"{name_of(Competition)}: a single line was expected.")
+        competition = cast(Competition, created[0])
+        # Under other installations' slugs and reasons these would be wrong, so they begin anew.
+        paused = {"paused_at": None, "paused_for": "", "paused_because": ""}
+        for model in list(TABLES)[1:]:
+            loading.load(model, self._lines(model), **(paused if model is _LEDGER else {}))
+        loading.finish()
+        last = Event.objects.filter(competition=competition).order_by("number").last()
+        number = last.number if last else 0
+        EventCount.objects.create(competition=competition, number=number)
+        # What happened there was told there: no mail and no webhook tells it again.
+        OutboxCursor.objects.create(competition=competition, number=number)
+        heads = {each.uid: (each.entries, each.head_hash) for each in competition.ledgers.all()}
+        if heads != self.manifest["ledgers"]:
+            raise ArchiveDamaged("Its ledgers are not those that the manifest names.")
+        arrivals.keep_as_copies(competition)
+        # A publication that was ordered and not written yet needs the secrets: order it again.
+        unwritten = to_publish().filter(ledger__competition=competition).values("ledger")
+        competition.rounds.filter(ledger__in=unwritten).update(publication_at=None)
+        competition.refresh_from_db()
+        return competition
+
+    def take_secrets(self, competition: Competition, by: User) -> None:
+        """Have a worker open the secrets, where they came along."""
+        if SECRETS not in self.folder:
+            return
+        box = ContentFile(self.read(SECRETS), name=f"{competition.slug}.box")
+        handover = Handover.objects.create(
+            competition=competition,
+            is_incoming=True,
+            destination=self.manifest["sealed_to"][:64],
+            file=box,
+            ordered_by=by,
+        )
+        self.made.append(handover.file.name or "")
+        expect(handover)
+
+    def _lines(self, model: Any) -> list[bytes]:
+        return self.read(name_of(model)).splitlines()
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        try:
+            rows = [json.loads(line) for line in self.read(name).splitlines()]
+            return [row | {"id": int(row["id"])} for row in rows]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ArchiveDamaged(f"{name}: people with an id were expected.") from None
+
+    def _store(self, name: object, where: str) -> str:
+        if not isinstance(name, str) or not name.startswith("stored/"):
+            raise ArchiveDamaged(f"{where}: a stored file of the archive was expected.")
+        folder = {"submission": "submissions", "holdout": "publications"}
+        kind = folder.get(name.removeprefix("stored/").partition("-")[0], "files")
+        content = self.read(name)
+        sha256 = self.manifest["files"][name]
+        kept = f"{kind}/{sha256[:2]}/{sha256}-{secrets.token_hex(8)}"
+        stored = default_storage.save(kept, ContentFile(content))
+        self.made.append(stored)
+        return stored
+
+
+_LEDGER: Final = next(model for model in TABLES if model.__name__ == "Ledger")
+
+
+def _people(competition: Competition) -> list[User]:
+    """Return those whom rows name: members, captains, and who submitted."""
+    found = set(competition.memberships.values_list("user", flat=True))
+    found |= set(competition.teams.values_list("captain", flat=True))
+    teams = competition.teams.all()
+    found |= set(teams.values_list("submissions__user", flat=True))
+    return list(User.objects.filter(pk__in=found - {None}).order_by("pk"))
+
+
+def _person(person: User, named: bool) -> dict[str, Any]:
+    told = {"username": person.username, "email": person.email} if named else {}
+    return {"id": person.pk, **told}
+
+
+def _make_people(rows: list[dict[str, Any]]) -> dict[int, User]:
+    """Return an account for each person; one of the same address is taken, others are made.
+
+    Nobody can sign in to those: who has the address asks for a new password. Without names they
+    are locked.
+    """
+    found = dict[int, User]()
+    for row in rows:
+        email, username = (_valid(name, row.get(name)) for name in ("email", "username"))
+        known = User.objects.filter(email__iexact=email).first() if email else None
+        if known is None:
+            is_free = not User.objects.filter(username__iexact=username).exists()
+            reserved = settings.ACCOUNT_USERNAME_BLACKLIST
+            may_have = username and is_free and username.lower() not in reserved
+            name = username if may_have else f"archived-{secrets.token_hex(6)}"
+            known = User(username=name, email=email, is_active=bool(email))
+            known.set_unusable_password()
+            known.save()
+        found[row["id"]] = known
+    return found
+
+
+def _valid(name: str, value: object) -> str:
+    """Return a name or an address that an account can have; empty for any other."""
+    try:
+        return str(User._meta.get_field(name).clean(value, None))
+    except ValidationError:
+        return ""
+
+
+def _check(competition: Competition) -> None:
+    """Refuse a copy whose ledgers don't verify. Raises ArchiveDamaged."""
+    for ledger in competition.ledgers.order_by("pk"):
+        try:
+            report = verify_ledger(ledger, files=False).report
+        except (CannotVerify, HoldfastError) as error:
+            raise ArchiveDamaged(f"The ledger does not verify. {error}") from None
+        if report.difference is not None:
+            raise ArchiveDamaged(f"The ledger does not verify. {report.difference}")
+
+
+def _check_slug(slug: str) -> None:
+    field = Competition._meta.get_field("slug")
+    try:
+        field.clean(slug, None)
+    except ValidationError:
+        raise Refused("invalid", field="slug", message="Use letters, digits and hyphens.") from None
+    if slug in RESERVED_SLUGS:
+        raise Refused("invalid", field="slug", variant="slug_reserved", slug=slug)
+    if Competition.objects.filter(slug=slug).exists():
+        message = f"There is a competition “{slug}” already. Give another short name."
+        raise Refused("invalid", field="slug", message=message)
+
+
+def _limits() -> Limits:
+    return Limits(unpacked=settings.ARCHIVE_MAX_BYTES, files=1_000_000, ratio=1_000)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what is wrong with an archive into a refusal of it."""
+    try:
+        yield
+    except (ArchiveDamaged, BundleError) as error:
+        raise Refused("invalid", field="bundle", message=str(error)) from None
+    except (IntegrityError, OverflowError):
+        message = "The rows of the archive contradict each other, or some are here already."
+        raise Refused("invalid", field="bundle", message=message) from None
+    except WatermarkAway as away:
+        raise Refused("watermark_away") from away
