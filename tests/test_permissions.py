@@ -534,6 +534,33 @@ MATRIX = """
 /organize/<slug>/teams/<uid>/submissions/<number>/lift/
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302  404  302
+/organize/<slug>/rounds/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  200  404  200
+/organize/<slug>/rounds/<number>/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/files/
+  GET            in   403  403  403  405  404  405
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/files/<file_id>/remove/
+  GET            in   403  403  403  405  404  405
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/solution/
+  GET            in   403  403  403  405  404  405
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/boards/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  200  404  200
+/organize/<slug>/rounds/<number>/boards/<position>/remove/
+  GET            in   403  403  403  405  404  405
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/practice/
+  GET            in   403  403  403  405  404  405
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/rounds/<number>/remove/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/finals/
   GET            in   403  403  403  200  404  200
 /organize/<slug>/finals/close/

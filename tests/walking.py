@@ -2,7 +2,8 @@
 
 The stage: `digits` is open, with the teams of the participant and of the rival, and a stranger who
 is invited to join the participant's team; `sketch` is a draft of the same organizer, ready to be
-opened; `fresh` is open and nobody has submitted to it; `closed` and `scored` are at their end.
+opened; `fresh` is open and nobody has submitted to it; `closed` and `scored` are at their end, and
+`revealed` behind it, with a round to come on rows of its own.
 Addresses with a key lead to what belongs to the participant, or to the organizer of all these.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from http.cookies import SimpleCookie
 from typing import Any
@@ -49,8 +51,16 @@ from leaderboard.organize.people import add_organizer
 from leaderboard.participate import membership
 from tests import ending
 from tests.bundles.files import archive, bundle
-from tests.cast import World, make_competition, make_user, predictions, upload
-from tests.console.pages import COLUMNS_FORM, LADDER_FORM, labels, settings_form, settings_of
+from tests.cast import LADDER, World, make_competition, make_user, predictions, upload
+from tests.console.pages import (
+    COLUMNS_FORM,
+    LADDER_FORM,
+    labels,
+    round_form,
+    sample,
+    settings_form,
+    settings_of,
+)
 from tests.routes import ANYTHING, Route
 from tests.snapshots import kept
 
@@ -64,6 +74,7 @@ _OF_A_DRAFT = {
 }
 # An address that nobody has to look up.
 HOOK = "https://93.184.216.34/hook"
+_ROUNDS = "organize/<slug>/rounds/"
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 # Who is signed in, and since when: all that a request may write without changing anything.
 _SESSIONS = "django_session"
@@ -167,8 +178,17 @@ class Stage:
 
     def _values(self, pattern: str) -> dict[str, object]:
         keys, objects = self._keys, self._objects
+        of_round = {}
+        if pattern.startswith(_ROUNDS):
+            coming = self.revealed.rounds.get(number=2)
+            of_round = {
+                "number": 1 if pattern.endswith("practice/") else 2,
+                "position": 1,
+                "file_id": coming.files.get(role=FileRole.OTHER).pk,
+            }
         return (
             self._common
+            | of_round
             | {"slug": self._competition(pattern).slug}
             | self._people.get(pattern, {})
             | {
@@ -182,6 +202,8 @@ class Stage:
         if not pattern.startswith("organize/") or of_the_open_one & {*pattern.split("/")}:
             return self.digits
         page = pattern.rstrip("/").rsplit("/", 1)[-1]
+        if pattern.startswith(_ROUNDS):
+            return self.revealed
         if page in _OF_A_DRAFT:
             return self.sketch
         of_another = {
@@ -315,6 +337,17 @@ class Stage:
             "organize/<slug>/webhooks/": {"url": HOOK},
             "organize/<slug>/webhooks/<webhook_id>/": {"url": HOOK, "kinds": ["announced"]},
             "organize/<slug>/webhooks/<webhook_id>/switch/": {"on": "0"},
+            "organize/<slug>/rounds/": round_form(),
+            "organize/<slug>/rounds/<number>/": round_form(title="Other"),
+            "organize/<slug>/rounds/<number>/files/": {
+                "file": upload(b"a,b\n1,2\n", "more.csv"),
+                "role": "other",
+            },
+            "organize/<slug>/rounds/<number>/solution/": {
+                "solution": upload(labels(), "solution.csv")
+            },
+            "organize/<slug>/rounds/<number>/boards/": LADDER_FORM,
+            "organize/<slug>/rounds/<number>/practice/": {"open": "yes"},
             "organize/new/": settings_form(),
             "organize/new/bundle/": {"bundle": upload(archive(bundle()).getvalue(), "b.zip")},
             "organize/new/template/": {"name": "binary"},
@@ -391,6 +424,16 @@ def _play(world: World) -> None:
     ending.close(closed)
     ending.score(scored)
     ending.reveal(revealed)
+    _add_round(revealed, world.organizer)
+
+
+def _add_round(competition: Competition, by: User) -> None:
+    """Add a round to come, with two files, two boards and no solution yet."""
+    opens_at = timezone.now() + timedelta(days=40)
+    coming = organize.add_round(competition, by=by, opens_at=opens_at, closes_at=None)
+    organize.add_board(coming, by=by, **vars(organize.Scoring("error_rate", {}, "ladder", LADDER)))
+    for content, role in ((sample(), FileRole.SAMPLE), (b"a\n1\n", FileRole.OTHER)):
+        organize.add_file(coming, upload(content, f"{role}.csv"), role=role, by=by)
 
 
 def _look_around(world: World) -> Stage:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from leaderboard.ledger.entries import LostRace, ledger_head
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Round
@@ -23,6 +23,17 @@ def start_ledger(round: Round) -> None:
         BoardState.objects.update_or_create(board=board, defaults=fresh)
         board.same_as = _find_same(board)
         board.save(update_fields=["same_as"])
+
+
+def forget(boards: QuerySet[Board], ledger: Ledger | None = None) -> None:
+    """Delete boards that nobody has asked, and the ledger that was theirs alone, if one is given.
+
+    Call it under `lock.lock`, once nothing else refers to that ledger.
+    """
+    BoardState.objects.filter(board__in=boards).delete()
+    boards.delete()
+    if ledger is not None:
+        ledger.delete()
 
 
 def rules_of(board: Board, holdout: Holdout) -> rules.Board:

@@ -270,7 +270,7 @@ def _submission(entry: Entry, team: Team, round: Round) -> Submission:
         number=entry["submission"],
         file="",
         file_name="(lost with the database)",
-        is_practice=round.practice_opened_at is not None,
+        is_practice=round.finals_started_at is not None,
         sha256="",
         size=0,
         created_at=_moment(entry),

@@ -44,7 +44,7 @@ def create_competition(*, slug: str, organizer: User, **fields: Any) -> Competit
 
 
 def add_round(
-    competition: Competition, *, by: User, continues: bool = False, **fields: Any
+    competition: Competition, *, by: User, continues: bool = False, title: str = "", **fields: Any
 ) -> Round:
     """Add a round behind the last one, with a board like the last one's.
 
@@ -74,6 +74,7 @@ def add_round(
         round = Round(
             competition=locked,
             number=last.number + 1,
+            title=title,
             continues=last if continues else None,
             ledger=last.ledger if continues else None,
             **kept,
@@ -90,7 +91,7 @@ def add_round(
     return round
 
 
-def add_board(round: Round, *, by: User, **fields: Any) -> Board:
+def add_board(round: Round, *, by: User, title: str = "", **fields: Any) -> Board:
     """Add a board to a round that can still be set up: a column with answers of its own.
 
     They are charged to the one ledger of the rows; `rounds.foresee_columns` says what that costs.
@@ -104,7 +105,7 @@ def add_board(round: Round, *, by: User, **fields: Any) -> Board:
         withdraw(draft, by)
         last: int | None = round.boards.aggregate(last=Max("position"))["last"]
         position = 0 if last is None else last + 1
-        board = Board.objects.create(round=round, position=position, **vars(scoring))
+        board = Board.objects.create(round=round, position=position, title=title, **vars(scoring))
         record_draft(draft, EventKind.BOARD_ADDED, by, changed({}, vars(scoring)), board=board.uid)
     return board
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused, refuse_fields
 from leaderboard.ledger import lock
-from leaderboard.models import Board, BoardState, EventKind, Holdout, Round, User
+from leaderboard.ledger.heads import forget
+from leaderboard.models import Board, EventKind, Holdout, Round, User
 from leaderboard.notify import events
 from leaderboard.organize.drafts import is_coming, is_frozen, locked_draft
 from leaderboard.organize.fields import OF_LEDGER, find_wrong
@@ -57,13 +58,14 @@ def remove_board(board: Board, *, by: User | None = None) -> None:
         if draft.boards.count() < 2:
             raise Refused("last_board")
         subjects = {"round": draft.number, "board": board.uid}
-        BoardState.objects.filter(board=board).delete()
-        board.delete()
+        forget(draft.boards.filter(pk=board.pk))
         events.record(draft.competition, EventKind.SCORING_CHANGED, actor=by, subjects=subjects)
 
 
-def change_round(round: Round, *, by: User | None, **changes: Any) -> None:
-    """Change times and limits of a round that has not begun. Raises Refused, naming the fields.
+def change_round(
+    round: Round, *, by: User | None, title: str | None = None, **changes: Any
+) -> None:
+    """Change title, times and limits of a round that has not begun. Raises Refused, naming fields.
 
     Those of the current one are settings of the competition.
     """
@@ -80,7 +82,9 @@ def change_round(round: Round, *, by: User | None, **changes: Any) -> None:
             wrong["opens_at"] = {"variant": "opens_too_early"}
         free = {name: value for name, value in changed.items() if name not in wrong}
         refuse_fields(find_wrong(locked, free) | wrong)
-        locked.save(update_fields=list(changed))
+        if title is not None:
+            locked.title = title
+        locked.save(update_fields=[*changed, "title"])
         record_changes(locked, by, held, changed)
     round.refresh_from_db()
 
@@ -100,14 +104,13 @@ def remove_round(round: Round, *, by: User | None) -> None:
             raise Refused("frozen")
         for entry in locked.files.all():
             delete_stored(entry.file)
-        BoardState.objects.filter(board__round=locked).delete()
-        number = locked.number
+        for holdout in Holdout.objects.filter(ledger=ledger) if ledger else ():
+            delete_stored(holdout.sealed_solution)
+            holdout.delete()
+        boards, number = locked.boards.all(), locked.number
+        Round.objects.filter(pk=locked.pk).update(ledger=None)
+        forget(boards, ledger)
         locked.delete()
-        if ledger is not None:
-            for holdout in Holdout.objects.filter(ledger=ledger):
-                delete_stored(holdout.sealed_solution)
-                holdout.delete()
-            ledger.delete()
         events.record(competition, EventKind.ROUND_REMOVED, actor=by, subjects={"round": number})
 
 

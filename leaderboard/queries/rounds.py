@@ -30,8 +30,9 @@ def column_scores(shown: Board, teams: list[int]) -> dict[str, dict[int, str]]:
     """Return what teams have on the other boards of the round: by the board's title and team."""
     others = {board: title for board, title in titled_boards(shown.round).items() if board != shown}
     scores = {board.pk: (scale(board), dict[int, str]()) for board in others}
-    rows = Standing.objects.filter(board__in=others, team__in=teams, loss__isnull=False)
+    rows = Standing.objects.filter(board__in=others, team__in=teams)
     for board, team, loss in rows.values_list("board", "team", "loss") if others else ():
         reads, found = scores[board]
-        found[team] = reads.text(loss)
+        if loss is not None:
+            found[team] = reads.text(loss)
     return {title: scores[board.pk][1] for board, title in others.items()}

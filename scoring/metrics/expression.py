@@ -22,7 +22,6 @@ from scoring.predictions.solution import Solution
 
 # Sums of floats may miss an end of the range by their last digits.
 _SLACK: Final = 1e-9
-_MOST: Final = 10**12
 _NAME = re.compile(r"(prediction|label)(_\w+)?|weight")
 
 LOSS = Parameter(
@@ -44,8 +43,6 @@ LOW = Parameter(
     help="What a perfect row gets.",
     kind="fraction",
     default=Fraction(0),
-    minimum=Fraction(-_MOST),
-    maximum=Fraction(_MOST),
 )
 HIGH = Parameter(
     name="high",
@@ -56,8 +53,6 @@ HIGH = Parameter(
     ),
     kind="fraction",
     default=Fraction(1),
-    minimum=Fraction(-_MOST),
-    maximum=Fraction(_MOST),
 )
 UNIT = Parameter(
     name="unit",

@@ -1,10 +1,12 @@
 """Addresses of the console, and what a browser would send to them."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from leaderboard.models import Competition
 from scoring.mechanisms import MECHANISMS
@@ -62,6 +64,20 @@ def settings_of(competition: Competition, **change: Any) -> dict[str, Any]:
         "closes_at": f"{round.closes_at:%Y-%m-%dT%H:%M}",
     }
     return settings_form(**shown) | change
+
+
+def round_form(**change: str) -> dict[str, str]:
+    """Write a round to come as a browser sends it."""
+    opens_at, closes_at = (timezone.now() + timedelta(days=days) for days in (41, 60))
+    return {
+        "title": "",
+        "rows": "new",
+        "opens_at": f"{opens_at:%Y-%m-%dT%H:%M}",
+        "closes_at": f"{closes_at:%Y-%m-%dT%H:%M}",
+        "daily_limit": "7",
+        "total_limit": "",
+        "finals_limit": "2",
+    } | change
 
 
 def sample() -> bytes:

@@ -162,8 +162,13 @@ def test_a_file_of_an_earlier_round_gets_its_answer_in_the_next(world: World) ->
     earlier = said(world.score(team, wrong(10)))
     now = timezone.now()
     set_round(world.digits, opens_at=now - timedelta(days=2), closes_at=now - timedelta(hours=1))
-    fields = {"opens_at": now - timedelta(minutes=30), "closes_at": now + timedelta(days=7)}
-    organize.add_round(world.digits, by=world.organizer, continues=True, **fields)
+    organize.add_round(
+        world.digits,
+        by=world.organizer,
+        continues=True,
+        opens_at=now - timedelta(minutes=30),
+        closes_at=now + timedelta(days=7),
+    )
     world.digits.refresh_from_db()
     again = said(world.score(team, wrong(10)))
     assert (again.repeat_of, again.level) == (earlier, earlier.level)

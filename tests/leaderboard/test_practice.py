@@ -91,8 +91,9 @@ def test_ledger_and_finals_are_verified_with_practice_in_between(practising: Wor
 def test_finals_are_verified_though_answers_of_a_checked_board_followed(world: World) -> None:
     competition = make_checked("checked", world.organizer)
     for user, errors in ((world.alice, 12), (world.bob, 20)):
-        team = world.join(user, competition=competition)
-        world.score(team, predictions(wrong=range(30, 30 + errors), rows=100))
+        own = world.join(user, competition=competition)
+        world.score(own, predictions(wrong=range(30, 30 + errors), rows=100))
+    team = competition.teams.order_by("pk")[0]
     ending.reveal(competition)
     organize.change_practice(competition.current_round, is_open=True, by=world.organizer)
     for errors in (1, 5, 40):

@@ -53,6 +53,10 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
             w.digits, by=by, opens_at=timezone.now() + timedelta(days=99)
         ),
     ),
+    "round changed": (EDITORS, lambda w, by: organize.change_round(w.round, by=by, daily_limit=1)),
+    "round removed": (EDITORS, lambda w, by: organize.remove_round(w.round, by=by)),
+    "board removed": (EDITORS, lambda w, by: organize.remove_board(w.round.board, by=by)),
+    "practice": (EDITORS, lambda w, by: organize.change_practice(w.round, is_open=True, by=by)),
     "file": (
         EDITORS,
         lambda w, by: organize.add_file(

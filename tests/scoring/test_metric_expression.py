@@ -102,15 +102,15 @@ def test_an_end_of_the_range_may_be_missed_by_the_last_digits() -> None:
 def test_several_columns_are_named_by_their_letters_digits_and_underscores() -> None:
     truth = solution(TWO, [0.0], [0.5])
     loss = "abs(prediction_in - label_in) + 2 * abs(prediction_out_cm - label_out_cm)"
-    assert score({"loss": loss, "high": "3"}, truth, [0.25], [1.0], schema=TWO) == pytest.approx(
-        1.25, abs=1e-5
-    )
+    found = score({"loss": loss, "high": "3"}, truth, [0.25], [1.0], schema=TWO)
+    assert found == pytest.approx(1.25, abs=1e-5)
 
 
 def test_labels_are_their_places_in_the_list_of_classes() -> None:
     schema = Schema("id", (Column("y", "label", ("low", "middle", "high")),))
-    truth = solution(schema, [0, 1, 2])  # type: ignore[list-item]
-    found = score({"loss": "(prediction - label) ** 2", "high": "4"}, truth, [2, 1, 1], schema=schema)  # type: ignore[list-item]  # fmt: skip  # noqa: E501
+    truth = solution(schema, [0, 1, 2])
+    loss = {"loss": "(prediction - label) ** 2", "high": "4"}
+    found = score(loss, truth, [2, 1, 1], schema=schema)
     assert found == pytest.approx(5 / 3, abs=1e-5)
 
 

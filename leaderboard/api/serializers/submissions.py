@@ -94,6 +94,9 @@ class Submission(Out):
     takes_quota = serializers.BooleanField(
         help_text="False of one that repeats what the team had sent before."
     )
+    is_practice = serializers.BooleanField(
+        help_text="It came after the final scores were revealed, and counts for no board."
+    )
     release = Release(source="released", allow_null=True)
     final = serializers.SerializerMethodField(
         help_text="Its exact score; null: not entered, or not revealed yet."

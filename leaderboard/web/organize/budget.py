@@ -14,6 +14,7 @@ from leaderboard.organize.budgets import MOST
 from leaderboard.queries.budgets import budget
 from leaderboard.queries.certificates import round_up
 from leaderboard.queries.guarantees import guarantee_if_used
+from leaderboard.queries.wear import wear
 from leaderboard.web.organize.frame import refusals, show, url_of
 
 
@@ -56,4 +57,5 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         shown = request.POST.copy()
         shown["seen"] = str(amount)
         form.data = shown
-    return show(request, competition, "budget", {"ledger": found, "form": form, "cost": cost})
+    context = {"ledger": found, "form": form, "cost": cost, "wear": wear(board)}
+    return show(request, competition, "budget", context)

@@ -48,6 +48,7 @@ TABS: Final = (
             ("files", "Files"),
             ("scoring", "Scoring"),
             ("solution", "Solution"),
+            ("rounds", "Rounds"),
         ),
     ),
     Tab(
@@ -72,6 +73,9 @@ _BELOW: Final = {
     "team": "teams",
     "revision": "solution",
     "file_remove": "files",
+    "round": "rounds",
+    "round_remove": "rounds",
+    "board_add": "rounds",
     "finals_close": "finals",
     "finals_reveal": "finals",
     "delete": "settings",

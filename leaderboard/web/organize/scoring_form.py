@@ -199,7 +199,12 @@ def _field(parameter: Parameter, initial: str) -> forms.Field:
         choices = list(zip(parameter.choices, titles, strict=True))
         field = forms.ChoiceField(choices=choices, help_text=parameter.help)
     elif parameter.kind == "text":
-        attrs = {"autocomplete": "off", "spellcheck": "false", "maxlength": parameter.maximum}
+        attrs = {
+            "autocomplete": "off",
+            "spellcheck": "false",
+            "maxlength": parameter.maximum,
+            "class": "formula" if parameter.default else "",
+        }
         field = forms.CharField(help_text=parameter.help, widget=forms.TextInput(attrs=attrs))
     else:
         low, high = parameter.minimum, parameter.maximum

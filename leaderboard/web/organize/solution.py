@@ -46,9 +46,9 @@ def in_memory(view: View) -> View:
 
     @csrf_exempt
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         request.upload_handlers = [InMemoryOnly(request)]
-        return csrf_protect(view)(request, *args)
+        return csrf_protect(view)(request, *args, **kwargs)
 
     return wrapper
 
