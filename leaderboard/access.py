@@ -18,6 +18,8 @@ from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
     CompetitionFile,
+    Event,
+    EventKind,
     Holdout,
     Invitation,
     Invitee,
@@ -187,6 +189,30 @@ def role_of(user: Person, competition: Competition) -> Role | None:
     found = Organizer.objects.filter(competition=competition, user=user)
     role = found.values_list("role", flat=True).first()
     return None if role is None else Role(role)
+
+
+def ever_organized(user: User, competition: Competition) -> bool:
+    """Return whether the person runs this competition in any role, or ever did.
+
+    Whoever did could see its data, trial scores, or final scores before others: no such person
+    joins a team there.
+    """
+    events = Event.objects.filter(competition=competition, kind=EventKind.ORGANIZER_ADDED)
+    if events.filter(subjects__person=user.uid).exists():
+        return True
+    return Organizer.objects.filter(competition=competition, user=user).exists()
+
+
+def ever_took_part(user: User, competition: Competition) -> bool:
+    """Return whether the person is in a team of this competition, or ever was.
+
+    Whoever did gets no role that sees hidden things of it.
+    """
+    joined = (EventKind.TEAM_CREATED, EventKind.MEMBER_JOINED)
+    events = Event.objects.filter(competition=competition, kind__in=joined)
+    if events.filter(subjects__user=user.uid).exists():
+        return True
+    return Membership.objects.filter(competition=competition, user=user).exists()
 
 
 def may_view_console(user: Person, competition: Competition) -> bool:

@@ -92,6 +92,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "removes_oneself": "You would take the competition from yourself. Let another "
             "organizer do that.",
             "not_organizers": "{names}: no organizer's role yet. An operator grants it.",
+            "takes_part": "{names} is or was in a team of this competition: who takes part may not "
+            "see what is hidden.",
             "last_owner": "A competition needs an owner: name another one first.",
             "no_such_account": "There is no account with this name or confirmed address.",
             "bad_addresses": "{names}: no mail address.",
@@ -142,6 +144,12 @@ PROBLEMS: Mapping[str, Refusal] = {
             "too_many_webhooks": "A competition can have at most {limit} webhooks.",
             "webhook_off": "The webhook is turned off. Turn it on first.",
             "not_ended_yet": "It is still on its way.",
+            "too_few": "Give at least 1.",
+            "too_many_trials": "A draft can have at most {limit} trials. Remove some first.",
+            "no_files": "Drop the training data, the test data and the solution.",
+            "staged_gone": "{count:A file/# files} that you sent earlier {count:is/are} gone. "
+            "Choose {count:it/them} again.",
+            "role_twice": "There are two files for this; {name} is one of them.",
             # The checklist of the opening
             "page_empty": "The {page} page is empty.",
             "closing_passed": "The closing time has passed.",
@@ -313,6 +321,12 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Teams of this competition have at most {limit:# member/# members}.",
         "The competition limits the size of teams.",
     ),
+    "organizes_here": Refusal(
+        409,
+        "You run this competition",
+        "You run this competition, or did: who could see its hidden data can't take part in it.",
+        "Whoever runs a competition, or ever did, can't join a team there.",
+    ),
     "no_token": Refusal(
         409,
         "There is no token to revoke",
@@ -452,6 +466,11 @@ REFUSALS: Mapping[str, Refusal] = {
         "{reason}",
         "A public file seems to hold labels of hidden rows.",
         "file",
+    ),
+    "not_from_files": Refusal(
+        409,
+        "Nothing was proposed",
+        "This competition was set up by hand, page by page: change it on those pages.",
     ),
     "captain_stays": Refusal(
         409, "The captain can't leave yet", "Hand the captaincy to another member first."

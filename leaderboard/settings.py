@@ -201,6 +201,8 @@ MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512_000_000, validate=valida
 BUNDLE_MAX_BYTES: int = env.int("BUNDLE_MAX_BYTES", 2_000_000_000, validate=validate.Range(min=1))
 BUNDLE_MAX_FILES: int = env.int("BUNDLE_MAX_FILES", 1_000, validate=validate.Range(min=1))
 BUNDLE_MAX_RATIO: int = env.int("BUNDLE_MAX_RATIO", 200, validate=validate.Range(min=1))
+# Public files of a new competition, which the browser sends one by one: they go to the disk.
+MAX_DATA_BYTES: int = env.int("MAX_DATA_BYTES", 4_000_000_000, validate=validate.Range(min=1))
 
 ARCHIVE_MAX_BYTES: int = env.int(
     "ARCHIVE_MAX_BYTES", 50_000_000_000, validate=validate.Range(min=1)

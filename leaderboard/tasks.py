@@ -21,6 +21,7 @@ from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
 from leaderboard.notify import events, invitations, outbox
+from leaderboard.organize import baselines, recast, trials
 from leaderboard.pipeline import duels, finalize, handover, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
@@ -33,6 +34,8 @@ from leaderboard.pipeline.queue import (
     enqueue_invitations,
     enqueue_next,
     enqueue_publication,
+    enqueue_rewrite,
+    enqueue_trial,
     startable,
 )
 from leaderboard.pipeline.release import release
@@ -174,6 +177,41 @@ def carry_out_handover(*, handover_id: int) -> None:
         logger.error("Handover %s waits: %s.", handover_id, logs.place(error))
 
 
+def rewrite_solution(*, round_id: int) -> None:
+    """Seal a draft's solution in the split that is wanted. Done twice, it changes nothing."""
+    try:
+        recast.rewrite(round_id)
+    except Exception as error:
+        logger.warning("The solution of round %s waits: %s.", round_id, logs.place(error))
+
+
+@shared_task
+@logs.discreet
+def score_trial(*, trial_id: int) -> None:
+    """Try a file in a draft. Done twice, it changes nothing."""
+    try:
+        trials.score_trial(trial_id)
+    except Exception as error:
+        if outages.is_outage(error):
+            logger.warning("Trial %s waits for the sweeper.", trial_id)
+            return
+        failure = _failure(error)
+        logger.error("Trial %s failed: %s", trial_id, failure)
+        trials.note_failure(trial_id, failure)
+
+
+@shared_task
+@logs.discreet
+def run_baselines(*, round_id: int) -> None:
+    """Try the baselines of a draft; submit those of an open round."""
+    round = Round.objects.select_related("competition", "ledger").get(pk=round_id)
+    if round.competition.opened_by_organizer_at is not None:
+        baselines.send_baselines()
+        return
+    for trial in trials.try_baselines(round):
+        enqueue_trial(trial.pk)
+
+
 @shared_task
 @logs.discreet
 def sweep() -> None:
@@ -189,6 +227,11 @@ def sweep() -> None:
             enqueue_handover(order.pk)
         for ledger_id in duels.waiting():
             enqueue_duels(ledger_id)
+        for round_id in recast.waiting():
+            enqueue_rewrite(round_id)
+        for trial_id in trials.waiting():
+            enqueue_trial(trial_id)
+        baselines.send_baselines()
         _check_revisions()
         _sweep_outbox()
         for competition_id in invitations.waiting():

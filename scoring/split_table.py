@@ -47,7 +47,7 @@ def split_table(source: Source, by: By, column: str, shares: Shares, seed: bytes
     times = table.take(column) if by == "time" else []
     groups, names = _number_groups(table)
     if by == "time":
-        usage = split_times(_times(times), shares)
+        usage = split_times(as_times(times), shares)
     elif by == "group":
         usage = split_groups(groups, shares, seed)
     else:
@@ -75,6 +75,11 @@ def read_columns(source: Source, limits: Limits = DEFAULT_LIMITS) -> dict[str, N
         )
     except pa.ArrowException:
         return problems.fail(Problem("not_csv", value="a table"))
+    return values_of(table)
+
+
+def values_of(table: pa.Table) -> dict[str, NDArray[Any]]:
+    """Return what `find_groups` takes of a table that was read."""
     found = dict[str, NDArray[Any]]()
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = column.drop_null()
@@ -148,8 +153,11 @@ def _number_groups(table: _Table) -> tuple[NDArray[np.int64], list[str]]:
     return np.fromiter(map(numbers.__getitem__, texts), np.int64), names
 
 
-def _times(cells: Sequence[str]) -> NDArray[Any]:
-    """Return cells as numbers, or else as moments, UTC where they name no zone."""
+def as_times(cells: Sequence[str]) -> NDArray[Any]:
+    """Return cells as numbers, or else as moments, UTC where they name no zone.
+
+    Raise ParameterError where they are neither.
+    """
     for kind in (np.float64, np.dtype("datetime64[us]")):
         try:
             times = np.array([cell.strip().removesuffix("Z") for cell in cells], kind)

@@ -450,6 +450,30 @@ MATRIX = """
 /organize/<slug>/settings/move/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
+/organize/new/by-hand/
+  GET            in   403  403  403  200  200  200
+  POST           in   403  403  403  302+ 302+ 302+
+/organize/new/files/
+  GET            405  405  405  405  405  405  405
+  POST           in   403  403  403  201+ 201+ 201+
+/organize/<slug>/proposal/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/proposal/board/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/trial/
+  GET            in   403  403  403  200  404  200
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/trial/<trial_id>/baseline/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/trial/<trial_id>/remove/
+  GET            in   403  403  403  302  404  302
+  POST           in   403  403  403  302+ 404  302+
+/organize/<slug>/preview/<tab>/
+  GET            in   403  403  403  200+ 404  200+
+  POST           in   403  403  403  302  404  302
 /organize/<slug>/data/columns/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
@@ -598,6 +622,9 @@ FOR_EVERYBODY = {
     "unsubscribe/<signed>/",
 }
 
+# Looking is done in a transaction that is rolled back: what it writes doesn't stay.
+TAKEN_BACK = {"organize/<slug>/preview/<tab>/"}
+
 Rows = dict[tuple[str, str], list[str]]
 
 
@@ -688,7 +715,7 @@ def test_looking_at_every_address_changes_nothing(role: str, stage: Stage) -> No
 def test_nothing_is_changed_by_looking_or_without_signing_in() -> None:
     for (route, method), cells in matrix().items():
         if method == "GET":
-            assert not any("+" in cell for cell in cells), route
+            assert route in TAKEN_BACK or not any("+" in cell for cell in cells), route
         if "+" in cells[ROLES.index("anonymous")]:
             assert route in FOR_EVERYBODY
 

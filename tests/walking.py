@@ -38,9 +38,11 @@ from leaderboard.models import (
     FileRole,
     Invitee,
     NoticeKind,
+    QuickSetup,
     Role,
     Status,
     Submission,
+    Trial,
     User,
     Webhook,
 )
@@ -61,6 +63,7 @@ from tests.console.pages import (
     settings_form,
     settings_of,
 )
+from tests.leaderboard import dropped
 from tests.routes import ANYTHING, Route
 from tests.snapshots import kept
 
@@ -70,7 +73,7 @@ PASSWORD = "a-new-and-long-passphrase"
 # Pages of the console that ask for something of a draft.
 _OF_A_DRAFT = {
     *("columns", "scoring", "proposal", "files", "remove", "solution", "withdraw", "open"),
-    "delete",
+    *("delete", "board", "trial", "baseline", "<tab>"),
 }
 # An address that nobody has to look up.
 HOOK = "https://93.184.216.34/hook"
@@ -235,6 +238,8 @@ class Stage:
             "signed": unsubscribe_url(
                 alice, self.digits, NoticeKind.ANNOUNCEMENT, Channel.MAIL
             ).split("/")[-2],
+            "tab": "rules",
+            "trial_id": self.sketch.current_round.trials.get().pk,
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
@@ -348,11 +353,30 @@ class Stage:
             },
             "organize/<slug>/rounds/<number>/boards/": LADDER_FORM,
             "organize/<slug>/rounds/<number>/practice/": {"open": "yes"},
-            "organize/new/": settings_form(),
             "organize/new/bundle/": {"bundle": upload(archive(bundle()).getvalue(), "b.zip")},
             "organize/new/template/": {"name": "binary"},
             "organize/<slug>/settings/copies/": {"slug": "copy"},
             "organize/<slug>/settings/move/": {"destination": "9" * 64, "slug": "digits"},
+            "organize/new/": {
+                "title": "New",
+                "teams": "5",
+                "submissions": "5",
+                "staged": "",
+                "closes_at": "2099-01-01T00:00",
+                **dropped.files(dropped.binary(40)),
+            },
+            "organize/new/by-hand/": settings_form(),
+            "organize/new/files/": {"file": upload(b"a,b\n1,2\n", "train.csv")},
+            "organize/<slug>/proposal/": {
+                "metric": "accuracy",
+                "steps": "10",
+                "split": "row",
+                "teams": "5",
+                "submissions": "5",
+                "closes_at": "2099-01-01T00:00",
+            },
+            "organize/<slug>/proposal/board/": {"board": "ladder"},
+            "organize/<slug>/trial/": {"file": upload(predictions([9]))},
             "organize/<slug>/settings/": settings_of(self.digits, title="Another title"),
             "organize/<slug>/teams/<uid>/": {"name": "Other"},
             "admin/leaderboard/user/add/": person | passwords | {"usable_password": "true"},
@@ -414,7 +438,14 @@ def _play(world: World) -> None:
     EmailAddress.objects.create(user=world.alice, email=world.alice.email)
     AuthToken.objects.create(world.alice)
     Group.objects.create(name="a group")
-    organize.return_to_draft(make_competition("sketch", world.organizer))
+    sketch = make_competition("sketch", world.organizer)
+    organize.return_to_draft(sketch)
+    split = {"by": "row", "column": "", "given": True, "reason": "It was."}
+    facts = {"reasons": {"metric": "A usual one."}, "split": split, "splits": [split]}
+    QuickSetup.objects.create(round=sketch.current_round, facts=facts)
+    Trial.objects.create(
+        round=sketch.current_round, title="Tried", size=1, sha256="", file=upload(b"1")
+    )
     _, closed, scored, revealed = (
         make_competition(slug, world.organizer)
         for slug in ("fresh", "closed", "scored", "revealed")

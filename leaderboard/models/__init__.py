@@ -49,5 +49,10 @@ from leaderboard.models.team import Membership as Membership
 from leaderboard.models.team import Team as Team
 from leaderboard.models.team import TeamAccount as TeamAccount
 from leaderboard.models.team import TeamState as TeamState
+from leaderboard.models.trial import QuickSetup as QuickSetup
+from leaderboard.models.trial import StagedFile as StagedFile
+from leaderboard.models.trial import Trial as Trial
+from leaderboard.models.trial import TrialKind as TrialKind
+from leaderboard.models.trial import TrialLedger as TrialLedger
 from leaderboard.models.user import User as User
 from leaderboard.models.webhook import Webhook as Webhook

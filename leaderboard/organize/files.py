@@ -7,7 +7,7 @@ import hashlib
 from pathlib import PurePath
 from typing import Any, Final
 
-from django.core.files.base import ContentFile, File
+from django.core.files.base import File
 from django.db import transaction
 from django.db.models.fields.files import FieldFile
 
@@ -47,16 +47,15 @@ def add_file(
         if round.files.filter(role=FileRole.SAMPLE).exists():
             raise Refused("invalid", field="file", variant="sample_exists")
         read_row_ids(content_of(file), schema_of(round))
-    content = content_of(file)
     with transaction.atomic():
         entry = CompetitionFile.objects.create(
             round=round,
             name=name,
             role=role,
             description=description,
-            file=ContentFile(content, name=name),
-            size=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
+            sha256=digest_of(file),
+            size=file.size,
+            file=File(file, name=name),
         )
         _record(entry, by, added=_facts(entry))
     return entry
@@ -140,6 +139,15 @@ def sample_ids(round: Round, schema: Schema) -> RowIds | None:
         return None
     with open_stored(sample.file.name) as file:
         return read_row_ids(file, schema)
+
+
+def digest_of(file: File[bytes]) -> str:
+    """Return SHA-256, hex, of an upload of any size, which stays at its beginning."""
+    digest = hashlib.sha256()
+    for chunk in file.chunks():
+        digest.update(chunk)
+    file.seek(0)
+    return digest.hexdigest()
 
 
 def content_of(file: File[bytes]) -> bytes:

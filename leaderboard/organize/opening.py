@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,6 +22,8 @@ from leaderboard.organize.scoring import (
     effective_rows,
     hidden_teams,
 )
+from leaderboard.organize.trials import throw_away
+from leaderboard.pipeline.queue import enqueue_baselines
 from scoring.errors import HoldfastError, ParameterError
 from scoring.predictions import RowIds
 
@@ -68,8 +71,14 @@ def checklist(competition: Competition) -> list[Check]:
     return [_run(name, title, test, round) for name, title, test in tests]
 
 
-def open_competition(competition: Competition, *, by: User | None = None) -> None:
-    """Open a draft whose checklist is green. Raises Refused with what is missing."""
+def open_competition(
+    competition: Competition, *, by: User | None = None, baselines: bool = False
+) -> None:
+    """Open a draft whose checklist is green. Raises Refused with what is missing.
+
+    Its trials are thrown away. baselines: the best constant prediction and the sample submission
+    become teams that participants see, beside the trials that were marked.
+    """
     check_right(by, competition, Right.EDIT)
     missing = [check for check in checklist(competition) if not check.passed]
     if missing:
@@ -82,6 +91,9 @@ def open_competition(competition: Competition, *, by: User | None = None) -> Non
         if locked.opened_by_organizer_at is None:
             locked.opened_by_organizer_at = timezone.now()
             locked.save(update_fields=["opened_by_organizer_at"])
+            for each in locked.rounds.all():
+                throw_away(each, baselines=baselines)
+                transaction.on_commit(partial(enqueue_baselines, each.pk))
             guarantees = dict[str, float | None]()
             for round in locked.rounds.filter(ledger__isnull=False).order_by("number"):
                 guarantees |= begin_ledger(round)

@@ -5,7 +5,7 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from django.db import transaction
 
-from leaderboard.access import Right, check_right
+from leaderboard.access import Right, check_right, ever_took_part
 from leaderboard.errors import Refused
 from leaderboard.models import Audience, Competition, EventKind, Organizer, Role, User
 from leaderboard.notify.events import record
@@ -20,8 +20,8 @@ def may_organize_at_all(user: object) -> bool:
 def add_organizer(competition: Competition, user: User, role: str, by: User) -> None:
     """Let the person run the competition in a role, or in another one than before.
 
-    Raises Refused where `by` is no owner, the person lacks the organizer's role on this site, or
-    no owner would be left.
+    Raises Refused where `by` is no owner, the person lacks the organizer's role on this site or is
+    or was in a team of the competition, or no owner would be left.
     """
     if role not in Role.values:
         raise Refused(
@@ -33,6 +33,8 @@ def add_organizer(competition: Competition, user: User, role: str, by: User) -> 
         locked = _lock_as_owner(competition, by)
         if role != Role.OWNER:
             _check_another_owner(locked, user)
+        if ever_took_part(user, locked):
+            raise Refused("invalid", field="organizers", variant="takes_part", names=user.username)
         held = dict(locked.roles.filter(user=user).values_list("user", "role"))
         Organizer.objects.update_or_create(competition=locked, user=user, defaults={"role": role})
         before = {"role": held[user.pk]} if held else {}

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from leaderboard.models import Board, FileRole, Round, User
+from leaderboard.models import Board, FileRole, QuickSetup, Round, User
 from leaderboard.organize.scoring import Scoring, change_scoring, effective_rows
 from leaderboard.platform.files import open_stored
 from scoring import metrics, proposals
 from scoring.errors import ParameterError, SolutionError
-from scoring.predictions import Schema, read_labels
+from scoring.predictions import Column, Schema, read_labels
 from scoring.proposals import Size, Suggestion
 
 EXPECTED_TEAMS: Final = 60  # where no number of teams is set
@@ -80,20 +80,27 @@ def expected_size(round: Round) -> Size:
 def training_labels(round: Round) -> list[NDArray[Any]] | None:
     """Return the labels of the training files' columns, from the first that has them all."""
     schema = json.dumps(round.schema, sort_keys=True)
+    setup = QuickSetup.objects.filter(round=round.origin).first()
+    label = json.dumps(setup.facts.get("label"), sort_keys=True) if setup else "null"
     files = round.origin.files.filter(role=FileRole.TRAIN).order_by("name")
-    found = (_read(str(each.file.name), each.sha256, schema) for each in files)
+    found = (_read(str(each.file.name), each.sha256, schema, label) for each in files)
     return next((labels for labels in found if labels is not None), None)
 
 
 @lru_cache(maxsize=8)
-def _read(name: str, sha256: str, schema: str) -> list[NDArray[Any]] | None:
+def _read(name: str, sha256: str, schema: str, label: str) -> list[NDArray[Any]] | None:
     """Keep them for each content and schema; of a large file the beginning is read."""
+    column = json.loads(label)
     with open_stored(name) as file:
         head = file.read(_MOST_BYTES)
     if len(head) == _MOST_BYTES:
         head = head[: head.rfind(b"\n") + 1]
     try:
-        return read_labels(head, Schema.from_json(json.loads(schema)))
+        return read_labels(
+            head,
+            Schema.from_json(json.loads(schema)),
+            label=Column.from_json(column) if column else None,
+        )
     except (ParameterError, SolutionError):
         return None
 

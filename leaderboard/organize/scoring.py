@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from leaderboard.errors import refuse_fields
 from leaderboard.models import Board, EventKind, Holdout, Round, User
 from leaderboard.organize.changes import changed
 from leaderboard.organize.drafts import locked_draft, record_draft, withdraw
+from leaderboard.pipeline.queue import enqueue_baselines
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError
 from scoring.mechanisms.base import Mechanism
@@ -64,6 +66,7 @@ def change_scoring(board: Board, scoring: Scoring, *, by: User | None = None) ->
         told = [name for name in after if before[name] != after[name]]
         if not told:
             return False
+        transaction.on_commit(partial(enqueue_baselines, round.pk))
         data = changed(before, after, told)
         record_draft(round, EventKind.SCORING_CHANGED, by, data, board=board.uid)
         return not {"metric", "metric_parameters"}.isdisjoint(told) and withdraw(round, by)

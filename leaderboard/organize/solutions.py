@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.core.files.base import ContentFile, File
@@ -30,6 +31,7 @@ from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.files import content_of, sample_ids, schema_of
 from leaderboard.organize.same_rows import check_rows_are_free
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
+from leaderboard.pipeline.queue import enqueue_baselines
 from scoring import metrics
 from scoring.guarantees.groups import choose_designs
 from scoring.predictions import RowIds, Solution, Usage, read_solution
@@ -44,7 +46,11 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
     check_right(by, round.competition, Right.EDIT)
     if is_frozen(round):
         raise Refused("frozen")
-    checked = check_solution(round, file)
+    return install_checked(round, check_solution(round, file), by=by)
+
+
+def install_checked(round: Round, checked: CheckedSolution, *, by: User | None) -> Holdout:
+    """Seal a solution that was checked, which becomes the active holdout. Raises Refused."""
     check_rows_are_free(round, checked.ids.digest)
     with transaction.atomic():
         competition = lock.lock(round.competition)
@@ -65,6 +71,8 @@ def install_solution(round: Round, file: File[bytes], *, by: User | None) -> Hol
             subjects={"round": round.number, "ledger": round.ledger.uid},
             version=holdout.version,
         )
+        if competition.opened_by_organizer_at is None:
+            transaction.on_commit(partial(enqueue_baselines, round.pk))
     return holdout
 
 
@@ -78,7 +86,7 @@ class CheckedSolution:
 
 
 def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
-    """Read a solution and check it against sample, metrics and, once open, the mechanisms.
+    """Read a solution and check it as `check_labels` does.
 
     Raises SolutionError, ParameterError or Refused.
     """
@@ -86,14 +94,21 @@ def check_solution(round: Round, file: File[bytes]) -> CheckedSolution:
     ids = sample_ids(round, schema)
     if ids is None:
         raise Refused("invalid", field="solution", variant="sample_first")
-    boards = list(round.boards.all())
-    if not all(board.metric for board in boards):
+    if not all(board.metric for board in round.boards.all()):
         raise Refused("invalid", field="solution", variant="metric_first")
     content = content_of(file)
     sha256 = hashlib.sha256(content).hexdigest()
     if round.origin.files.filter(role=FileRole.SAMPLE, sha256=sha256).exists():
         raise Refused("invalid", field="solution", variant="is_the_sample")
-    solution = read_solution(content, schema, ids)
+    return check_labels(round, read_solution(content, schema, ids), ids)
+
+
+def check_labels(round: Round, solution: Solution, ids: RowIds) -> CheckedSolution:
+    """Check labels that were read against metrics and, once open, the mechanisms.
+
+    Raises ParameterError or Refused.
+    """
+    schema, boards = solution.schema, list(round.boards.all())
     for board in boards:
         metric = metrics.get(board.metric)
         metric.check(schema, solution, metric.parse(board.metric_parameters))

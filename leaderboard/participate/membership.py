@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from leaderboard.access import ever_organized
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
 from leaderboard.ledger.merging import merge_teams, unended
@@ -65,9 +66,10 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
         raise Refused("invitation_expired")
     try:
         with transaction.atomic():
-            # Starting the finals takes this lock, too. The competition is read behind it.
+            # Starting the finals takes these locks, too, as does who makes somebody an organizer.
+            competitions = Competition.objects.select_for_update(no_key=True)
+            competition = competitions.get(pk=invitation.team.competition_id)
             team = Team.objects.select_for_update(no_key=True).get(pk=invitation.team_id)
-            competition = Competition.objects.get(pk=team.competition_id)
             _check_may_join(competition, user, accept_rules, team)
             if team.merged_into_id is not None:
                 raise Refused("team_merged")
@@ -267,6 +269,8 @@ def _check_may_join(
         raise Refused("paused", variant=round.paused_for)
     if Membership.objects.active().filter(competition=competition, user=user).exists():
         raise Refused("already_joined")
+    if ever_organized(user, competition):
+        raise Refused("organizes_here")
     if _bound_elsewhere(competition, user, team).exists():
         raise Refused("left_a_team", variant="hidden" if round.is_hidden else None)
     check_admitted(competition, user)

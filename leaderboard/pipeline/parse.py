@@ -22,10 +22,14 @@ def parse(submission: Submission) -> Predictions:
     submission, the schema and the checks of custom metrics alone. Raises FileDamaged where it, or
     the sample submission, is not what was uploaded.
     """
-    round = submission.round
+    return parse_file(submission.round, submission.file, submission.sha256)
+
+
+def parse_file(round: Round, name: str, sha256: str) -> Predictions:
+    """Return the predictions of a stored file for a round, as `parse` does."""
     schema = Schema.from_json(round.schema)
     limits = Limits.of_upload(round.max_file_bytes)
-    with open_whole(submission.file, submission.sha256) as file:
+    with open_whole(name, sha256) as file:
         predictions = read_predictions(file, schema, row_ids(round, schema), limits)
     for board in round.boards.all():
         custom_metrics.screen(board.metric, predictions)

@@ -54,6 +54,21 @@ def enqueue_invitations(competition_id: int) -> None:
     _send("send_invitations", competition_id=competition_id)
 
 
+def enqueue_rewrite(round_id: int) -> None:
+    """Ask a worker to seal a draft's solution as it is wanted; the sweeper asks again."""
+    _send("rewrite_solution", round_id=round_id)
+
+
+def enqueue_trial(trial_id: int) -> None:
+    """Ask a worker to try a file in a draft; the sweeper asks again."""
+    _send("score_trial", trial_id=trial_id)
+
+
+def enqueue_baselines(round_id: int) -> None:
+    """Ask a worker to try the baselines of a draft, or to submit those of an open round."""
+    _send("run_baselines", round_id=round_id)
+
+
 def wake_sweeper() -> None:
     """Let the sweeper look now; it looks by itself a little later where the broker is away."""
     _send("sweep")

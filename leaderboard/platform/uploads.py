@@ -11,16 +11,22 @@ from leaderboard.platform.outages import refuse
 
 FORM_OVERHEAD_BYTES = 64 * 1024
 PREDICTIONS = re.compile(r"/c/[^/]+/submit/|/api/v1/competitions/[^/]+/submissions/")
+PUBLIC_DATA = re.compile(r"/organize/new/files/")
 
 
-def body_limit() -> int:
-    """Return the size of the largest body that is taken."""
-    return settings.MAX_UPLOAD_BYTES + FORM_OVERHEAD_BYTES
+def upload_limit(path: str) -> int:
+    """Return the size of the largest file that is taken there."""
+    return settings.MAX_DATA_BYTES if PUBLIC_DATA.fullmatch(path) else settings.MAX_UPLOAD_BYTES
+
+
+def body_limit(path: str = "") -> int:
+    """Return the size of the largest body that is taken there."""
+    return upload_limit(path) + FORM_OVERHEAD_BYTES
 
 
 def is_upload(path: str) -> bool:
-    """Return whether predictions are sent there: only these may be spooled to disk."""
-    return PREDICTIONS.fullmatch(path) is not None
+    """Return whether predictions or public data are sent there: only these may go to the disk."""
+    return any(each.fullmatch(path) is not None for each in (PREDICTIONS, PUBLIC_DATA))
 
 
 class UploadLimitMiddleware(MiddlewareMixin):
@@ -28,8 +34,7 @@ class UploadLimitMiddleware(MiddlewareMixin):
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         announced = request.META.get("CONTENT_LENGTH") or "0"
-        if not announced.isdigit() or int(announced) <= body_limit():
+        if not announced.isdigit() or int(announced) <= body_limit(request.path):
             return None
-        return refuse(
-            request, Refused("file_too_large", limit=settings.MAX_UPLOAD_BYTES), "refused.html"
-        )
+        limit = upload_limit(request.path)
+        return refuse(request, Refused("file_too_large", limit=limit), "refused.html")

@@ -78,7 +78,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress ships no typ
         super().parse_header(header_plus)
         if self.chunked:
             self.error, self.completed = LengthRequired("Announce the length of the body."), True
-        elif self.content_length > body_limit():
+        elif self.content_length > body_limit(self.path):
             self.body_rcv = FixedStreamReceiver(self.content_length, Nowhere(IN_MEMORY))
         elif self.content_length > IN_MEMORY and not is_upload(self.path):
             self.body_rcv.getbuf().overflow = sys.maxsize

@@ -79,6 +79,31 @@ def measure(
     Raises VaultClosed where the private key is missing or doesn't fit.
     """
     solution, secret = _open(holdout)
+    return _measure(holdout, board, predictions, claimed, solution, secret)
+
+
+def measure_trial(
+    holdout: Holdout, board: Board, predictions: Predictions, claimed: float | None, own: Sealed
+) -> Measured:
+    """Measure for a draft's trial, with the noise of a secret of its own; else as `measure`.
+
+    Raises StillSealed once the competition was opened.
+    """
+    if holdout.ledger.competition.opened_by_organizer_at is not None:
+        raise StillSealed("Files are tried in a draft only.")
+    solution, _ = _open(holdout)
+    secret = _unseal_box(own.box, own.commitment).content
+    return _measure(holdout, board, predictions, claimed, solution, secret)
+
+
+def _measure(
+    holdout: Holdout,
+    board: Board,
+    predictions: Predictions,
+    claimed: float | None,
+    solution: Solution,
+    secret: bytes,
+) -> Measured:
     metric = metrics.get(board.metric)
     parameters = metric.parse(board.metric_parameters)
     takes_claims = board.takes_claims
@@ -196,6 +221,18 @@ def contents(holdout: Holdout) -> tuple[Salted, Salted]:
     if not holdout.ledger.rounds.filter(publication_at__isnull=False, revealed_at__isnull=False):
         raise StillSealed("Nobody has ordered that this solution be published.")
     return _unseal(holdout)
+
+
+def reopen_draft(holdout: Holdout) -> Solution:
+    """Return the solution of a draft, for a worker that seals it in another split.
+
+    Raises StillSealed once the competition was opened or an answer has left the rows, and
+    VaultClosed.
+    """
+    ledger = holdout.ledger
+    if ledger.competition.opened_by_organizer_at is not None or ledger.entries:
+        raise StillSealed("Only the solution of a draft is written anew.")
+    return Solution.from_bytes(_unseal(holdout)[0].content)
 
 
 def reseal(holdout: Holdout) -> tuple[bytes, bytes] | None:

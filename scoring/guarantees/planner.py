@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from statistics import fmean, median_low
 from typing import Any, Final
 
@@ -31,19 +32,36 @@ from scoring.mechanisms.needs import Need
 from scoring.noise import SeededNoise
 from scoring.parameters import Value, show
 
-TEAMS: Final = 6  # of one block of a rehearsal
-FILES: Final = 100
-BLOCKS: Final = 4
-FEW_BLOCKS: Final = 2
 MARGIN: Final = Fraction(21, 20)  # of the limit of questions, for baselines and practice
 NEARLY: Final = 0.03  # of all pairs, which the best split's finals tell apart beyond another's
-FIELDS: Final = 3
 USELESS: Final = 0.45  # of the scale: from 0.5 on nothing is certified, and here next to nothing
 CAP: Final = 3  # times what the dearest normal team cost
 MOST_ATTACKED: Final = 100_000  # rows
+_MOST_COMPARED: Final = 50_000  # rows of fields on a page
 # Final rows, as parts of all. Half of the rest are Public, if any: with fewer, the score that is
 # shown would be further off than it need be.
 FINALS: Final = (Fraction(0), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is rehearsed: so many blocks of so many teams with so many files, at most.
+
+    fields: of entries whose pairs the finals compare. drafts: of each mechanism, all where None.
+    """
+
+    blocks: int
+    teams: int = 6
+    files: int = 100
+    fields: int = 3
+    drafts: int | None = None
+
+
+FULL: Final = Effort(4)
+HALF: Final = Effort(2)
+# A tenth of the work, for a page. What laws learn late in a season is missing: a bit too careful.
+QUICK: Final = Effort(2, 3, 20, fields=1, drafts=1)
+_SHORT: Final = Effort(2, 2, 10, fields=1)
 
 
 @dataclass(frozen=True)
@@ -137,23 +155,53 @@ class Plan:
         return asdict(self) | {"need": need}
 
 
-def plan(need: Need, seed: int = 0) -> Plan:
+def plan(need: Need, seed: int = 0, effort: Effort = FULL) -> Plan:
     """Plan a competition. Takes some ten seconds; the same need and seed give the same plan.
+
+    With QUICK it takes about one, and widths come out a little too wide.
 
     Raises ParameterError where no board fits.
     """
     possible = list(dict.fromkeys(filter(None, (_divide(need, final) for final in FINALS))))
     possible = possible or [replace(need, public=need.public or 0, final=need.final or 0)]
-    first = _propose(possible[0], seed, FEW_BLOCKS)
+    rough = min(effort, HALF, key=lambda each: each.files)
+    first = _propose(possible[0], seed, rough)
     if not first:
         raise ParameterError("rows", "No board fits so few rows.")
-    splits = _compare_splits(possible, first[0], seed)
+    splits = _compare_splits(possible, first[0], seed, rough)
     chosen = replace(need, public=splits[0].public, final=splits[0].final)
-    boards = _propose(chosen, seed, BLOCKS)
+    boards = _propose(chosen, seed, effort)
     rehearsal = _Rehearsal(chosen, boards[0].mechanism, boards[0].parameters)
     boards[0] = replace(boards[0], trials=rehearsal.attack(seed, boards[0].length))
     error = chosen.sampling_error * float(need.unit)
     return Plan(need, tuple(splits), tuple(boards), error, _explain(chosen, splits, boards, error))
+
+
+@lru_cache(maxsize=64)
+def compare_boards(need: Need) -> tuple[Proposal, ...]:
+    """Return the best board of each mechanism for rows that are split, best ones first.
+
+    Rehearsed with QUICK, in a second or so; pairs are not compared on very many rows.
+    """
+    fields = QUICK.fields if need.private <= _MOST_COMPARED else 0
+    return tuple(_propose(need, 0, replace(QUICK, fields=fields)))
+
+
+@lru_cache(maxsize=64)
+def plan_split(need: Need, mechanism: str) -> Split | None:
+    """Return the best split for a board of this mechanism; None where it fits none.
+
+    Of short seasons, in less than a second: splits compare as they do after whole ones.
+    """
+    for first in filter(None, (_divide(need, final) for final in FINALS)):
+        for raw in islice(MECHANISMS[mechanism].draft(first), 1):
+            rehearsal = _Rehearsal(first, mechanism, raw)
+            if rehearsal.fits():
+                like = rehearsal.propose(0, _SHORT)
+                needs = filter(None, (_divide(need, final) for final in FINALS))
+                possible = [first, *(each for each in needs if each != first)]
+                return _compare_splits(possible, like, 0, _SHORT)[0]
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -165,7 +213,7 @@ def expected_width(
     Raises ParameterError where the parameters don't fit each other.
     """
     rehearsal = _Rehearsal(need, mechanism, {name: str(value) for name, value in parameters})
-    found = rehearsal.propose(0, FEW_BLOCKS).half_width
+    found = rehearsal.propose(0, HALF).half_width
     return None if found is None else found / float(need.unit)
 
 
@@ -180,7 +228,9 @@ def _divide(need: Need, part: Fraction) -> Need | None:
     return replace(need, public=public, final=final) if public + final < need.rows else None
 
 
-def _compare_splits(needs: Sequence[Need], board: Proposal, seed: int) -> list[Split]:
+def _compare_splits(
+    needs: Sequence[Need], board: Proposal, seed: int, effort: Effort
+) -> list[Split]:
     """Return the splits, the best one for a board like this first; it fits the first of the needs.
 
     Of those whose finals separate nearly as many pairs as any, the one with the narrowest
@@ -191,7 +241,7 @@ def _compare_splits(needs: Sequence[Need], board: Proposal, seed: int) -> list[S
     found = list[Split]()
     for need in needs:
         rehearsal = _Rehearsal(need, mechanism.name, [*mechanism.draft(need)][number])
-        like = rehearsal.propose(seed, FEW_BLOCKS) if rehearsal.fits() else None
+        like = rehearsal.propose(seed, effort) if rehearsal.fits() else None
         width, separated = (like.half_width, like.separated) if like else (None, None)
         found.append(Split(need.public or 0, need.private, need.final or 0, width, separated))
     most = max(split.separated or 0.0 for split in found)
@@ -206,13 +256,14 @@ def _compare_splits(needs: Sequence[Need], board: Proposal, seed: int) -> list[S
     return sorted(found, key=order)
 
 
-def _propose(need: Need, seed: int, blocks: int) -> list[Proposal]:
+def _propose(need: Need, seed: int, effort: Effort) -> list[Proposal]:
     """Rehearse the drafts of each mechanism that shows scores; return its best, best ones first."""
     found = list[Proposal]()
     for mechanism in MECHANISMS.values():
         if mechanism.shows_scores:
-            drafts = (_Rehearsal(need, mechanism.name, raw) for raw in mechanism.draft(need))
-            proposals = [draft.propose(seed, blocks) for draft in drafts if draft.fits()]
+            raws = islice(mechanism.draft(need), effort.drafts)
+            drafts = (_Rehearsal(need, mechanism.name, raw) for raw in raws)
+            proposals = [draft.propose(seed, effort) for draft in drafts if draft.fits()]
             found += sorted(proposals, key=lambda each: each.order)[:1]
     return sorted(found, key=lambda each: each.order)
 
@@ -257,9 +308,9 @@ class _Rehearsal:
             return False
         return True
 
-    def propose(self, seed: int, blocks: int) -> Proposal:
-        """Rehearse so many blocks, and say what they come to."""
-        ending, unit = self._rehearse(seed, blocks), float(self._need.unit)
+    def propose(self, seed: int, effort: Effort) -> Proposal:
+        """Rehearse as much as that, and return what it comes to."""
+        ending, unit = self._rehearse(seed, effort), float(self._need.unit)
         step, code = 1 / self._params.steps, ending.code / MILLION
         return Proposal(
             mechanism=self._mechanism.name,
@@ -273,7 +324,7 @@ class _Rehearsal:
             corrections=ending.corrections,
             nats=code,
             length=ending.length,
-            separated=self._separate(seed, code),
+            separated=self._separate(seed, code, effort),
             objections=self._object(ending.shown_error, step),
         )
 
@@ -294,16 +345,16 @@ class _Rehearsal:
             found.append(Trial(name, half, done.shown * unit, done.fitted * unit))
         return tuple(found)
 
-    def _rehearse(self, seed: int, blocks: int) -> _Ending:
+    def _rehearse(self, seed: int, effort: Effort) -> _Ending:
         """Play some blocks of teams, one after the other; the rest of all goes on as they did.
 
         Each block has teams, files and sampling errors of its own. Laws learn, so that the first
         block is dearer than later ones, and is not gone on with.
         """
-        need = self._need
+        need, blocks = self._need, effort.blocks
         generator = np.random.default_rng([seed, need.private])
-        teams = max(1, min(TEAMS, need.teams // blocks))
-        files = min(FILES, need.submissions)
+        teams = max(1, min(effort.teams, need.teams // blocks))
+        files = min(effort.files, need.submissions)
         played, errors = list[Played](), list[float]()
         for _ in range(blocks):
             season = draw_season(
@@ -338,16 +389,16 @@ class _Rehearsal:
         half = half_width(self._board, head, float(self._need.good), length)
         return half if half is not None and half < USELESS else None
 
-    def _separate(self, seed: int, code: float) -> float | None:
+    def _separate(self, seed: int, code: float, effort: Effort) -> float | None:
         """Return the mean of some fields."""
-        if not self._is_mean:
+        if not self._is_mean or not effort.fields:
             return None
         need, beta = self._need, float(1 - self._need.confidence)
         rows, told = (need.final, 0.0) if need.final else (need.private, code)
         generator = np.random.default_rng(seed)
         return fmean(
             share_separated(rows, need.teams, float(need.good), beta, told, generator)
-            for _ in range(FIELDS)
+            for _ in range(effort.fields)
         )
 
     def _limit_nats(self, ending: _Ending) -> int | None:

@@ -169,7 +169,7 @@ def read_solution(
     splits, lines = ordered.pop(" usage"), ordered.pop(" lines")
     weights, groups = (None if each is None else ordered.pop(each) for each in (weight, group))
     if weights is not None:
-        _check_weights(weights, splits, problems)
+        check_weights(weights, splits, problems)
         weights = np.where(splits == Usage.IGNORED, 0.0, weights)
     if groups is not None:
         check_whole(groups, splits, lines, list(names), problems)
@@ -248,9 +248,10 @@ def _parse_usage(text: str) -> float:
         raise CellError("unknown_usage") from None
 
 
-def _check_weights(
+def check_weights(
     weights: NDArray[np.float64], splits: NDArray[np.int8], problems: Problems
 ) -> None:
+    """Fail with the first set whose rows all weigh nothing."""
     for split in (Usage.PUBLIC, Usage.PRIVATE, Usage.FINAL):
         rows = splits == split
         if np.any(rows) and not np.any(weights[rows] > 0):

@@ -17,7 +17,16 @@ from leaderboard import queries
 from leaderboard.api.throttles import LoginThrottle
 from leaderboard.errors import PROBLEM_TYPE
 from leaderboard.ledger.pauses import pause
-from leaderboard.models import Competition, FinalTests, Invitation, Pause, Submission, Team, User
+from leaderboard.models import (
+    Competition,
+    FinalTests,
+    Invitation,
+    Organizer,
+    Pause,
+    Submission,
+    Team,
+    User,
+)
 from leaderboard.organize import entry, sanctions
 from leaderboard.participate import membership, quotas
 from leaderboard.refusals import PROBLEMS
@@ -183,6 +192,11 @@ def _hidden_until_end(stage: Stage) -> Any:
     return stage.alice.get(f"{DIGITS}ledger/")
 
 
+def _organizes_here(stage: Stage) -> Any:
+    Organizer.objects.create(competition=stage.world.digits, user=stage.world.bob, role="viewer")
+    return _join(stage.bob)
+
+
 def _left_a_team(stage: Stage) -> Any:
     token = _invite(stage)
     _join(stage.bob, invitation=token)
@@ -229,6 +243,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "competition_full": _competition_full,
     "hidden_until_end": _hidden_until_end,
     "invitation_expired": _invitation_expired,
+    "organizes_here": _organizes_here,
     "left_a_team": _left_a_team,
     "team_merged": _team_merged,
     "no_token": _no_token,

@@ -13,7 +13,7 @@ def test_metrics_are_found_by_name_and_by_initials(
 ) -> None:
     page = open_page()
     sign_in(page, "organizer", passwords["organizer"])
-    page.goto("/organize/new/")
+    page.goto("/organize/new/by-hand/")
     page.get_by_label("Title").fill("Kappas")
     page.get_by_label("Title").blur()
     page.get_by_label("Opens (UTC)").fill("2026-01-01T00:00")

@@ -10,7 +10,7 @@ from leaderboard.models import Competition
 from tests.cast import World, upload
 from tests.console.pages import at, settings_form, text
 
-ADD = "/organize/new/"
+ADD = "/organize/new/by-hand/"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from tests.console.pages import (
     text,
 )
 
-ADD = "/organize/new/"
+ADD = "/organize/new/by-hand/"
 
 
 def _draft(client: Client, **change: Any) -> Competition:

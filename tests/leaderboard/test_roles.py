@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from leaderboard import organize
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, FileRole, Role, Submission, User
+from leaderboard.models import Competition, FileRole, Role, Submission, Trial, User
 from leaderboard.operate import archives
 from leaderboard.organize import (
     announcements,
@@ -22,9 +22,13 @@ from leaderboard.organize import (
     invitations,
     moves,
     people,
+    plan,
+    preview,
+    recast,
     revisions,
     sanctions,
     teams,
+    trials,
     webhooks,
 )
 from leaderboard.organize import settings as texts
@@ -119,6 +123,15 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
         lambda w, by: webhooks.delete_webhook(w.digits.webhooks.get(), by=by),
     ),
     "budget": (EDITORS, lambda w, by: organize.add_budget(w.board, 1, by=by)),
+    "trial": (EDITORS, lambda w, by: trials.try_file(w.round, upload(b"x"), by=by)),
+    "baseline": (
+        EDITORS,
+        lambda w, by: trials.mark_baseline(Trial(round=w.round, pk=1), by=by, is_baseline=True),
+    ),
+    "trial removed": (EDITORS, lambda w, by: trials.remove_trial(Trial(round=w.round), by=by)),
+    "proposal": (EDITORS, lambda w, by: recast.change_proposal(w.digits, recast.Wish(), by=by)),
+    "planned board": (EDITORS, lambda w, by: plan.use_board(w.round, "ladder", by=by)),
+    "preview": (EDITORS, lambda w, by: preview.as_participant(w.digits, by=by).__enter__()),
     "opening": (EDITORS, lambda w, by: organize.open_competition(w.digits, by=by)),
     "draft": (EDITORS, lambda w, by: organize.return_to_draft(w.digits, by=by)),
     "publication": (EDITORS, lambda w, by: publish.publish(w.round, by=by)),

@@ -124,7 +124,9 @@ def test_figures_and_steps_are_in_units_of_the_score(planned: Plan) -> None:
 def test_more_teams_and_files_leave_wider_guarantees() -> None:
     def length(teams: int, submissions: int) -> int:
         found = planner._propose(  # one board, without attacks
-            Need(rows=3000, teams=teams, submissions=submissions, public=1500, final=0), 0, 2
+            Need(rows=3000, teams=teams, submissions=submissions, public=1500, final=0),
+            0,
+            planner.HALF,
         )
         return next(each.length for each in found if each.mechanism == "ladder")
 

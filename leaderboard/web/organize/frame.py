@@ -36,7 +36,7 @@ class Tab:
 
 
 TABS: Final = (
-    Tab("Run", (("run", "Run"), ("budget", "Budget"))),
+    Tab("Run", (("run", "Run"), ("trial", "Trial"), ("budget", "Budget"))),
     Tab("Submissions", (("submissions", "Submissions"),)),
     Tab("Teams", (("teams", "Teams"),)),
     Tab("Announcements", (("announcements", "Announcements"), ("webhooks", "Webhooks"))),
@@ -71,6 +71,7 @@ _BELOW: Final = {
     "opening": "run",
     "submission": "submissions",
     "team": "teams",
+    "trial_remove": "trial",
     "revision": "solution",
     "file_remove": "files",
     "round": "rounds",
@@ -90,6 +91,7 @@ _BELOW: Final = {
     "announcement_withdraw": "announcements",
     "webhook": "webhooks",
     "webhook_delete": "webhooks",
+    "proposal": "scoring",
 }
 
 

@@ -6,11 +6,12 @@ from django.http import HttpRequest, HttpResponse
 
 from leaderboard import organize
 from leaderboard.access import signed_in
-from leaderboard.models import Competition
+from leaderboard.models import Competition, QuickSetup
 from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
 from leaderboard.web.organize.frame import button, show, url_of, why_fixed
 
+_WAIT_SECONDS = 3
 # The page on which what a line of the checklist speaks of can be fixed.
 _FIXED_ON = {
     "texts": "settings",
@@ -28,13 +29,18 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show the checklist, and what happens next."""
     round = competition.current_round
     checks = organize.checklist(competition)
+    setup = QuickSetup.objects.filter(round=round).first()
     context = {
         "checks": [(check, url_of(competition, _FIXED_ON[check.name])) for check in checks],
         "missing": sum(not check.passed for check in checks),
         "foreseen": foresee_guarantee(round.board),
         "grid": describe_grid(round.board),
+        "setup": setup,
     }
-    return show(request, competition, "opening", context | facts(competition))
+    response = show(request, competition, "opening", context | facts(competition))
+    if setup is not None and setup.wanted and not setup.failure:
+        response.headers["Refresh"] = str(_WAIT_SECONDS)  # until a worker has sealed it anew
+    return response
 
 
 def facts(competition: Competition) -> dict[str, Any]:
@@ -50,7 +56,9 @@ def facts(competition: Competition) -> dict[str, Any]:
 
 open_now = button(
     "run",
-    lambda request, competition: organize.open_competition(competition, by=signed_in(request)),
+    lambda request, competition: organize.open_competition(
+        competition, by=signed_in(request), baselines="baselines" in request.POST
+    ),
     told="The competition is open.",
 )
 back_to_draft = button(

@@ -10,9 +10,11 @@ from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
+from leaderboard.organize.plan import plan_boards
 from leaderboard.organize.scoring import REGISTRIES, written
 from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
+from leaderboard.web.charts.gains import gains_chart
 from leaderboard.web.organize.frame import (
     button,
     is_draft,
@@ -48,7 +50,11 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "grid": describe_grid(board),
         "facts": _facts(board),
         "proposal": _proposal(board),
+        "may_plan": is_draft(competition) and board.round.active_holdout is not None,
     }
+    # A rehearsal takes a second or two: only for who asks for it.
+    if context["may_plan"] and "plan" in request.GET and (plan := plan_boards(board.round)):
+        context |= {"plan": plan, "chart": gains_chart(plan.curves)}
     return show(request, competition, "scoring", context)
 
 

@@ -170,7 +170,7 @@ def new_page(request: HttpRequest) -> HttpResponse:
             competition = create_draft(user, **form.settings())
             messages.success(request, "Saved as a draft that only you can see.")
             return redirect(next_url(competition, "settings"))
-    return render(request, "organize/new.html", {"form": form})
+    return render(request, "organize/by_hand.html", {"form": form})
 
 
 def delete(request: HttpRequest, competition: Competition) -> HttpResponse:

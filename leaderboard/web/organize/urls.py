@@ -12,8 +12,11 @@ from leaderboard.web.organize import (
     files,
     finals,
     home,
+    new,
     opening,
     people,
+    participant,
+    proposal,
     publication,
     revision,
     rounds,
@@ -25,6 +28,7 @@ from leaderboard.web.organize import (
     team_actions,
     teams,
     webhooks,
+    trial,
 )
 from leaderboard.web.organize.frame import View, console, organizers_only
 
@@ -36,11 +40,19 @@ def _part(address: str, view: View, name: str) -> URLPattern:
 
 urlpatterns = [
     path("", home.home, name="organize"),
-    path("new/", organizers_only(settings.new_page), name="organize-new"),
+    path("new/", new.new_page, name="organize-new"),
+    path("new/by-hand/", organizers_only(settings.new_page), name="organize-new-by-hand"),
+    path("new/files/", new.take_file, name="organize-new-files"),
     path("new/bundle/", organizers_only(bundles.new_page), name="organize-new-bundle"),
     path("new/template/", organizers_only(bundles.new_template), name="organize-new-template"),
     path("new/preview/", home.preview, name="organize-preview"),
     _part("", run.page, "run"),
+    _part("proposal/", proposal.page, "proposal"),
+    _part("proposal/board/", proposal.use_board, "proposal-board"),
+    _part("trial/", trial.page, "trial"),
+    _part("trial/<int:trial_id>/baseline/", trial.mark, "trial-baseline"),
+    _part("trial/<int:trial_id>/remove/", trial.remove, "trial-remove"),
+    _part("preview/<slug:tab>/", participant.page, "participant"),
     _part("open/", opening.open_now, "open"),
     _part("draft/", opening.back_to_draft, "draft"),
     _part("budget/", budget.page, "budget"),
