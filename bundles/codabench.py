@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from bundles.bundle import LONGEST_TEXT, BoardPart, Bundle, FilePart, RoundPart
@@ -24,19 +24,20 @@ _READ: Final = {"version", "title", "description", "terms", "pages", "phases", "
     *("leaderboards", "registration_auto_approve"),
 }
 _LOST: Final = {
-    "image": "The logo",
-    "docker_image": "The Docker image",
-    "queue": "The queue of compute workers",
-    "solutions": "Sample solutions",
-    "fact_sheet": "The fact sheet of submissions",
-    "contact_email": "The contact address: write it on a page",
-    "reward": "The reward: write it on a page",
-    "forum_enabled": "The forum",
+    "image": "the logo",
+    "docker_image": "the Docker image",
+    "queue": "the queue of compute workers",
+    "solutions": "sample solutions",
+    "fact_sheet": "the fact sheet of submissions",
+    "contact_email": "the contact address (write it on a page)",
+    "reward": "the reward (write it on a page)",
+    "forum_enabled": "the forum",
 }
-_PHASE_READ: Final = {"index", "name", "description", "start", "end", "tasks"} | {
+_PHASE_READ: Final = {"index", "name", "description", "start", "end", "tasks", "task"} | {
     *("max_submissions", "max_submissions_per_day", "starting_kit", "public_data"),
     *("auto_migrate_to_this_phase", "accepts_only_result_submissions"),
 }
+_VERSION: Final = re.compile(rb"^version:", re.MULTILINE)
 _FORMATS: Final = (
     *("%m-%d-%Y", "%m/%d/%Y", "%Y/%m/%d", "%m-%d-%Y %H:%M", "%m/%d/%Y %H:%M"),
     *("%m-%d-%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S"),
@@ -51,7 +52,13 @@ def is_codabench(folder: Folder) -> bool:
 def read_codabench(folder: Folder) -> Bundle:
     """Return the competition that a bundle holds. Raises BundleError."""
     name = next(each for each in NAMES if each in folder)
-    value = read_yaml(folder.read(name), name).value
+    content = folder.read(name)
+    try:
+        value = read_yaml(content, name).value
+    except BundleError:
+        if _VERSION.search(content):
+            raise
+        value = {}  # CodaLab's older bundles have anchors: what matters is that it is one of them
     if not isinstance(value, dict):
         raise fail(name, "Title, pages, tasks, phases and leaderboards were expected.")
     version = value.get("version")
@@ -97,7 +104,7 @@ class _Reader:
             )
         texts, tasks = self._texts(), self._tasks()
         rounds = tuple(self._rounds(tasks))
-        self._tell(*(f"{what} is not carried over." for what in self._without_counterpart()))
+        self._tell(*(f"Not carried over: {what}." for what in self._without_counterpart()))
         folder = Folder(
             {**self.folder.sizes, **{name: len(each) for name, each in self.made.items()}},
             lambda name: self.made[name] if name in self.made else self.folder.reader(name),
@@ -178,7 +185,7 @@ class _Reader:
         before: Any = None
         for number, phase in enumerate(sorted(phases, key=lambda each: each.get("index") or 0)):
             called = str(phase.get("name") or f"Phase {number + 1}")
-            own = phase.get("tasks") or []
+            own = phase.get("tasks") or [phase[key] for key in ("task",) if key in phase]
             if not own or own[0] not in tasks:
                 raise fail(self.name, f"Phase {called} names no task that there is.")
             if len(own) > 1:
@@ -206,7 +213,11 @@ class _Reader:
     def _settings(self, phase: dict[str, Any], called: str) -> dict[str, Any]:
         settings: dict[str, Any] = {"opens_at": self._moment(phase.get("start"), called)}
         if phase.get("end"):
-            settings["closes_at"] = self._moment(phase["end"], called)
+            end: datetime = self._moment(phase["end"], called)
+            if end <= settings["opens_at"]:
+                end = settings["opens_at"] + timedelta(days=1)
+                self._tell(f"Phase {called} ends as it starts: it is given a day.")
+            settings["closes_at"] = end
         limits = {"daily_limit": "max_submissions_per_day", "total_limit": "max_submissions"}
         for name, key in limits.items():
             if phase.get(key):
@@ -335,8 +346,11 @@ class _Reader:
                 self._miss(column, title)
             elif taken and kind_for(metric) != kind_for(taken[0]):
                 self._tell(f"Column {title} reads another kind of prediction than {taken[0]}.")
-            elif metric not in taken:
+            elif metric in taken:
+                self._tell(f"Column {title} would be {metric} a second time.")
+            else:
                 taken.append(metric)
+                self._tell(f"Column {title} becomes {metric}: check that it means the same.")
                 yield BoardPart(metric, title=title[:120])
         if not taken:
             metric = default_metric(columns) if columns else "accuracy"

@@ -37,6 +37,9 @@ NAMES: Final = {
     **dict.fromkeys(("spearman", "spearmanr", "spearmancorrelation"), "spearman"),
     **dict.fromkeys(("cindex", "concordance", "concordanceindex"), "concordance"),
 }
+_SETS: Final = {
+    *("public", "private", "test", "train", "valid", "validation", "dev", "final", "hidden"),
+}
 # Of two classes there is one figure, of more there is a mean over them.
 _OF_MORE: Final = {"f1": "f1_macro", "precision": "precision_macro", "recall": "recall_macro"}
 _KINDS: Final = {
@@ -49,8 +52,15 @@ _KINDS: Final = {
 
 
 def find_metric(*names: str) -> str:
-    """Return the metric that one of the names stands for; empty where none does."""
-    plain = (re.sub(r"[^a-z0-9²]", "", name.casefold()).replace("²", "2") for name in names)
+    """Return the metric that one of the names stands for; empty where none does.
+
+    What is in brackets, and words that name a set of rows, tell nothing of the metric.
+    """
+    words = (
+        re.findall(r"[a-z0-9]+", re.sub(r"\(.*?\)|\[.*?\]", " ", name.casefold().replace("²", "2")))
+        for name in names
+    )
+    plain = ("".join(word for word in each if word not in _SETS) for each in words)
     return next((NAMES[each] for each in plain if each in NAMES), "")
 
 

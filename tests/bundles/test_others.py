@@ -5,6 +5,7 @@ import pytest
 from bundles.bundle import Bundle
 from bundles.errors import BundleError
 from bundles.folders import from_files
+from bundles.metric_names import find_metric
 from bundles.reading import read_any
 from tests.bundles.files import archive
 
@@ -125,8 +126,8 @@ def test_reference_data_are_the_solution_also_when_packed() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "The logo is not carried over.",
-        "The Docker image is not carried over.",
+        "Not carried over: the logo.",
+        "Not carried over: the Docker image.",
         "The scoring program of task Development is never run",
         "Column Fancy score is no metric that is known here by this name: choose",
         "Column Mean is computed from others",
@@ -136,6 +137,7 @@ def test_reference_data_are_the_solution_also_when_packed() -> None:
         "“execution_time_limit” of phase Final has no counterpart.",
         "A sample submission is made for phase Development",
         "To be predicted in phase Development: kind (label)",
+        "Column Accuracy becomes accuracy: check that it means the same.",
     ],
 )
 def test_what_is_lost_is_told(said: str) -> None:
@@ -171,6 +173,39 @@ def test_what_is_wrong_is_told(before: str, after: str, said: str) -> None:
     with pytest.raises(BundleError) as caught:
         codabench(**{"competition.yaml": COMPETITION.replace(before, after, 1).encode()})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "title", "metric"),
+    [
+        ("test_MAE", "Mean error", "mae"),
+        ("score", "RMSE (test)", "rmse"),
+        ("mae_private", "MAE Privé (2019-2020)", "mae"),
+        ("auprc", "AUPRC", "average_precision"),
+        ("x", "R² (hidden)", "r2"),
+        ("recall80", "Recall @ 80% Purity", ""),
+        ("set1_score", "Prediction score", ""),
+    ],
+)
+def test_metrics_are_known_by_the_names_that_organizers_give(
+    key: str, title: str, metric: str
+) -> None:
+    assert find_metric(key, title) == metric
+
+
+def test_a_phase_of_no_length_gets_a_day_and_one_task_may_stand_alone() -> None:
+    text = COMPETITION.replace("end: 2-1-2030", "end: 2030-01-01 13:30").replace(
+        "tasks: [0]", "task: 0", 1
+    )
+    found = codabench(**{"competition.yaml": text.encode()})
+    assert found.rounds[0].settings["closes_at"].isoformat() == "2030-01-02T13:30:00+00:00"
+    assert "Phase Development ends as it starts: it is given a day." in found.lost
+
+
+def test_an_older_bundle_of_codalab_is_called_so_despite_its_anchors() -> None:
+    text = b"title: Old\nhtml: {overview: o.html}\nleaderboard:\n  a: &A {label: x}\n  b: *A\n"
+    with pytest.raises(BundleError, match="The bundle has no version"):
+        codabench(**{"competition.yaml": text})
 
 
 def test_reference_data_of_another_shape_are_told_and_left() -> None:

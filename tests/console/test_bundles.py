@@ -58,7 +58,7 @@ def test_what_becomes_of_a_bundle_is_shown_before_anything_is_made(
     shown = send(organizer, archive(CODABENCH))
     page = text(shown)
     assert "Nothing is made yet" in page
-    assert "The Docker image is not carried over." in page
+    assert "Not carried over: the Docker image." in page
     assert "The scoring program of task Development is never run" in page
     assert Competition.objects.count() == 1
 

@@ -138,6 +138,19 @@ def test_a_bundle_of_codabench_makes_a_draft_of_its_phases(world: World) -> None
     assert list(first.boards.values_list("metric", flat=True)) == ["accuracy", "f1_macro"]
 
 
+def test_numbers_of_codabench_make_a_draft_by_several_metrics(world: World) -> None:
+    labels = b"id,minutes\n" + b"".join(b"f%d,%.2f\n" % (row, row / 7) for row in range(60))
+    text = CODABENCH["competition.yaml"].replace(b"key: accuracy", b"key: test_MAE")
+    text = text.replace(b"Macro F1 score", b"R2 (test)").replace(b"Fancy score", b"RMSE (test)")
+    files = {"competition.yaml": text, "reference/labels.csv": labels}
+    files["final.zip"] = archive({"truth.csv": labels.replace(b"f", b"g")}).getvalue()
+    made = import_bundle(archive(CODABENCH | files), by=world.organizer)
+    first = made.rounds.get(number=1)
+    assert list(first.boards.values_list("metric", flat=True)) == ["rmse", "mae", "r2"]
+    assert first.active_holdout is not None
+    assert [check.name for check in organize.checklist(made) if not check.passed] == []
+
+
 def test_kaggles_files_make_a_draft(world: World) -> None:
     lines = [f"{row},{'cat' if row % 2 else 'dog'}" for row in range(40)]
     files = KAGGLE | {
