@@ -22,6 +22,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
+from django.db.models import Field
 from django.utils import timezone
 
 from bundles.errors import BundleError
@@ -90,7 +91,7 @@ def export_archive(
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             writing = _Writing(archive)
             # Those who name others come first: whatever is added meanwhile is there for them.
-            for model in reversed(TABLES):
+            for model in reversed(list(TABLES)):
                 rows = rows_of(competition, model)
                 if model is Event and not with_people:
                     rows = rows.exclude(audience=Audience.ORGANIZERS)  # they may tell addresses
@@ -358,7 +359,7 @@ def _make_people(rows: list[dict[str, Any]]) -> dict[int, User]:
 def _valid(name: str, value: object) -> str:
     """Return a name or an address that an account can have; empty for any other."""
     try:
-        return str(User._meta.get_field(name).clean(value, None))
+        return str(cast("Field[Any, Any]", User._meta.get_field(name)).clean(value, None))
     except ValidationError:
         return ""
 
