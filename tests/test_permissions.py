@@ -538,8 +538,6 @@ MATRIX = """
 /organize/<slug>/people/accounts/<uid>/withdraw/
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/teams/<uid>/actions/
-  GET            in   403  403  403  200  404  200
 /organize/<slug>/teams/<uid>/quota/
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302+ 404  302+

@@ -10,6 +10,7 @@ from django.db import transaction
 from leaderboard.errors import Refused
 from leaderboard.models import Audience, Competition, EventKind, MailDomain, User
 from leaderboard.notify import events
+from leaderboard.organize.changes import changed
 from leaderboard.organize.invitations import lock, shorten
 
 # Without letters and digits that are taken for each other.
@@ -51,17 +52,17 @@ def change_mail_domains(
         MailDomain.objects.bulk_create(
             MailDomain(competition=locked, domain=each) for each in sorted(given - before)
         )
-        _record(locked, by, domains=sorted(given), domains_before=sorted(before))
+        _record(locked, by, **changed({"domains": sorted(before)}, {"domains": sorted(given)}))
 
 
 def _write_code(competition: Competition, code: str, by: User | None) -> None:
     with transaction.atomic():
         locked = lock(competition, by)
         if code or locked.join_code:
-            changed = "renewed" if locked.join_code and code else "on" if code else "off"
+            state = "renewed" if locked.join_code and code else "on" if code else "off"
             locked.join_code = code
             locked.save(update_fields=["join_code"])
-            _record(locked, by, join_code=changed)
+            _record(locked, by, join_code=state)
     competition.join_code = code
 
 

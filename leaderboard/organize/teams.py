@@ -83,19 +83,19 @@ def add_quota(team: Team, *, daily: int, total: int, by: User | None) -> None:
         check_right(by, competition, Right.JUDGE)
         if total and competition.current_round.total_limit is None:
             raise Refused("invalid", field="total", variant="no_total_limit")
-        before = {"daily_before": locked.extra_daily, "total_before": locked.extra_total}
-        if tuple(before.values()) == (daily, total):
+        before = {"extra_daily": locked.extra_daily, "extra_total": locked.extra_total}
+        after = {"extra_daily": daily, "extra_total": total}
+        if before == after:
             return
         locked.extra_daily, locked.extra_total = daily, total
-        locked.save(update_fields=["extra_daily", "extra_total"])
+        locked.save(update_fields=list(after))
         record(
             competition,
             EventKind.QUOTA_ADDED,
             actor=by,
             audience=Audience.TEAM,
             subjects={"team": team.uid},
-            **given,
-            **before,
+            **changes.changed(before, after),
         )
     team.refresh_from_db()
 

@@ -24,7 +24,8 @@ _CONCERNING: Final = (
     *(EventKind.RULES_CHANGED, EventKind.TEXTS_CHANGED, EventKind.FILES_CHANGED),
     *(EventKind.SCORING_CHANGED, EventKind.BOARD_ADDED),
     *(EventKind.ROUND_ADDED, EventKind.BUDGET_ADDED, EventKind.REVISED, EventKind.REVEALED),
-    *(EventKind.DISQUALIFIED, EventKind.SUBMISSION_EXCLUDED, EventKind.PRACTICE_CHANGED),
+    *(EventKind.DISQUALIFIED, EventKind.SUBMISSION_EXCLUDED, EventKind.QUOTA_ADDED),
+    EventKind.PRACTICE_CHANGED,
 )
 _COUNTS: Final = ("rescored",)  # what would count other teams' files
 ALL: Final = "all"
@@ -46,6 +47,8 @@ _WORDS: Final = {
     "rules": "rules page",
     "data_description": "data page",
     "tagline": "one sentence",
+    "extra_daily": "extra submissions a day",
+    "extra_total": "extra submissions in all",
     "is_verified": "verified",
     "is_baseline": "baseline",
     "version": "version of the solution",

@@ -21,14 +21,12 @@ from leaderboard.models import (
     Round,
     Sanction,
     SanctionKind,
-    Submission,
     Team,
     User,
 )
 from leaderboard.participate import membership, quotas
 from leaderboard.participate.admission import check_admitted
 from leaderboard.queries.paging import PAGE_ROWS
-from leaderboard.queries.scales import scale
 from leaderboard.queries.teams import quota
 
 _ACCOUNTS: Final = 200
@@ -102,18 +100,6 @@ class MergePreview:
     daily_left: int
     total_left: int | None
     problem: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A submission of a team, for organizers, with why it doesn't count, if so."""
-
-    number: int
-    user: str
-    status: str
-    score: str
-    created_at: datetime
-    reason: str
 
 
 def people(
@@ -231,23 +217,6 @@ def team_quota(team: Team) -> TeamQuota:
     )
 
 
-def team_entries(team: Team) -> list[Entry]:
-    """Return the submissions of a team, newest first, as boards show their scores."""
-    reasons = left_out(team)
-    rows = team.submissions.select_related("user", "release__board__round").order_by("-number")
-    return [
-        Entry(
-            number=row.number,
-            user=row.user.username,
-            status=row.get_status_display(),
-            score=_score(row),
-            created_at=row.created_at,
-            reason=reasons.get(row.number, ""),
-        )
-        for row in rows
-    ]
-
-
 def merge_preview(team: Team, into: Team) -> MergePreview:
     """Return what a merger would do. Rounds that have ended stay as they are."""
     competition, now = team.competition, timezone.now()
@@ -275,10 +244,3 @@ def mergeable(team: Team) -> list[Team]:
     """Return the other teams of the competition, by name."""
     others = team.competition.teams.filter(merged_into=None).exclude(pk=team.pk)
     return list(others.order_by("name", "pk"))
-
-
-def _score(submission: Submission) -> str:
-    entry = submission.release
-    if entry is None or entry.level is None:
-        return ""
-    return scale(entry.board).text(entry.level / entry.steps)

@@ -41,8 +41,6 @@ def settings_form(**change: Any) -> dict[str, Any]:
         "opens_at": "2026-01-01T00:00",
         "closes_at": "2099-01-01T00:00",
         "visibility": "public",
-        "invited": "",
-        "organizers": "organizer",
         "daily_limit": "5",
         "total_limit": "",
         "team_size": "3",

@@ -135,6 +135,16 @@ def test_organizers_are_added_by_name_or_confirmed_address(
     assert not world.digits.roles.filter(user=rival).exists()
 
 
+def test_who_runs_a_competition_has_the_organizers_role_and_keeps_it(
+    world: World, organizer: Client
+) -> None:
+    page = at("people-organizers", world.digits)
+    refused = organizer.post(page, {"account": "alice", "role": "judge"})
+    assert "alice: no organizer" in text(refused)
+    address = at("organizer-remove", world.digits, world.organizer.uid)
+    assert "take the competition from yourself" in text(organizer.post(address, follow=True))
+
+
 def test_the_last_owner_stays_and_the_page_says_why(world: World, organizer: Client) -> None:
     address = at("organizer-role", world.digits, world.organizer.uid)
     page = organizer.post(address, {"role": "viewer"}, follow=True)
@@ -278,7 +288,9 @@ def test_a_submission_is_left_out_and_its_page_says_why(
     address = at("entry-sanction", world.digits, team.uid, 1)
     assert "Leave submission 1" in text(organizer.get(address))
     page = organizer.post(address, {"reason": "Hand labels."}, follow=True)
-    assert "No: Hand labels." in text(page)
+    assert "Left out: Hand labels." in text(page)
+    shown = text(organizer.get(at("submission", world.digits, team.submissions.get().pk)))
+    assert "Let it count again" in shown
     alice = sign_in(world.alice)
     assert "Hand labels." in text(alice.get("/c/digits/submissions/1/"))
     assert "It doesn’t count:" in text(alice.get("/c/digits/submissions/"))
@@ -292,7 +304,7 @@ def test_extra_submissions_are_given_on_the_team_s_page(
     address = at("team-quota", world.digits, team.uid)
     assert "nothing to add to" in text(organizer.post(address, {"daily": "5", "total": "5"}))
     organizer.post(address, {"daily": "5", "total": "0"})
-    assert "(5 extra)" in text(organizer.get(at("team-actions", world.digits, team.uid)))
+    assert "(5 extra)" in text(organizer.get(at("team", world.digits, team.uid)))
 
 
 def test_a_merger_is_previewed_and_then_made(world: World, organizer: Client, team: Team) -> None:
@@ -302,7 +314,7 @@ def test_a_merger_is_previewed_and_then_made(world: World, organizer: Client, te
     assert "It can’t be undone." in preview
     page = organizer.post(address, {"into": into.uid}, follow=True)
     assert "is a part of “team bob” now" in text(page)
-    assert organizer.get(at("team-actions", world.digits, team.uid)).status_code == 404
+    assert "More a day" not in text(organizer.get(at("team", world.digits, team.uid)))
     assert organizer.get(at("team-merge", world.digits, into.uid)).status_code == 302
 
 

@@ -133,8 +133,6 @@ def test_a_new_competition_is_a_draft_that_others_do_not_see(
         ({"daily_limit": "0"}, "daily_limit", "greater than or equal to 1"),
         ({"daily_limit": "9" * 19}, "daily_limit", "at most 1,000,000"),
         ({"max_file_bytes": "99999999"}, "max_file_bytes", "less than or equal"),
-        ({"invited": "nobody-here"}, "invited", "no account called nobody-here"),
-        ({"organizers": "organizer, alice"}, "organizers", "alice: no organizer"),
         ({"title": ""}, "title", "required"),
     ],
 )
@@ -151,24 +149,6 @@ def test_nobody_names_a_competition_like_an_address_of_the_console(organizer: Cl
     page = text(organizer.post("/organize/new/", settings_form(slug="new")))
     assert "id_slug_error" in page
     assert not Competition.objects.filter(slug="new").exists()
-
-
-def test_organizers_and_invited_people_are_named_by_username(
-    organizer: Client, world: World, rival: User
-) -> None:
-    draft = _draft(organizer, organizers="RIVAL", invited="alice, bob")
-    assert set(draft.organizers.all()) == {world.organizer, rival}
-    assert set(draft.invited.all()) == {world.alice, world.bob}
-
-
-def test_an_organizer_can_not_take_the_competition_from_itself(
-    organizer: Client, world: World, rival: User
-) -> None:
-    response = organizer.post(
-        at("settings", world.digits), settings_of(world.digits, organizers="rival")
-    )
-    assert "take the competition from yourself" in text(response)
-    assert world.organizer in world.digits.organizers.all()
 
 
 def test_markdown_is_previewed_without_being_saved(organizer: Client) -> None:

@@ -291,7 +291,7 @@ def test_who_has_an_alias_takes_part_under_it(world: World, heron: Invitee) -> N
 def test_nobody_else_takes_an_alias(world: World, heron: Invitee) -> None:
     assert refused(lambda: world.join(world.bob, "BLUE HERON")) == "team_name_taken"
     team = world.join(world.bob)
-    rename = {"team": team, "user": world.bob, "name": "blue heron"}
+    rename: dict[str, Any] = {"team": team, "user": world.bob, "name": "blue heron"}
     assert refused(lambda: membership.rename_team(**rename)) == "team_name_taken"
 
 
@@ -311,7 +311,7 @@ def test_the_code_lets_people_in_until_it_is_renewed_or_off(
     entry.switch_off_join_code(closed, by=world.organizer)
     for given in (newer, "", "-"):
         assert refused(lambda given=given: enter(world.bob, closed, given)) == "wrong_code"
-    assert world.join(world.alice)
+    assert world.join(world.alice).captain == world.alice
 
 
 def enter(user: User, competition: Competition, code: str) -> None:
@@ -330,14 +330,14 @@ def test_a_public_competition_may_ask_for_its_code_too(world: World) -> None:
     assert sees(world.alice, world.digits)
     assert refused(lambda: world.join(world.alice)) == "code"
     enter(world.alice, world.digits, code)
-    assert world.join(world.alice)
+    assert world.join(world.alice).captain == world.alice
 
 
 def test_a_team_s_link_leads_past_neither_code_nor_domain(world: World) -> None:
     team = world.join(world.alice)
     link = membership.invite(team=team, user=world.alice)
     entry.change_mail_domains(world.digits, ["uni.example"], by=world.organizer)
-    join = {"invitation": link, "user": world.bob, "accept_rules": True}
+    join: dict[str, Any] = {"invitation": link, "user": world.bob, "accept_rules": True}
     assert refused(lambda: membership.join_team(**join)) == "domain"
     confirm(world.bob, "bob@uni.example")
     assert membership.join_team(**join) == team
@@ -361,7 +361,7 @@ def test_confirmed_addresses_of_a_domain_see_a_competition_and_join(
     confirm(world.alice, address, verified=verified)
     assert sees(world.alice, closed) == is_in
     if is_in:
-        assert world.join(world.alice)
+        assert world.join(world.alice).captain == world.alice
     else:
         assert refused(lambda: world.join(world.alice)) == "domain"
 
@@ -382,7 +382,7 @@ def test_who_was_invited_in_person_needs_neither_code_nor_domain(
     entry.change_mail_domains(closed, ["uni.example"], by=world.organizer)
     entry.renew_join_code(closed, by=world.organizer)
     invite(world, "bob")
-    assert world.join(world.bob)
+    assert world.join(world.bob).captain == world.bob
 
 
 @pytest.mark.parametrize("domain", ["uni", "*.uni.example", "a b.example", "x" * 64 + ".example"])

@@ -394,7 +394,11 @@ def test_extra_submissions_come_on_top_of_the_limits(world: World) -> None:
     assert (shown.asked, shown.asked_by_team) == (2, 2)
     told = Event.objects.get(kind=EventKind.QUOTA_ADDED)
     assert told.audience == Audience.TEAM
-    assert told.data == {"daily": 2, "total": 1, "daily_before": 0, "total_before": 0}
+    assert told.data == {
+        "extra_daily": 2,
+        "extra_total": 1,
+        "before": {"extra_daily": 0, "extra_total": 0},
+    }
 
 
 def test_the_declared_questions_of_the_ledger_stand_beside_the_quota(world: World) -> None:

@@ -5,12 +5,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from leaderboard.access import signed_in, submission_of_or_404
+from leaderboard.access import Right, may, signed_in, submission_of_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Status, Submission
 from leaderboard.pipeline.queue import requeue_failed
 from leaderboard.queries import submission_row
 from leaderboard.queries.organized import organized_submissions
+from leaderboard.queries.people import left_out
 from leaderboard.web.organize.frame import show, url_of
 from leaderboard.web.page import page_number
 from leaderboard.words import summary
@@ -40,7 +41,13 @@ def one(request: HttpRequest, competition: Competition, *, submission_id: int) -
     """Show a submission as its team sees it, and why it failed where it did."""
     submission = submission_of_or_404(competition, submission_id)
     row = submission_row(submission)
-    context = {"submission": submission, "row": row, "summary": summary(row)}
+    context = {
+        "submission": submission,
+        "row": row,
+        "summary": summary(row),
+        "left_out": left_out(submission.team).get(row.number),
+        "may_judge": may(signed_in(request), competition, Right.JUDGE),
+    }
     return show(request, competition, "submission", context)
 
 

@@ -1,6 +1,6 @@
 """What can be done about a team: extra submissions, sanctions, mergers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -9,60 +9,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from leaderboard.access import Right, entry_or_404, may, signed_in, team_or_404
+from leaderboard.access import entry_or_404, signed_in, team_or_404
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, SanctionKind, Team
+from leaderboard.models import Competition, Team
 from leaderboard.organize import sanctions, teams
 from leaderboard.platform.forms import attempt, problems_of
-from leaderboard.queries import people as queries
+from leaderboard.queries.people import merge_preview
 from leaderboard.web.organize.frame import show
+from leaderboard.web.organize.team_forms import MergeForm, QuotaForm, ReasonForm, SanctionForm
+from leaderboard.web.organize.teams import show_team
 
 Act = Callable[[dict[str, Any]], object]
-
-
-class QuotaForm(forms.Form):
-    """How many files more."""
-
-    daily = forms.IntegerField(label="More a day", min_value=0, max_value=teams.MOST_EXTRA)
-    total = forms.IntegerField(label="More in all", min_value=0, max_value=teams.MOST_EXTRA)
-
-
-class SanctionForm(forms.Form):
-    """What is done to a team, and why."""
-
-    kind = forms.ChoiceField(
-        label="What others see",
-        choices=SanctionKind.choices,
-        initial=SanctionKind.DISQUALIFIED,
-        widget=forms.RadioSelect,
-    )
-    reason = forms.CharField(
-        label="Reason",
-        max_length=sanctions.REASON_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="The team reads it. Where a disqualified team is named, everybody does.",
-    )
-
-
-class ReasonForm(forms.Form):
-    """Why a submission doesn't count."""
-
-    reason = forms.CharField(label="Reason", max_length=sanctions.REASON_LENGTH)
-
-
-class MergeForm(forms.Form):
-    """The team that remains."""
-
-    def __init__(self, team: Team, data: Mapping[str, str] | None = None) -> None:
-        super().__init__(data)
-        others = queries.mergeable(team)
-        choices = [("", "Choose a team"), *((each.uid, each.name) for each in others)]
-        self.fields["into"] = forms.ChoiceField(label="Into", choices=choices)
-
-
-def page(request: HttpRequest, competition: Competition, uid: str) -> HttpResponse:
-    """Show what can be done about a team."""
-    return _page(request, competition, team_or_404(competition, uid))
 
 
 def change_quota(request: HttpRequest, competition: Competition, uid: str) -> HttpResponse:
@@ -138,7 +95,7 @@ def merge(request: HttpRequest, competition: Competition, uid: str) -> HttpRespo
         else:
             messages.success(request, f"“{team.name}” is a part of “{into.name}” now.")
             return redirect(_url(competition, into))
-    context = {"team": team, "preview": queries.merge_preview(team, into)}
+    context = {"team": team, "preview": merge_preview(team, into)}
     return show(request, competition, "team_merge", context)
 
 
@@ -166,25 +123,8 @@ def _act(
         for problem in problems_of(form):
             messages.warning(request, problem)
         return redirect(_url(competition, team))
-    return _page(request, competition, team, **{name: form})
-
-
-def _page(
-    request: HttpRequest, competition: Competition, team: Team, **tried: forms.Form
-) -> HttpResponse:
-    extra = {"daily": team.extra_daily, "total": team.extra_total}
-    context = {
-        "team": team,
-        "may_judge": may(signed_in(request), competition, Right.JUDGE),
-        "quota": queries.team_quota(team),
-        "sanction": queries.sanction_of(team),
-        "entries": queries.team_entries(team),
-        "quota_form": QuotaForm(initial=extra),
-        "sanction_form": SanctionForm(),
-        "merge_form": MergeForm(team),
-    }
-    return show(request, competition, "team_actions", context | tried)
+    return show_team(request, competition, team, **{name: form})
 
 
 def _url(competition: Competition, team: Team) -> str:
-    return reverse("organize-team-actions", args=[competition.slug, team.uid])
+    return reverse("organize-team", args=[competition.slug, team.uid])

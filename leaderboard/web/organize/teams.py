@@ -1,5 +1,7 @@
 """The tab "Teams": who takes part, and a team's name and marks."""
 
+from collections.abc import Mapping
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -8,9 +10,15 @@ from django.shortcuts import redirect
 from leaderboard.access import signed_in, team_or_404
 from leaderboard.models import Competition, Team
 from leaderboard.organize.teams import change_team
-from leaderboard.queries.organized import organized_teams, submissions_of_team
+from leaderboard.queries.organized import (
+    OrganizedSubmission,
+    organized_teams,
+    submissions_of_team,
+)
+from leaderboard.queries.people import left_out
 from leaderboard.queries.teams import members
 from leaderboard.web.organize.frame import refusals, show
+from leaderboard.web.organize.team_forms import actions
 from leaderboard.web.page import page_number
 from leaderboard.words import summary
 
@@ -55,12 +63,25 @@ def one(request: HttpRequest, competition: Competition, *, uid: str) -> HttpResp
             change_team(team, signed_in(request), **wished)
             messages.success(request, "Saved.")
             return redirect("organize-team", competition.slug, uid)
+    return show_team(request, competition, team, form=form)
+
+
+def show_team(
+    request: HttpRequest, competition: Competition, team: Team, **tried: forms.Form
+) -> HttpResponse:
+    """Show a team's page, with the forms that were tried."""
     found = submissions_of_team(team, page_number(request))
-    context = {
+    reasons = left_out(team)
+    context = actions(request, team) | {
         "team": team,
-        "form": form,
+        "form": TeamForm(team),
         "members": members(team),
         "found": found,
-        "summaries": [(each, summary(each.row)) for each in found.rows],
+        "summaries": [(each, _told(each, reasons)) for each in found.rows],
     }
-    return show(request, competition, "team", context)
+    return show(request, competition, "team", context | tried)
+
+
+def _told(sent: OrganizedSubmission, reasons: Mapping[int, str]) -> str:
+    reason = reasons.get(sent.row.number)
+    return f"Left out: {reason}" if reason else summary(sent.row)

@@ -116,7 +116,6 @@ urlpatterns = [
     _part("people/listed/<slug:uid>/send/", people.send_again, "invitation-send"),
     _part("people/listed/<slug:uid>/withdraw/", people.withdraw, "invitation-withdraw"),
     _part("people/accounts/<slug:uid>/withdraw/", people.withdraw_account, "account-withdraw"),
-    _part("teams/<slug:uid>/actions/", team_actions.page, "team-actions"),
     _part("teams/<slug:uid>/quota/", team_actions.change_quota, "team-quota"),
     _part("teams/<slug:uid>/sanction/", team_actions.sanction, "team-sanction"),
     _part("teams/<slug:uid>/lift/", team_actions.lift, "team-lift"),
