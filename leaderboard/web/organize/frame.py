@@ -129,12 +129,13 @@ def next_url(competition: Competition, name: str) -> str:
     return url_of(competition, _SETTING_UP[_SETTING_UP.index(name) + 1])
 
 
-def button(page: str, act: Callable[..., object], *, told: str, asks: str = "") -> View:
+def button(
+    page: str, act: Callable[[HttpRequest, Competition], object], *, told: str, asks: str = ""
+) -> View:
     """Make the view behind a button of a page: it acts and leads back there.
 
-    `act` is given the request, the competition, and by name what else the address has. Who only
-    looks, as after signing in, is shown the page `asks`, which asks once more, or else the
-    button's. A refusal is shown on the button's page.
+    Who only looks, as after signing in, is shown the page `asks`, which asks once more, or else
+    the button's. A refusal is shown on the button's page.
     """
 
     def view(request: HttpRequest, competition: Competition, **context: object) -> HttpResponse:
@@ -142,7 +143,7 @@ def button(page: str, act: Callable[..., object], *, told: str, asks: str = "") 
             return show(request, competition, asks, context)
         if request.method == "POST":
             try:
-                act(request, competition, **context)
+                act(request, competition)
             except Refused as refused:
                 messages.warning(request, str(refused))
             else:

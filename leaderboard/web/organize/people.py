@@ -1,11 +1,13 @@
 """The tab "People": invitations, class list, who may join, organizers."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
@@ -16,7 +18,7 @@ from leaderboard.organize import class_list, entry, invitations
 from leaderboard.organize import people as roles
 from leaderboard.platform.forms import attempt, problems_of
 from leaderboard.queries import people as queries
-from leaderboard.web.organize.frame import button, refusals, show, url_of
+from leaderboard.web.organize.frame import View, button, refusals, show, url_of
 from leaderboard.web.page import page_number
 
 _BETWEEN = re.compile(r"[\s,;\0]+")
@@ -170,7 +172,19 @@ def change_role(request: HttpRequest, competition: Competition, uid: str) -> Htt
     return redirect(url_of(competition, "people-organizers"))
 
 
-remove_organizer = button(
+def _button_of_one(
+    page: str, act: Callable[[HttpRequest, Competition, str], object], *, told: str
+) -> View:
+    """Make the view behind a button beside somebody, whom the address names."""
+
+    def view(request: HttpRequest, competition: Competition, uid: str) -> HttpResponseBase:
+        pressed = button(page, lambda request, _: act(request, competition, uid), told=told)
+        return pressed(request, competition)
+
+    return view
+
+
+remove_organizer = _button_of_one(
     "people-organizers",
     lambda request, competition, uid: roles.remove_organizer(
         competition, access.organizer_or_404(competition, uid), by=signed_in(request)
@@ -187,21 +201,21 @@ switch_off_code = button(
     lambda request, competition: entry.switch_off_join_code(competition, by=signed_in(request)),
     told="The join code is switched off.",
 )
-send_again = button(
+send_again = _button_of_one(
     "people",
     lambda request, competition, uid: invitations.send_again(
         access.listed_or_404(competition, uid), by=signed_in(request)
     ),
     told="The mail is on its way.",
 )
-withdraw = button(
+withdraw = _button_of_one(
     "people",
     lambda request, competition, uid: invitations.withdraw(
         access.listed_or_404(competition, uid), by=signed_in(request)
     ),
     told="The invitation is withdrawn.",
 )
-withdraw_account = button(
+withdraw_account = _button_of_one(
     "people",
     lambda request, competition, uid: invitations.withdraw_account(
         competition, access.invited_or_404(competition, uid), by=signed_in(request)
