@@ -283,6 +283,10 @@ class Migration(migrations.Migration):
                 name="deliveries_to_send",
             ),
         ),
+        migrations.AddIndex(
+            model_name="delivery",
+            index=models.Index(fields=["finished_at"], name="deliveries_finished"),
+        ),
         migrations.AddConstraint(
             model_name="delivery",
             constraint=models.UniqueConstraint(

@@ -99,7 +99,8 @@ class Delivery(models.Model):
                 fields=["channel", "due_at"],
                 condition=Q(state__in=("waiting", "sending")),
                 name="deliveries_to_send",
-            )
+            ),
+            models.Index(fields=["finished_at"], name="deliveries_finished"),
         ]
 
     def __str__(self) -> str:
