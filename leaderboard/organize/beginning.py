@@ -5,14 +5,12 @@ from leaderboard.models import Board, Round
 from leaderboard.queries.guarantees import guarantee
 
 
-def begin_ledger(round: Round) -> dict[str, float | None]:
-    """Start the ledger of an opened round; return what each board guarantees, by its uid.
+def begin_ledger(round: Round) -> None:
+    """Start the ledger of an opened round, and keep what each board guarantees then.
 
-    That is kept, to be compared with what is left of it later. Half the width, as a score; None
-    where nothing is guaranteed.
+    What is left of that can be compared with it later: `queries.wear`.
     """
     start_ledger(round)
-    announced = dict[str, float | None]()
     for board in Board.objects.select_related("round__ledger", "round__competition").filter(
         round=round
     ):
@@ -20,5 +18,3 @@ def begin_ledger(round: Round) -> dict[str, float | None]:
             found = guarantee(board)
             board.announced = None if found is None else found.now
             board.save(update_fields=["announced"])
-        announced[board.uid] = board.announced
-    return announced

@@ -94,15 +94,13 @@ def open_competition(
             for each in locked.rounds.all():
                 throw_away(each, baselines=baselines)
                 transaction.on_commit(partial(enqueue_baselines, each.pk))
-            guarantees = dict[str, float | None]()
             for round in locked.rounds.filter(ledger__isnull=False).order_by("number"):
-                guarantees |= begin_ledger(round)
+                begin_ledger(round)
             first = locked.current_round
             times = {name: getattr(first, name) for name in TIMES}
             shown = {name: at.isoformat(timespec="seconds") for name, at in times.items() if at}
             subjects = {"round": first.number}
-            data = {**shown, "guarantees": guarantees}
-            events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **data)
+            events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **shown)
     competition.refresh_from_db()
 
 

@@ -11,8 +11,8 @@ from leaderboard.errors import Refused, refuse_fields
 from leaderboard.ledger import lock
 from leaderboard.ledger.heads import forget
 from leaderboard.models import Board, EventKind, Holdout, Round, User
-from leaderboard.notify import events
-from leaderboard.organize.drafts import is_coming, is_frozen, locked_draft
+from leaderboard.organize import changes as changes_of
+from leaderboard.organize.drafts import is_coming, is_frozen, locked_draft, record_draft
 from leaderboard.organize.fields import OF_LEDGER, find_wrong
 from leaderboard.organize.files import delete_stored
 from leaderboard.organize.scoring import Scoring, check_scoring
@@ -57,9 +57,9 @@ def remove_board(board: Board, *, by: User | None = None) -> None:
         draft = locked_draft(board.round, by)
         if draft.boards.count() < 2:
             raise Refused("last_board")
-        subjects = {"round": draft.number, "board": board.uid}
+        uid, told = board.uid, changes_of.changed({"metric": board.metric}, {"metric": ""})
         forget(draft.boards.filter(pk=board.pk))
-        events.record(draft.competition, EventKind.SCORING_CHANGED, actor=by, subjects=subjects)
+        record_draft(draft, EventKind.SCORING_CHANGED, by, told, board=uid)
 
 
 def change_round(
@@ -107,11 +107,11 @@ def remove_round(round: Round, *, by: User | None) -> None:
         for holdout in Holdout.objects.filter(ledger=ledger) if ledger else ():
             delete_stored(holdout.sealed_solution)
             holdout.delete()
-        boards, number = locked.boards.all(), locked.number
+        boards = locked.boards.all()
         Round.objects.filter(pk=locked.pk).update(ledger=None)
         forget(boards, ledger)
         locked.delete()
-        events.record(competition, EventKind.ROUND_REMOVED, actor=by, subjects={"round": number})
+        record_draft(locked, EventKind.ROUND_REMOVED, by, {})
 
 
 def _lock_coming(round: Round, by: User | None) -> Round:

@@ -2,8 +2,9 @@
 
 from django import template
 
-from leaderboard import words
+from leaderboard import queries, words
 
 register = template.Library()
 register.filter("sentence", words.board_guarantee)
 register.filter("questions", words.questions)
+register.filter("wear", queries.wear)

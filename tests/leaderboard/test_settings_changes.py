@@ -265,6 +265,6 @@ def test_an_upcoming_round_does_not_open_in_the_past(world: World) -> None:
         )
 
 
-def test_an_opening_reports_the_times_and_guarantees_that_it_announces(world: World) -> None:
+def test_an_opening_reports_the_times_that_it_announces(world: World) -> None:
     opened = Event.objects.get(competition=world.digits, kind=EventKind.OPENED)
-    assert set(opened.data) == {"opens_at", "closes_at", "guarantees"}
+    assert set(opened.data) == {"opens_at", "closes_at"}

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from leaderboard import organize, queries
-from leaderboard.models import Board, Competition, Event, EventKind
+from leaderboard.models import Board, Competition
 from leaderboard.queries.wear import Wear
 from tests.cast import World, make_competition, predictions, set_board
 
@@ -25,8 +25,6 @@ def test_a_board_keeps_what_it_guaranteed_at_its_opening(competition: Competitio
     found = queries.guarantee(board)
     assert found is not None
     assert board.announced == found.now
-    (opened,) = Event.objects.filter(competition=competition, kind=EventKind.OPENED)
-    assert opened.data["guarantees"] == {board.uid: board.announced}
 
 
 def test_answers_wear_the_guarantee(world: World, competition: Competition) -> None:
