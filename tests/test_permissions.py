@@ -3,6 +3,9 @@
 `tests/walking.py` has the cast, the competitions, and what is sent. A cell is the status; `+` says
 that something was changed, and `in` that one is led to where one signs in. HEAD is answered as GET.
 A method that a route does not list is refused, or shows what GET shows, and changes nothing.
+
+In the console of a competition the organizer is its owner, and three more columns are its editor,
+judge and viewer.
 """
 
 from __future__ import annotations
@@ -15,7 +18,16 @@ import pytest
 from leaderboard.models import Competition, Visibility
 from tests.cast import World
 from tests.routes import Route, all_routes
-from tests.walking import METHODS, ROLES, SIGN_IN, Seen, Stage, everything, kept_stage
+from tests.walking import (
+    CONSOLE_ROLES,
+    METHODS,
+    ROLES,
+    SIGN_IN,
+    Seen,
+    Stage,
+    everything,
+    kept_stage,
+)
 
 MATRIX = """
                  anonymous
@@ -261,19 +273,6 @@ MATRIX = """
   POST           in   403  403  403  403  403  302+
 /admin/account/emailaddress/<object_id>/
   GET            in   403  403  403  403  403  302
-/admin/leaderboard/competition/
-  GET            in   403  403  403  403  403  200
-/admin/leaderboard/competition/add/
-  GET            in   403  403  403  403  403  403
-/admin/leaderboard/competition/<object_id>/history/
-  GET            in   403  403  403  403  403  200
-/admin/leaderboard/competition/<object_id>/delete/
-  GET            in   403  403  403  403  403  403
-/admin/leaderboard/competition/<object_id>/change/
-  GET            in   403  403  403  403  403  200
-  POST           in   403  403  403  403  403  403
-/admin/leaderboard/competition/<object_id>/
-  GET            in   403  403  403  403  403  302
 /admin/leaderboard/team/
   GET            in   403  403  403  403  403  200
   POST           in   403  403  403  403  403  200
@@ -378,27 +377,27 @@ MATRIX = """
   GET            in   403  403  403  405  405  405
   POST           in   403  403  403  200  200  200
 /organize/<slug>/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/open/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/draft/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/budget/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/submissions/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/submissions/requeue/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
 /organize/<slug>/submissions/<submission_id>/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/submissions/<submission_id>/requeue/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
 /organize/<slug>/teams/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/teams/<uid>/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
@@ -433,8 +432,8 @@ MATRIX = """
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/settings/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/settings/delete/
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
@@ -475,25 +474,25 @@ MATRIX = """
   GET            in   403  403  403  200+ 404  200+
   POST           in   403  403  403  302  404  302
 /organize/<slug>/data/columns/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/data/files/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/data/files/<file_id>/remove/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/data/scoring/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/data/scoring/proposal/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/data/solution/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/data/solution/revision/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/data/solution/withdraw/
   GET            in   403  403  403  302  404  302
   POST           in   403  403  403  302+ 404  302+
@@ -584,25 +583,25 @@ MATRIX = """
   GET            in   403  403  403  200  404  200
   POST           in   403  403  403  302+ 404  302+
 /organize/<slug>/finals/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/finals/close/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
 /organize/<slug>/finals/start/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
 /organize/<slug>/finals/reveal/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
 /organize/<slug>/finals/final.csv
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  404  404
 /organize/<slug>/finals/publication/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/audit/
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/audit.csv
-  GET            in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
 """
 
 LISTED = ("GET", "POST", "PATCH", "PUT", "DELETE")
@@ -659,6 +658,12 @@ def routes(area: str) -> list[Route]:
     return [route for route in all_routes() if route.area == area]
 
 
+def roles_of(route: Route) -> tuple[str, ...]:
+    """Return who has a column in the route's row."""
+    of_console = route.area == "organize" and "slug" in route.parameters
+    return (*ROLES, *CONSOLE_ROLES) if of_console else ROLES
+
+
 @pytest.mark.parametrize("area", AREAS)
 def test_everybody_gets_what_the_table_says_and_nothing_else(area: str, stage: Stage) -> None:
     wrong = []
@@ -666,7 +671,9 @@ def test_everybody_gets_what_the_table_says_and_nothing_else(area: str, stage: S
         said: Rows = {key: cells for key, cells in matrix().items() if key[0] == route.pattern}
         listed = {method for _, method in said} or {"GET", "POST"}
         seen: Rows = {
-            (route.pattern, method): [stage.ask(role, method, route).text for role in ROLES]
+            (route.pattern, method): [
+                stage.ask(role, method, route).text for role in roles_of(route)
+            ]
             for method in LISTED
             if method in listed
         }
@@ -722,6 +729,17 @@ def test_the_admin_is_closed_to_all_but_operators() -> None:
     for (route, _), cells in matrix().items():
         if route.startswith("admin/") and route not in LEADING_AWAY:
             assert set(cells[: ROLES.index("operator")]) <= {SIGN_IN, "403"}, route
+
+
+def test_judges_see_to_people_and_the_end_and_viewers_look_on() -> None:
+    for (route, _), cells in matrix().items():
+        if route.startswith("organize/<slug>/"):
+            _, judge, viewer = cells[len(ROLES) :]
+            assert "+" not in viewer, route
+            assert "+" not in judge or route.startswith(OF_JUDGES), route
+
+
+OF_JUDGES = tuple(f"organize/<slug>/{page}/" for page in ("submissions", "teams", "finals"))
 
 
 # Addresses that only lead to another one, where the person is asked who it is.

@@ -39,7 +39,6 @@ from leaderboard.models import (
     Invitee,
     NoticeKind,
     QuickSetup,
-    Role,
     Status,
     Submission,
     Trial,
@@ -49,7 +48,6 @@ from leaderboard.models import (
 from leaderboard.notify import outbox
 from leaderboard.notify.preferences import unsubscribe_url
 from leaderboard.organize import announcements, webhooks
-from leaderboard.organize.people import add_organizer
 from leaderboard.participate import membership
 from tests import ending
 from tests.bundles.files import archive, bundle
@@ -68,6 +66,8 @@ from tests.routes import ANYTHING, Route
 from tests.snapshots import kept
 
 ROLES = ("anonymous", "participant", "rival", "invited", "organizer", "other", "operator")
+# Organizers of all competitions of the stage, who are asked for the pages of the console as well.
+CONSOLE_ROLES = ("editor", "judge", "viewer")
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
 PASSWORD = "a-new-and-long-passphrase"
 # Pages of the console that ask for something of a draft.
@@ -421,8 +421,6 @@ def _play(world: World) -> None:
     make_user("operator", is_superuser=True)
     world.digits.invited.add(carol)
     world.digits.invitees.create(email="dave@uni.example", name="Dave")
-    judge = make_user("judge", is_organizer=True)
-    add_organizer(world.digits, judge, Role.JUDGE, by=world.organizer)
     team = world.join(world.alice)
     world.score(team, predictions([10, 11, 12]))
     world.score(team, predictions([10]))
@@ -450,6 +448,10 @@ def _play(world: World) -> None:
         make_competition(slug, world.organizer)
         for slug in ("fresh", "closed", "scored", "revealed")
     )
+    for role in CONSOLE_ROLES:
+        person = make_user(role, is_organizer=True)
+        for competition in Competition.objects.all():
+            competition.roles.create(user=person, role=role)
     for each in (closed, scored, revealed):
         world.score(world.join(world.alice, competition=each), predictions([10]))
     ending.close(closed)
@@ -475,6 +477,7 @@ def _look_around(world: World) -> Stage:
         "organizer": world.organizer,
         "other": User.objects.get(username="olga"),
         "operator": User.objects.get(username="operator"),
+        **{role: User.objects.get(username=role) for role in CONSOLE_ROLES},
     }
     slugs = ("sketch", "fresh", "closed", "scored", "revealed")
     stages: dict[str, Any] = {slug: Competition.objects.get(slug=slug) for slug in slugs}

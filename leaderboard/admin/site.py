@@ -1,6 +1,5 @@
 """The admin site: for operators, with the site's own sign-in."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib.admin import AdminSite
@@ -21,7 +20,7 @@ class HoldfastAdminSite(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Refuse who is signed in and no operator at once, before any object is looked up."""
         inner = super().admin_view(view, cacheable)
 

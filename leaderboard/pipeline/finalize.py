@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
@@ -253,7 +254,9 @@ def _mark(round: Round, kind: EventKind, by: User | None, **moments: datetime) -
     for name, moment in moments.items():
         setattr(round, name, moment)
     round.save(update_fields=list(moments))
-    told = {name: moment.isoformat(timespec="seconds") for name, moment in moments.items()}
+    told: dict[str, Any] = {
+        name: moment.isoformat(timespec="seconds") for name, moment in moments.items()
+    }
     events.record(round.competition, kind, actor=by, subjects={"round": round.number}, **told)
 
 

@@ -104,9 +104,18 @@ def public_changes(competition: Competition, user: Person) -> list[Happening]:
         events = events.filter(of_nobody | Q(subjects__team=mine.team.uid) if mine else of_nobody)
     last = events.order_by("-number")[:_CHANGES_SHOWN]
     return [
-        replace(each, who="", changes=tuple(one for one in each.changes if one.name not in _COUNTS))
+        replace(each, who="", changes=tuple(_for_participants(each)))
         for each in _read(competition, last)
     ]
+
+
+def _for_participants(happening: Happening) -> Iterator[Change]:
+    """Yield what changed, without counts; of texts and files, which they can read, the names."""
+    for each in happening.changes:
+        if happening.kind in (EventKind.TEXTS_CHANGED, EventKind.SCORING_CHANGED):
+            yield replace(each, before="", after="changed")
+        elif each.name not in _COUNTS:
+            yield each
 
 
 def _joined(competition: Competition) -> QuerySet[Event]:
@@ -179,7 +188,7 @@ def _about(subjects: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) 
 def _changes(data: Mapping[str, Any]) -> Iterator[Change]:
     before = data.get("before") or {}
     for name in dict.fromkeys((*data, *before)):
-        if name != "before":
+        if name not in ("before", "guarantees"):  # these are of boards, and shown there
             yield Change(
                 _WORDS.get(name, name.replace("_", " ")),
                 _shown(before.get(name)),

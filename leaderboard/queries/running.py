@@ -127,12 +127,9 @@ def hours(competition: Competition) -> tuple[Hour, ...]:
             taken=Count("pk", filter=~Q(status=Status.REJECTED)),
         )
     )
-    found = {row["hour"]: row for row in rows}
+    found = {row["hour"]: (row["taken"], row["rejected"]) for row in rows}
     times = (first + timedelta(hours=number) for number in range(HOURS))
-    return tuple(
-        Hour(at, found.get(at, {}).get("taken", 0), found.get(at, {}).get("rejected", 0))
-        for at in times
-    )
+    return tuple(Hour(at, *found.get(at, (0, 0))) for at in times)
 
 
 def exhausted_teams(round: Round) -> tuple[tuple[Team, ...], int]:

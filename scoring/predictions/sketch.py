@@ -54,7 +54,8 @@ def _add(
     mixed = (random + 1) * (2 * codes.astype(np.int64) + 1)  # an odd factor keeps all bits apart
     mixed ^= mixed >> 29
     signs = 1.0 - 2.0 * ((mixed >> 7) & 1)
-    return np.bincount(mixed & (CELLS - 1), weights=signs * weights, minlength=CELLS)
+    cells = mixed & (CELLS - 1)
+    return np.bincount(cells, signs * weights, CELLS).astype(np.float64, copy=False)
 
 
 def find_near(sketches: NDArray[np.float32], share: float) -> list[tuple[int, int, float]]:

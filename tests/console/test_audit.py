@@ -122,6 +122,7 @@ def test_participants_read_what_concerns_them_without_who_did_it(
     organizer.post(at("settings", world.digits), settings_of(world.digits, daily_limit="9"))
     changes = _rules(client).split("Changes", 1)[1]
     assert "A limit was changed submissions a day 20 → 9" in changes
+    assert "SHA-256" not in changes
     assert "organizer" not in changes.split("Holdfast: competitions")[0]
 
 

@@ -182,6 +182,21 @@ def test_nobody_else_starts_reveals_or_looks(
     assert digits.current_round.revealed_at is None
 
 
+@pytest.mark.parametrize("role", ["judge", "viewer"])
+def test_judges_and_viewers_see_no_final_score_before_the_reveal(
+    played: World, rival: User, sign_in: SignIn, role: str
+) -> None:
+    played.digits.roles.create(user=rival, role=role)
+    digits = ending.score(played.digits)
+    client = sign_in(rival)
+    shown = text(client.get(at("finals", digits)))
+    assert "All final scores are there" in shown
+    assert "0.94" not in shown
+    assert client.get(at("finals-csv", digits)).status_code == 404
+    ending.reveal(digits)
+    assert "0.94" in text(client.get(at("finals", digits)))
+
+
 def test_the_csv_is_the_organizers_before_the_reveal(played: World, organizer: Client) -> None:
     digits = ending.score(played.digits)
     lines = organizer.get(at("finals-csv", digits)).getvalue().decode().splitlines()

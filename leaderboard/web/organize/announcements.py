@@ -60,7 +60,7 @@ def take_back(request: HttpRequest, competition: Competition, number: int) -> Ht
     announcement = _one(competition, number)
     view = button(
         "announcements",
-        lambda request, _: withdraw(announcement, by=signed_in(request)),
+        lambda request, *_, **shown: withdraw(announcement, by=signed_in(request)),
         told="It is withdrawn.",
         asks="announcement_withdraw",
     )

@@ -50,7 +50,7 @@ def remove(request: HttpRequest, competition: Competition, *, file_id: int) -> H
         raise Http404("There is no such file.")
     view = button(
         "files",
-        lambda request, _: organize.remove_file(entry, by=signed_in(request)),
+        lambda request, *_, **shown: organize.remove_file(entry, by=signed_in(request)),
         told=f"{entry.name} is removed.",
         asks="file_remove",
     )

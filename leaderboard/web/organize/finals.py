@@ -4,7 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from leaderboard import queries
-from leaderboard.access import signed_in
+from leaderboard.access import Right, may, signed_in
 from leaderboard.models import Competition
 from leaderboard.pipeline import finalize
 from leaderboard.platform.downloads import csv_response
@@ -18,7 +18,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show how far the end has come, what is missing, and the final board, to organizers only."""
     round = competition.current_round
     board = None
-    if round.finals_scored_at is not None:
+    if _may_look(request, competition):
         board = queries.final_board(round, request.user, page_rows=_PREVIEWED)
     context = {
         "progress": None if is_draft(competition) else queries.progress(round),
@@ -53,10 +53,18 @@ reveal = button(
 )
 
 
+def _may_look(request: HttpRequest, competition: Competition) -> bool:
+    """Return whether there is a final board to show: before the reveal, to owner and editors."""
+    round = competition.current_round
+    if round.finals_scored_at is None:
+        return False
+    return round.revealed_at is not None or may(request.user, competition, Right.EDIT)
+
+
 def csv(request: HttpRequest, competition: Competition) -> HttpResponseBase:
     """Download the whole final board, also before the reveal."""
     round = competition.current_round
-    if round.finals_scored_at is None:
+    if not _may_look(request, competition):
         raise Http404("There is no final board yet.")
     rows = queries.whole_final_board(round, request.user)
     return csv_response(final_csv(rows), f"{competition.slug}-final.csv")

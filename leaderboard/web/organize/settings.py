@@ -38,11 +38,13 @@ _LABELS: Final = {
     "data_description": "Data page",
     "team_size": "Members per team",
 }
+# What may stay empty in a draft.
+_NEEDS: Final = {"description": "needed to open", "rules": "needed to open", "organizers": "or you"}
 _HELP: Final = {
     "slug": "Letters, digits and hyphens: the address is /c/short-name/. "
     "It is fixed once the competition opens.",
-    "description": "Markdown. What is to be predicted, from what, and why. Needed to open.",
-    "rules": "Markdown. Everyone who joins accepts this text. Needed to open.",
+    "description": "Markdown. What is to be predicted, from what, and why.",
+    "rules": "Markdown. Everyone who joins accepts this text.",
     "data_description": "Markdown. Where the data come from, what the columns mean.",
     "total_limit": "Per team. Empty: no limit. Every scored submission widens the "
     "guarantee a little, so a limit keeps it narrow.",
@@ -114,6 +116,9 @@ class SettingsForm(forms.Form):
             ),
         }
         self.fields.update({name: given[name] for _, names in _GROUPS for name in names})
+        for name, field in self.fields.items():
+            field.error_messages["required"] = "Missing."
+            field.need = _NEEDS.get(name, "optional")  # beside the label of one that may be empty
         if competition is None:
             del self.fields["ask_again"]
             self.fields["slug"].required = False
