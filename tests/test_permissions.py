@@ -399,80 +399,80 @@ MATRIX = """
 /organize/<slug>/teams/
   GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/teams/<uid>/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
 /organize/<slug>/announcements/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/announcements/<number>/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/announcements/<number>/withdraw/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/webhooks/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  201+ 404  201+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  201+ 404  201+ 201+ 200  200
 /organize/<slug>/webhooks/<webhook_id>/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/webhooks/<webhook_id>/secret/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  200+ 404  200+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  200+ 404  200+ 200+ 302  302
 /organize/<slug>/webhooks/<webhook_id>/switch/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/webhooks/<webhook_id>/test/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/webhooks/<webhook_id>/delete/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/webhooks/<webhook_id>/<delivery_id>/again/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/settings/
   GET            in   403  403  403  200  404  200  200  200  200
   POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/settings/delete/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302  302  302
 /organize/<slug>/settings/copies/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/settings/copies/bundle.zip
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  200+ 404  200+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  200+ 404  200+ 200+ 302  302
 /organize/<slug>/settings/copies/archive.zip
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  200+ 404  200+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  200+ 404  200+ 302  302  302
 /organize/<slug>/settings/move/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 200  200  200
 /organize/new/by-hand/
-  GET            in   403  403  403  200  200  200
-  POST           in   403  403  403  302+ 302+ 302+
+  GET            in   403  403  403  200  200  200  200  200  200
+  POST           in   403  403  403  302+ 302+ 302+ 302+ 302+ 302+
 /organize/new/files/
-  GET            405  405  405  405  405  405  405
-  POST           in   403  403  403  201+ 201+ 201+
+  GET            405  405  405  405  405  405  405  405  405  405
+  POST           in   403  403  403  201+ 201+ 201+ 201+ 201+ 201+
 /organize/<slug>/proposal/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/proposal/board/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/trial/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/trial/<trial_id>/baseline/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/trial/<trial_id>/remove/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/preview/<tab>/
-  GET            in   403  403  403  200+ 404  200+
-  POST           in   403  403  403  302  404  302
+  GET            in   403  403  403  200+ 404  200+ 200+ 302  302
+  POST           in   403  403  403  302  404  302  302  302  302
 /organize/<slug>/data/columns/
   GET            in   403  403  403  200  404  200  200  200  200
   POST           in   403  403  403  302+ 404  302+ 302+ 200  200
@@ -494,94 +494,94 @@ MATRIX = """
 /organize/<slug>/data/solution/revision/
   GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/data/solution/withdraw/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/class-list/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/joining/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/joining/renew/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/joining/off/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302  404  302
-/organize/<slug>/people/organizers/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/organizers/<uid>/role/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/organizers/<uid>/remove/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/exports/
-  GET            in   403  403  403  200  404  200
-/organize/<slug>/people/exports/teams.csv
-  GET            in   403  403  403  200  404  200
-/organize/<slug>/people/exports/members.csv
-  GET            in   403  403  403  200  404  200
-/organize/<slug>/people/exports/submissions.csv
-  GET            in   403  403  403  200  404  200
-/organize/<slug>/people/listed/<uid>/send/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/listed/<uid>/withdraw/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/people/accounts/<uid>/withdraw/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/teams/<uid>/quota/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/teams/<uid>/sanction/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/teams/<uid>/lift/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302  404  302
-/organize/<slug>/teams/<uid>/merge/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302  404  302
-/organize/<slug>/teams/<uid>/submissions/<number>/sanction/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
-/organize/<slug>/teams/<uid>/submissions/<number>/lift/
-  GET            in   403  403  403  302  404  302
-  POST           in   403  403  403  302  404  302
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/rounds/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/rounds/<number>/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/rounds/<number>/files/
-  GET            in   403  403  403  405  404  405
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  405  404  405  405  405  405
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/rounds/<number>/files/<file_id>/remove/
-  GET            in   403  403  403  405  404  405
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  405  404  405  405  405  405
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/rounds/<number>/solution/
-  GET            in   403  403  403  405  404  405
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  405  404  405  405  405  405
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
 /organize/<slug>/rounds/<number>/boards/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  200  404  200
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/rounds/<number>/boards/<position>/remove/
-  GET            in   403  403  403  405  404  405
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  405  404  405  405  405  405
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/rounds/<number>/practice/
-  GET            in   403  403  403  405  404  405
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  405  404  405  405  405  405
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/rounds/<number>/remove/
-  GET            in   403  403  403  200  404  200
-  POST           in   403  403  403  302+ 404  302+
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302  302
+/organize/<slug>/people/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/people/class-list/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/people/joining/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/people/joining/renew/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
+/organize/<slug>/people/joining/off/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302  404  302  302  302  302
+/organize/<slug>/people/organizers/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 200  200  200
+/organize/<slug>/people/organizers/<uid>/role/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302  302  302
+/organize/<slug>/people/organizers/<uid>/remove/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302  302  302
+/organize/<slug>/people/exports/
+  GET            in   403  403  403  200  404  200  200  200  200
+/organize/<slug>/people/exports/teams.csv
+  GET            in   403  403  403  200  404  200  200  200  200
+/organize/<slug>/people/exports/members.csv
+  GET            in   403  403  403  200  404  200  200  200  403
+/organize/<slug>/people/exports/submissions.csv
+  GET            in   403  403  403  200  404  200  200  200  200
+/organize/<slug>/people/listed/<uid>/send/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
+/organize/<slug>/people/listed/<uid>/withdraw/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
+/organize/<slug>/people/accounts/<uid>/withdraw/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 302
+/organize/<slug>/teams/<uid>/quota/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/teams/<uid>/sanction/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/teams/<uid>/lift/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302  404  302  302  302  302
+/organize/<slug>/teams/<uid>/merge/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302  404  302  302  302  302
+/organize/<slug>/teams/<uid>/submissions/<number>/sanction/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 302+ 200
+/organize/<slug>/teams/<uid>/submissions/<number>/lift/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302  404  302  302  302  302
 /organize/<slug>/finals/
   GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/finals/close/
@@ -739,7 +739,9 @@ def test_judges_see_to_people_and_the_end_and_viewers_look_on() -> None:
             assert "+" not in judge or route.startswith(OF_JUDGES), route
 
 
-OF_JUDGES = tuple(f"organize/<slug>/{page}/" for page in ("submissions", "teams", "finals"))
+OF_JUDGES = tuple(
+    f"organize/<slug>/{page}/" for page in ("submissions", "teams", "people", "finals")
+)
 
 
 # Addresses that only lead to another one, where the person is asked who it is.
