@@ -9,7 +9,7 @@ import leaderboard.models.round
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0005_event_kinds"),
+        ("leaderboard", "0008_people"),
     ]
 
     operations = [

@@ -14,8 +14,8 @@ from leaderboard.web.organize import (
     home,
     new,
     opening,
-    people,
     participant,
+    people,
     proposal,
     publication,
     revision,
@@ -27,8 +27,8 @@ from leaderboard.web.organize import (
     submissions,
     team_actions,
     teams,
-    webhooks,
     trial,
+    webhooks,
 )
 from leaderboard.web.organize.frame import View, console, organizers_only
 
