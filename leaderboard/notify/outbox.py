@@ -155,8 +155,12 @@ def due(channel: Channel) -> QuerySet[Delivery]:
 
 def take_back() -> None:
     """Let what workers held when they ended be sent by others."""
-    held = Delivery.objects.filter(state=DeliveryState.SENDING)
-    held.filter(claimed_at__lt=timezone.now() - LEASE).update(state=DeliveryState.WAITING)
+    now = timezone.now()
+    held = Delivery.objects.filter(state=DeliveryState.SENDING, claimed_at__lt=now - LEASE)
+    held.filter(expires_at__lt=now).update(
+        state=DeliveryState.FAILED, finished_at=now, answer="No worker finished it."
+    )
+    held.update(state=DeliveryState.WAITING)
 
 
 def forget_old() -> None:
@@ -179,7 +183,7 @@ def deliver(channel: Channel, seconds: float) -> bool:
             delivery = _claim(channel)
             if delivery is None:
                 return False
-            found = webhooks.post(delivery) if delivery.webhook else _mail(delivery, server)
+            found = _send(delivery, server)
             _note(delivery, found)
             if channel is Channel.MAIL and found and not (found.is_sent or found.is_final):
                 return False  # the mail server is away: the others wait as well
@@ -196,6 +200,15 @@ def _claim(channel: Channel) -> Delivery | None:
             related = ("event__competition", "event__actor", "webhook__competition", "recipient")
             return Delivery.objects.select_related(*related).get(pk=key)
     return None
+
+
+def _send(delivery: Delivery, server: Any) -> Outcome | None:
+    """Send a delivery; what can't be sent at all must not keep its worker from the others."""
+    try:
+        return webhooks.post(delivery) if delivery.webhook else _mail(delivery, server)
+    except Exception as error:
+        logger.error("Delivery %s failed: %s", delivery.pk, logs.place(error))
+        return Outcome(False, "It failed on our side.")
 
 
 @contextmanager

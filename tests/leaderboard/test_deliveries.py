@@ -242,6 +242,25 @@ def test_what_a_dead_worker_had_is_sent_by_another(world: World, members: Any) -
     assert mail.outbox[0].extra_headers["Message-ID"] == f"<{delivery.uid}@testserver>"
 
 
+def test_what_kills_its_workers_ends(world: World, members: Any) -> None:
+    announce(world)
+    fan_out(world)
+    gone = timezone.now() - timedelta(days=4)
+    Delivery.objects.update(state=DeliveryState.SENDING, claimed_at=gone, expires_at=gone)
+    outbox.take_back()
+    assert Delivery.objects.get().state == DeliveryState.FAILED
+
+
+def test_a_mail_that_can_not_be_made_waits_and_is_no_ones_end(
+    world: World, members: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announce(world)
+    monkeypatch.setattr("leaderboard.notify.mails.write", lambda delivery: 1 / 0)
+    send(world)
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.answer) == ("waiting", "It failed on our side.")
+
+
 def test_a_worker_past_its_lease_writes_nothing(world: World, members: Any) -> None:
     announce(world)
     fan_out(world)
