@@ -2,13 +2,15 @@
 
 import getpass
 import os
+import platform
 import sys
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from holdfast import config, output
-from holdfast.client import Client, connect
+from holdfast.client import Client, Json, connect
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused
 from holdfast.options import OneFormatOption
@@ -18,7 +20,16 @@ COLUMNS = [
     output.Column("username", "User"),
     output.Column("email", "Email"),
     output.Column("token_expires_at", "Token expires", output.local_time),
+    output.Column("token_scopes", "Token may", ", ".join),
 ]
+
+
+class Scope(StrEnum):
+    """What a token may do."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ORGANIZE = "organize"
 
 
 def login(
@@ -27,12 +38,22 @@ def login(
     token: Annotated[
         bool, typer.Option("--token", help="Sign in with a token from your account page.")
     ] = False,
+    scopes: Annotated[
+        list[Scope] | None,
+        typer.Option(
+            "--scope",
+            help="What the new token may do, once for each; read and submit if left out. To run "
+            "competitions it takes organize.",
+        ),
+    ] = None,
 ) -> None:
     """Sign in, and store a token for later commands.
 
     You are asked for what you leave out. The password or token is never an argument, where other
     users could see it; it is read from the terminal, or from the first line of a pipe.
     """
+    if token and scopes:
+        raise typer.BadParameter("a token has its scopes already; leave --scope or --token out.")
     address = config.clean_url(url)
     if not address:
         known = os.environ.get("HOLDFAST_URL") or config.load().url or config.DEFAULT_URL
@@ -45,7 +66,9 @@ def login(
             answer = client.get("me/")
         else:
             name = username or _ask("User name")
-            body = {"username": name, "password": _ask("Password", secret=True)}
+            body: Json = {"username": name, "password": _ask("Password", secret=True)}
+            if scopes:
+                body |= {"scopes": scopes, "name": f"holdfast login on {platform.node()}"[:80]}
             answer = client.send("POST", "auth/login/", json=body)
     settings = Settings(address, settings.token or str(answer["token"]), str(answer["username"]))
     path = config.save(settings)

@@ -1,4 +1,4 @@
-"""`holdfast`: the participants' command line. Here the commands get their names."""
+"""`holdfast`: the command line. Here the commands get their names."""
 
 import os
 import sys
@@ -22,6 +22,7 @@ from holdfast import (
 )
 from holdfast.errors import Failure
 from holdfast.options import fill_wait
+from holdfast.organize.app import app as organize
 
 INTERRUPTED = 130
 SHORTCUTS = "The same as under `competitions`"
@@ -49,7 +50,7 @@ SHARED: dict[str, Callable[..., None]] = {
 }
 app = typer.Typer(
     name="holdfast",
-    help="Take part in Holdfast competitions from the terminal.",
+    help="Take part in Holdfast competitions from the terminal, or run them.",
     epilog="HOLDFAST_URL and HOLDFAST_TOKEN take precedence over what `holdfast login` stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -67,6 +68,7 @@ for name, command in SHARED.items():
     if name != "list":
         app.command(name, cls=cls, rich_help_panel=SHORTCUTS)(command)
 app.add_typer(group, name="competitions")
+app.add_typer(organize, name="organize")
 app.add_typer(group, name="c", hidden=True)
 
 
@@ -82,7 +84,7 @@ def options(
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take part in Holdfast competitions from the terminal."""
+    """Take part in Holdfast competitions from the terminal, or run them."""
 
 
 def main() -> None:

@@ -82,16 +82,23 @@ class Client:
 
     @contextmanager
     def stream(
-        self, path: str, headers: Mapping[str, str] | None = None, **params: str | int
+        self,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        method: str = "GET",
+        **params: str | int,
     ) -> Iterator[httpx.Response]:
         """Yield a successful response whose body is not read yet."""
         sent = {"Accept": "*/*", **(headers or {})}
-        with self._answer("GET", path, headers=sent, params=params) as response:
+        with self._answer(method, path, headers=sent, params=params) as response:
             if not response.is_success:
                 raise self._refusal(_read(response))
             yield response
 
-    def save(self, path: str, target: Path, limit: int, **params: str | int) -> None:
+    def save(
+        self, path: str, target: Path, limit: int, *, method: str = "GET", **params: str | int
+    ) -> None:
         """Write the content at the path to a file; raise TooLong if it has over `limit` bytes.
 
         The file appears only once it is complete; its folder is made if needed.
@@ -99,7 +106,10 @@ class Client:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
         try:
-            with self.stream(path, None, **params) as response, part.open("wb") as file:
+            with (
+                self.stream(path, None, method=method, **params) as response,
+                part.open("wb") as file,
+            ):
                 write(response, file, limit)
         except TooLong:
             part.unlink(missing_ok=True)

@@ -16,6 +16,8 @@ from django.http import Http404, HttpRequest
 
 from leaderboard.errors import Refused
 from leaderboard.models import (
+    Announcement,
+    Board,
     Competition,
     CompetitionFile,
     Event,
@@ -27,10 +29,12 @@ from leaderboard.models import (
     Membership,
     Organizer,
     Role,
+    Round,
     Submission,
     Team,
     User,
     Visibility,
+    Webhook,
 )
 
 Person = User | AnonymousUser
@@ -138,9 +142,31 @@ def membership_of(user: Person, competition: Competition) -> Membership | None:
     return found
 
 
-def file_or_404(competition: Competition, name: str) -> CompetitionFile:
-    """Return a public file of the competition."""
-    return _one(competition.current_round.origin.files.filter(name=name), "file")
+def file_or_404(competition: Competition, name: str, round: Round | None = None) -> CompetitionFile:
+    """Return a public file of the current round, or of another one."""
+    return _one((round or competition.current_round).origin.files.filter(name=name), "file")
+
+
+def round_or_404(competition: Competition, number: int) -> Round:
+    """Return a round by its number."""
+    rounds = competition.rounds.select_related("competition", "ledger", "continues")
+    return _one(rounds.filter(number=number), "round")
+
+
+def board_or_404(competition: Competition, uid: str) -> Board:
+    """Return a board of any round by its permanent id."""
+    boards = Board.objects.select_related("round__competition", "round__ledger")
+    return _one(boards.filter(round__competition=competition, uid=uid), "board")
+
+
+def announcement_or_404(competition: Competition, number: int) -> Announcement:
+    """Return an announcement that was not withdrawn."""
+    return _one(competition.announcements.shown().filter(number=number), "announcement")
+
+
+def webhook_or_404(competition: Competition, uid: str) -> Webhook:
+    """Return a webhook by its permanent id."""
+    return _one(competition.webhooks.filter(uid=uid), "webhook")
 
 
 def published_holdout_or_404(competition: Competition, version: int) -> Holdout:

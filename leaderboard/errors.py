@@ -15,7 +15,8 @@ class Refused(Exception):
     """A request that changes nothing: a stable code and the facts, in no language.
 
     The facts are those that `leaderboard.refusals` has for the code. Of several wrong fields
-    `errors` has the facts of each.
+    `errors` has the facts of each; of a wrong file `problems` has what is wrong where, and `total`
+    how many there are.
     """
 
     def __init__(self, code: str, /, **facts: Any) -> None:
@@ -72,8 +73,9 @@ class Refused(Exception):
             "detail": self.detail,
             "code": self.code,
         }
-        errors = self.errors
-        return document | ({"errors": errors, "total": len(errors)} if errors else {})
+        errors = self.facts.get("problems") or self.errors
+        total = self.facts.get("total", len(errors))
+        return document | ({"errors": errors, "total": total} if errors else {})
 
 
 def refuse_fields(wrong: Mapping[str, Mapping[str, Any]]) -> None:

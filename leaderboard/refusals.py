@@ -69,6 +69,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             "fixed": "It is fixed: participants rely on it.",
             "rules_unchanged": "The rules did not change. Change them, or leave this out.",
             "slug_reserved": "“{slug}” is an address of this site. Choose another short name.",
+            "too_many": "Give at most {limit:,}.",
             "too_large_for_site": "This site takes at most {limit:size}.",
             "closes_before_opening": "It must close after it opens.",
             "closes_earlier": "It is open, and participants plan for the announced time: only a "
@@ -193,7 +194,15 @@ PROBLEMS: Mapping[str, Refusal] = {
             "role": "Only somebody who runs this competition as its {roles} can do this.",
             "organizer": "Creating a competition needs the organizer's role, which an operator "
             "grants.",
+            "no_role": "Running competitions needs the organizer's role, which an operator grants.",
         },
+    ),
+    "scope_missing": Refusal(
+        403,
+        "The token was not made for this",
+        "This needs a token with the scope {scope}. Make one on your account page, or by "
+        "`holdfast login --scope {scope}`.",
+        "A token does what its scopes say: read, submit, organize.",
     ),
     "csrf_failed": Refusal(
         403, "The CSRF token is missing", "With a session, send the X-CSRFToken header."
@@ -364,7 +373,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         413,
         "The body is too large",
         "JSON bodies have at most {limit:size}.",
-        "JSON bodies have at most 64 kB.",
+        "JSON bodies have at most 64 kB, those of organizers 4 MB.",
     ),
     "unsupported_media_type": Refusal(
         415, "The media type is not supported", "Send what the operation takes."
@@ -456,34 +465,19 @@ PROBLEMS: Mapping[str, Refusal] = {
         "inform whoever runs this site, and try again later.",
         "Nothing was changed or counted; try again later.",
     ),
-}
-# What only pages and commands of organizers, captains and operators meet.
-REFUSALS: Mapping[str, Refusal] = {
-    **PROBLEMS,
+    "wrong_file": Refusal(
+        422,
+        "The file can't be used",
+        "The file can't be used. Nothing was stored.",
+        "A solution, sample or table is wrong; `errors` say `line`, `column`, `value` and what was "
+        "`expected`. Nothing was stored.",
+    ),
     "looks_hidden": Refusal(
         422,
         "This looks like hidden labels",
         "{reason}",
         "A public file seems to hold labels of hidden rows.",
         "file",
-    ),
-    "not_from_files": Refusal(
-        409,
-        "Nothing was proposed",
-        "This competition was set up by hand, page by page: change it on those pages.",
-    ),
-    "captain_stays": Refusal(
-        409, "The captain can't leave yet", "Hand the captaincy to another member first."
-    ),
-    "not_mergeable": Refusal(
-        409,
-        "These teams can't be merged",
-        "Only two different teams of this competition, neither of them merged before, can be "
-        "merged.",
-        variants={
-            "sanctioned": "A team that is disqualified or hidden, or has submissions that don't "
-            "count, can't be merged. Lift that first.",
-        },
     ),
     "final_board_revealed": Refusal(
         409,
@@ -502,22 +496,6 @@ REFUSALS: Mapping[str, Refusal] = {
     ),
     "not_sanctioned": Refusal(
         409, "There is nothing to lift", "It counts, as far as boards and finals go."
-    ),
-    "invitation_used": Refusal(
-        409,
-        "The invitation was taken",
-        "Somebody has taken this invitation, so no mail is needed.",
-    ),
-    "merge_hidden": Refusal(
-        409,
-        "Teams can't be merged before the end",
-        "The board is hidden until the end: each team has a guarantee of its own, which holds only "
-        "as long as teams don't share their answers.",
-    ),
-    "selections_left": Refusal(
-        409,
-        "The team has selected final entries",
-        "The team that is merged has to take its final entries out first.",
     ),
     "submissions_waiting": Refusal(
         409,
@@ -645,6 +623,39 @@ REFUSALS: Mapping[str, Refusal] = {
         "Whether this database knows of every answer can't be checked here, so nothing was "
         "changed. Whoever runs this site has to let the web process read WATERMARK_DIR.",
     ),
+    "not_mergeable": Refusal(
+        409,
+        "These teams can't be merged",
+        "Only two different teams of this competition, neither of them merged before, can be "
+        "merged.",
+        variants={
+            "sanctioned": "A team that is disqualified or hidden, or has submissions that don't "
+            "count, can't be merged. Lift that first.",
+        },
+    ),
+    "merge_hidden": Refusal(
+        409,
+        "Teams can't be merged before the end",
+        "The board is hidden until the end: each team has a guarantee of its own, which holds only "
+        "as long as teams don't share their answers.",
+    ),
+    "selections_left": Refusal(
+        409,
+        "The team has selected final entries",
+        "The team that is merged has to take its final entries out first.",
+    ),
+}
+# What only pages and commands of captains, organizers and operators meet.
+REFUSALS: Mapping[str, Refusal] = {
+    **PROBLEMS,
+    "not_from_files": Refusal(
+        409,
+        "Nothing was proposed",
+        "This competition was set up by hand, page by page: change it on those pages.",
+    ),
+    "captain_stays": Refusal(
+        409, "The captain can't leave yet", "Hand the captaincy to another member first."
+    ),
     "not_restored": Refusal(
         409,
         "The ledger can't be restored like this",
@@ -663,6 +674,11 @@ REFUSALS: Mapping[str, Refusal] = {
             "again.",
             "not_as_published": "Entry {number} can't be written as it was published.",
         },
+    ),
+    "invitation_used": Refusal(
+        409,
+        "The invitation was taken",
+        "Somebody has taken this invitation, so no mail is needed.",
     ),
 }
 

@@ -264,9 +264,12 @@ REST_FRAMEWORK = {
         "leaderboard.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "leaderboard.api.authentication.ScopeGranted",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.Schema",
     "EXCEPTION_HANDLER": "leaderboard.api.problems.exception_handler",
     "DEFAULT_THROTTLE_CLASSES": [
         "rest_framework.throttling.AnonRateThrottle",
@@ -290,7 +293,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "DESCRIPTION": (
         "Competitions, files, leaderboards and submissions: all that the pages show and do for "
-        "participants. Errors are problem documents (RFC 9457) with a stable `code`."
+        "participants, and below `organize/` for organizers. Errors are problem documents (RFC "
+        "9457) with a stable `code`."
     ),
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -301,7 +305,11 @@ SPECTACULAR_SETTINGS = {
     ],
     "SORT_OPERATIONS": False,
     "ENUM_NAME_OVERRIDES": {
+        "ColumnKind": "scoring.predictions.schema.KINDS",
+        "EventKind": "leaderboard.models.EventKind",
+        "FileRole": "leaderboard.models.FileRole",
         "Phase": "leaderboard.models.Phase",
+        "Role": "leaderboard.models.Role",
         "Status": "leaderboard.models.Status",
     },
     "TAGS": [
@@ -310,6 +318,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "teams", "description": "Joining, and your team."},
         {"name": "submissions", "description": "Sending predictions and what became of them."},
         {"name": "finals", "description": "The end: what teams enter, and the final scores."},
+        {"name": "organize", "description": "Running competitions, with the scope `organize`."},
     ],
 }
 

@@ -228,6 +228,132 @@ MATRIX = """
   POST           401  201+ 201+ 403  403  403  403
 /api/v1/competitions/<slug>/submissions/<number>/
   GET            401  200  404  404  404  404  404
+/api/v1/organize/bundles/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  201+ 201+ 201+
+/api/v1/organize/bundles/plan/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200  200  200
+/api/v1/organize/competitions/
+  GET            401  403  403  403  200  200  200
+  POST           401  403  403  403  201+ 201+ 201+
+/api/v1/organize/competitions/<slug>/
+  GET            401  403  403  403  200  404  200
+  PATCH          401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/checklist/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/open/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/draft/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/columns/
+  GET            401  403  403  403  200  404  200
+  PUT            401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/columns/proposal/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/files/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/files/<name>/
+  GET            401  403  403  403  405  405  405
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/scoring/
+  GET            401  403  403  403  200  404  200
+  PUT            401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/scoring/proposal/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/solution/
+  GET            401  403  403  403  200  404  200
+  PUT            401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/revision/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/revision/preview/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/submissions/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/submissions/requeue/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/teams/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/teams/<uid>/
+  GET            401  403  403  403  200  404  200
+  PATCH          401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/organizers/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/organizers/<username>/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/budget/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  422  404  422
+/api/v1/organize/competitions/<slug>/events/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/close/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/finals/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/finals/start/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/finals/reveal/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/finals/board/
+  GET            401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/announcements/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/announcements/<number>/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  404  404  404
+  DELETE         401  403  403  403  404  404  404
+/api/v1/organize/competitions/<slug>/webhooks/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  422  404  422
+/api/v1/organize/competitions/<slug>/webhooks/<uid>/
+  GET            401  403  403  403  405  405  405
+  PATCH          401  403  403  403  404  404  404
+  DELETE         401  403  403  403  404  404  404
+/api/v1/organize/competitions/<slug>/webhooks/<uid>/deliveries/
+  GET            401  403  403  403  404  404  404
+  POST           401  403  403  403  404  404  404
+/api/v1/organize/competitions/<slug>/rounds/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/rounds/<number>/
+  GET            401  403  403  403  405  405  405
+  PATCH          401  403  403  403  409  404  409
+  DELETE         401  403  403  403  409  404  409
+/api/v1/organize/competitions/<slug>/rounds/<number>/boards/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/boards/<uid>/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  409  404  409
+/api/v1/organize/competitions/<slug>/practice/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/bundle/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/clone/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/publication/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  200+ 404  200+
 /api/v1/<anything>
   GET            404  404  404  404  404  404  404
 /admin/password_change/

@@ -26,6 +26,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -50,6 +51,7 @@ from leaderboard.notify.preferences import unsubscribe_url
 from leaderboard.organize import announcements, webhooks
 from leaderboard.participate import membership
 from tests import ending
+from tests.api.organize import walking as organizing
 from tests.bundles.files import archive, bundle
 from tests.cast import LADDER, World, make_competition, make_user, predictions, upload
 from tests.console.pages import (
@@ -177,10 +179,14 @@ class Stage:
         """What somebody sends who may do what the route is for."""
         if method not in ("POST", "PATCH", "PUT"):
             return {}
-        return self._bodies.get(route.pattern, {})
+        of_organizers = organizing.body_of(method, route.pattern)
+        return self._bodies.get(route.pattern, {}) if of_organizers is None else of_organizers
 
     def _values(self, pattern: str) -> dict[str, object]:
         keys, objects = self._keys, self._objects
+        if competition := organizing.competition_of(self, pattern):
+            values = organizing.values_of(self, pattern)
+            return self._common | values | {"slug": competition.slug}
         of_round = {}
         if pattern.startswith(_ROUNDS):
             coming = self.revealed.rounds.get(number=2)
@@ -240,6 +246,7 @@ class Stage:
             ).split("/")[-2],
             "tab": "rules",
             "trial_id": self.sketch.current_round.trials.get().pk,
+            "username": "olga",
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
@@ -300,7 +307,7 @@ class Stage:
         person = {"username": "newcomer", "email": "newcomer@example.org"}
         login = {"login": "alice", "password": "alice-password"}
         return {
-            "account/tokens/": {"lifetime": "30"},
+            "account/tokens/": {"lifetime": "30", "scopes": ["read"]},
             "account/login/": login,
             "account/signup/": person | passwords,
             "account/reauthenticate/": {"password": "alice-password"},
@@ -505,7 +512,10 @@ def _send(
             each.seek(0)
     if method == "POST" and (files or not as_json):
         return client.post(path, data)
-    if method in ("POST", "PATCH", "PUT") and not files:
+    if files:
+        form = encode_multipart(BOUNDARY, data)
+        return client.generic(method, path, form, content_type=MULTIPART_CONTENT)
+    if method in ("POST", "PATCH", "PUT"):
         send = getattr(client, method.lower())
         response: HttpResponseBase = send(path, data, content_type="application/json")
         return response

@@ -1,12 +1,16 @@
-"""Tokens by knox, stored hashed; any malformed one is a 401 with a plain reason."""
+"""Tokens by knox, stored hashed, with their scopes; any malformed one is a 401 with a reason."""
 
 from typing import Any
 
 from knox.auth import TokenAuthentication as KnoxTokenAuthentication
+from knox.models import AuthToken
 from knox.settings import knox_settings
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+
+from leaderboard.participate import tokens
 
 INVALID = "The token is not valid: it has expired, was revoked, or is misspelt."
 
@@ -32,3 +36,16 @@ class TokenAuthentication(KnoxTokenAuthentication):  # type: ignore[misc]  # kno
             return super().authenticate_credentials(token)
         except AuthenticationFailed:
             raise AuthenticationFailed(INVALID) from None
+
+
+class ScopeGranted(BasePermission):
+    """Let a token do what it was made for; a session does all that its person may.
+
+    Which scope that is, a view says by `needed_scope`. Raises Refused, naming the one that lacks.
+    """
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        needed = view.needed_scope(request.method)
+        if needed is not None and isinstance(request.auth, AuthToken):
+            tokens.check_scope(request.auth, needed)
+        return True

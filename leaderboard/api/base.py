@@ -4,20 +4,26 @@ from collections.abc import Sequence
 
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.parsers import BaseParser
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import SAFE_METHODS, AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from leaderboard import access
+from leaderboard.api.authentication import ScopeGranted
 from leaderboard.api.parsers import BoundedJSONParser
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, Team, User
+from leaderboard.models import Competition, Scope, Team, User
 
 
 class View(APIView):
     """An operation; what it answers is for this person alone, and never older than now."""
 
     parser_classes: Sequence[type[BaseParser]] = (BoundedJSONParser,)
+
+    @staticmethod
+    def needed_scope(method: str | None) -> Scope | None:
+        """Return what a token has to be made for; None: any token will do."""
+        return Scope.READ if method in SAFE_METHODS else Scope.SUBMIT
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -27,7 +33,7 @@ class View(APIView):
 class PublicView(View):
     """An operation that needs no account."""
 
-    permission_classes = (AllowAny,)
+    permission_classes = (AllowAny, ScopeGranted)
 
 
 def person(request: Request) -> User:

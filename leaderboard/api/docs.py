@@ -8,7 +8,7 @@ from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
 
-from leaderboard.api.schema import CLI
+from leaderboard.api.schema import CLI, SCOPE
 from leaderboard.errors import PROBLEM_TYPE
 from scoring.mechanisms import MECHANISMS
 
@@ -75,6 +75,7 @@ class _Reader:
             "method": method.upper(),
             "path": path,
             "public": public,
+            "scope": raw.get(SCOPE, ""),
             "cli": raw.get(CLI, ""),
             "curl": _curl(path, method, not public, body, body_type),
             "parameters": [self.parameter(each) for each in raw.get("parameters", ())],
@@ -116,12 +117,12 @@ class _Reader:
                 }
 
     def objects(self, operations: list[Json]) -> list[Json]:
-        """Return the objects that answers name, and those which these name."""
+        """Return the objects that bodies and answers name, and those which these name."""
         wanted = [
             link
             for operation in operations
-            for answer in operation["answers"]
-            for link in (answer["link"], *(field.link for field in answer["fields"]))
+            for part in ({"link": "", "fields": operation["body"]}, *operation["answers"])
+            for link in (part["link"], *(field.link for field in part["fields"]))
         ]
         found: Json = {}
         while wanted:

@@ -15,16 +15,24 @@ MAX_JSON_BYTES = 64_000
 class BoundedJSONParser(JSONParser):
     """Reads no more than a small body, so that none can fill the memory."""
 
+    limit = MAX_JSON_BYTES
+
     def parse(
         self,
         stream: IO[Any],
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        body = stream.read(MAX_JSON_BYTES + 1)
-        if len(body) > MAX_JSON_BYTES:
-            raise Refused("body_too_large", limit=MAX_JSON_BYTES)
+        body = stream.read(self.limit + 1)
+        if len(body) > self.limit:
+            raise Refused("body_too_large", limit=self.limit)
         try:
             return super().parse(BytesIO(body), media_type, dict(parser_context or {}))
         except RecursionError:
             raise ParseError("JSON parse error - it is nested too deeply.") from None
+
+
+class TextsParser(BoundedJSONParser):
+    """Reads what organizers write: pages, and columns of many classes."""
+
+    limit = 4_000_000

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -15,11 +16,13 @@ from drf_spectacular.utils import (
 from rest_framework import serializers
 
 from leaderboard.errors import PROBLEM_TYPE, Refused
+from leaderboard.models import Scope
 from leaderboard.refusals import PROBLEMS
 
 Json = dict[str, Any]
 CLI = "x-holdfast-cli"
-ANYWHERE = ("throttled", "internal_error", "unavailable")
+SCOPE = "x-holdfast-scope"
+ANYWHERE = ("scope_missing", "throttled", "internal_error", "unavailable")
 PROBLEM = inline_serializer(
     name="ProblemDocument",
     fields={
@@ -63,10 +66,24 @@ class TokenScheme(Extension):  # type: ignore[misc]  # its base is untyped
         }
 
 
+class Schema(AutoSchema):
+    """An operation's description, with the scope that a token needs for it."""
+
+    def get_operation(self, *args: Any) -> Any:
+        operation = super().get_operation(*args)
+        view: Any = self.view
+        needed: Scope | None = view.needed_scope(self.method)
+        if operation and needed is not None:
+            operation[SCOPE] = needed.value
+        return operation
+
+
 PATH_PARAMETERS = {
     "slug": "The competition's short name.",
     "name": "The file's name.",
-    "number": "The submission's number within your team.",
+    "number": "Its number; a submission's counts within your team.",
+    "uid": "Its permanent id.",
+    "username": "The person's user name.",
 }
 
 
@@ -80,11 +97,15 @@ def describe_paths(result: Json, **_: Any) -> Json:
     return result
 
 
-def responses(success: dict[Any, Any], *codes: str) -> dict[Any, Any]:
-    """Return the responses of an operation: its success, and the problems with these codes."""
+def responses(success: dict[Any, Any], *codes: str, any_scope: bool = False) -> dict[Any, Any]:
+    """Return the responses of an operation: its success, and the problems with these codes.
+
+    any_scope: any token will do.
+    """
     answers: dict[Any, Any] = dict(success)
     by_status: dict[int, list[str]] = {}
-    for code in dict.fromkeys((*codes, *ANYWHERE)):
+    anywhere = ANYWHERE[1:] if any_scope else ANYWHERE
+    for code in dict.fromkeys((*codes, *anywhere)):
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, group in sorted(by_status.items()):
         answers[status, PROBLEM_TYPE] = OpenApiResponse(

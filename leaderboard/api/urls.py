@@ -1,6 +1,6 @@
 """API v1's addresses. Whatever is none of them is a problem document too."""
 
-from django.urls import URLPattern, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from rest_framework.views import APIView
 
 from leaderboard.api import (
@@ -18,7 +18,7 @@ def _part(address: str, view: type[APIView], name: str) -> URLPattern:
     return path(f"competitions/<slug:slug>/{address}", view.as_view(), name=f"api-{name}")
 
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", views_docs.index, name="api"),
     path("schema/", views_docs.SchemaView.as_view(), name="api-schema"),
     path("docs/", views_docs.docs_page, name="api-docs"),
@@ -43,5 +43,6 @@ urlpatterns = [
     _part("teams/", views_competitions.TeamsView, "teams"),
     _part("submissions/", views_submissions.SubmissionsView, "submissions"),
     _part("submissions/<int:number>/", views_submissions.SubmissionView, "submission"),
+    path("organize/", include("leaderboard.api.organize.urls")),
     re_path("", views_docs.NoSuchPage.as_view()),
 ]

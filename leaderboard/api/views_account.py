@@ -15,8 +15,16 @@ from leaderboard.api.schema import cli, responses
 from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
-from leaderboard.models import User
+from leaderboard.models import Scope, User
 from leaderboard.participate import tokens
+
+
+class TokenView(View):
+    """An operation that is about the token itself, whatever that was made for."""
+
+    @staticmethod
+    def needed_scope(method: str | None) -> Scope | None:
+        return None
 
 
 class LoginView(PublicView):
@@ -30,16 +38,21 @@ class LoginView(PublicView):
         summary="Get a token for a user name and password",
         description=(
             "The token is shown this once. It expires, and `auth/logout/` or the account page "
-            "revokes it. Guesses are limited per account and per address."
+            "revokes it. It may do what its `scopes` say: `read` and `submit` unless you choose. "
+            "Guesses are limited per account and per address."
         ),
         request=LoginBody,
         responses=responses(
-            {200: Login}, "invalid", "malformed", "wrong_credentials", "email_not_verified"
+            {200: Login},
+            *("invalid", "malformed", "wrong_credentials", "email_not_verified"),
+            any_scope=True,
         ),
         auth=[],
     )
     def post(self, request: Request) -> Response:
-        user = authenticate(request, **LoginBody.read(request))
+        body = LoginBody.read(request)
+        wished = {name: body.pop(name) for name in ("scopes", "name") if name in body}
+        user = authenticate(request, **body)
         if not isinstance(user, User):
             raise Refused("wrong_credentials")
         # As on the pages.
@@ -47,12 +60,17 @@ class LoginView(PublicView):
             EmailAddress.objects.filter(user=user, verified=True).exists()
         ):
             raise Refused("email_not_verified")
-        issued = tokens.issue(user, days=settings.TOKEN_DAYS)
-        row = {"token": issued.text, "expiry": issued.expires_at, "username": user.username}
+        issued = tokens.issue(user, days=settings.TOKEN_DAYS, **wished)
+        row = {
+            "token": issued.text,
+            "expiry": issued.expires_at,
+            "username": user.username,
+            "scopes": issued.scopes,
+        }
         return Response(Login(row).data)
 
 
-class LogoutView(View):
+class LogoutView(TokenView):
     @extend_schema(
         operation_id="logout",
         extensions=cli("holdfast logout"),
@@ -60,7 +78,9 @@ class LogoutView(View):
         summary="Revoke the token of this request",
         description="The token stops working at once. Other tokens of the account go on.",
         request=None,
-        responses=responses({204: None}, "not_authenticated", "csrf_failed", "no_token"),
+        responses=responses(
+            {204: None}, "not_authenticated", "csrf_failed", "no_token", any_scope=True
+        ),
     )
     def post(self, request: Request) -> Response:
         if not isinstance(request.auth, AuthToken):
@@ -69,22 +89,28 @@ class LogoutView(View):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class MeView(View):
+class MeView(TokenView):
     @extend_schema(
         operation_id="me",
         extensions=cli("holdfast whoami"),
         tags=["account"],
         summary="See who is signed in",
-        description="The account, when this request's token expires, and the account's teams.",
-        responses=responses({200: Me}, "not_authenticated"),
+        description=(
+            "The account and its teams, and what this request's token may do and until when."
+        ),
+        responses=responses({200: Me}, "not_authenticated", any_scope=True),
     )
     def get(self, request: Request) -> Response:
         user = person(request)
+        token = request.auth if isinstance(request.auth, AuthToken) else None
+        grant = tokens.grant_of(token) if token else None
         row = {
             "username": user.username,
             "email": user.email,
             "is_organizer": user.is_organizer,
-            "token_expires_at": getattr(request.auth, "expiry", None),
+            "token_expires_at": token.expiry if token else None,
+            "token_name": grant.name if grant else None,
+            "token_scopes": grant.scopes if grant else None,
             "teams": queries.my_teams(user),
         }
         return Response(Me(row).data)

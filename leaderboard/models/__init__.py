@@ -49,6 +49,8 @@ from leaderboard.models.team import Membership as Membership
 from leaderboard.models.team import Team as Team
 from leaderboard.models.team import TeamAccount as TeamAccount
 from leaderboard.models.team import TeamState as TeamState
+from leaderboard.models.token import Scope as Scope
+from leaderboard.models.token import TokenGrant as TokenGrant
 from leaderboard.models.trial import QuickSetup as QuickSetup
 from leaderboard.models.trial import StagedFile as StagedFile
 from leaderboard.models.trial import Trial as Trial

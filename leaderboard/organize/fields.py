@@ -22,6 +22,12 @@ OF_ROUND: Final = (
 )
 TIMES: Final = ("opens_at", "closes_at")
 LIMITS: Final = ("daily_limit", "total_limit", "team_size", "max_file_bytes", "finals_limit")
+MOST: Final = {
+    **dict.fromkeys(("daily_limit", "total_limit", "team_size", "finals_limit"), 1_000_000),
+    "team_limit": 1_000_000,
+    "nats_limit": 1_000_000,
+    "question_limit": 1_000_000_000,
+}
 # Addresses beside those of competitions in the console.
 RESERVED_SLUGS: Final = ("new",)
 
@@ -52,6 +58,11 @@ def find_wrong(round: Round, changes: dict[str, Any]) -> dict[str, _Wrong]:
                 wrong = {name: {"message": found[0]} for name, found in messages} | wrong
     if changes.get("slug") in RESERVED_SLUGS:
         wrong["slug"] = {"variant": "slug_reserved", "slug": changes["slug"]}
+    wrong |= {
+        name: {"variant": "too_many", "limit": limit}
+        for name, limit in MOST.items()
+        if (changes.get(name) or 0) > limit
+    }
     if changes.get("max_file_bytes", 0) > settings.MAX_UPLOAD_BYTES:
         limit = settings.MAX_UPLOAD_BYTES
         wrong["max_file_bytes"] = {"variant": "too_large_for_site", "limit": limit}

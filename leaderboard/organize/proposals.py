@@ -45,6 +45,13 @@ def propose(board: Board) -> tuple[Suggestion, ...]:
     return (*found, limit)
 
 
+def is_used(board: Board, suggestion: Suggestion) -> bool:
+    """Return whether a board, or its round, has the value that is proposed."""
+    owner, _, name = suggestion.field.rpartition(".")
+    holder = getattr(board, owner) if owner else vars(board.round) | vars(board)
+    return str(holder.get(name)) == suggestion.value
+
+
 def use_proposal(board: Board, *, by: User | None = None) -> bool:
     """Give a board of a draft the metric's and mechanism's values that are proposed.
 

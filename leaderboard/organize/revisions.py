@@ -34,6 +34,7 @@ from leaderboard.notify import events
 from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.solutions import CheckedSolution, check_solution, create_revision
 from leaderboard.pipeline.queue import wake_sweeper
+from leaderboard.queries.guarantees import figure, guarantee_after
 
 REASON_LENGTH = 500
 
@@ -101,8 +102,9 @@ class Change:
     after: int
 
 
-def preview_revision(round: Round, file: File[bytes]) -> list[Change]:
+def preview_revision(round: Round, file: File[bytes], *, by: User | None = None) -> list[Change]:
     """Check the file as `revise_solution` would, and keep nothing of it. Raises as that does."""
+    check_right(by, round.competition, Right.EDIT)
     check_may_revise(round)
     counts = _check_repair(round, file).solution.counts()
     holdout = Holdout.objects.active().get(ledger=round.ledger_id)
@@ -145,6 +147,30 @@ def to_score_again(round: Round, rescore: str) -> QuerySet[Submission]:
         selected = Selection.objects.filter(submission__round__ledger=round.ledger)
         return answered.filter(Q(pk__in=best) | Q(pk__in=selected.values("submission")))
     return answered.none()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a choice of files to score again costs, as each again is a counted question.
+
+    then: the guarantee of the question after them, if the answers tell as much as those so far did;
+    empty: none.
+    """
+
+    rescore: str
+    choice: str
+    files: int
+    then: str
+
+
+def forecast(round: Round) -> list[Cost]:
+    """Return what each choice of a revision costs."""
+    costs = []
+    for choice in Rescore:
+        again = to_score_again(round, choice)
+        then = figure(guarantee_after(round.board, again))
+        costs.append(Cost(choice.value, choice.label, again.count(), then))
+    return costs
 
 
 def check_may_revise(round: Round) -> None:

@@ -18,6 +18,7 @@ from scoring.mechanisms.base import Mechanism
 from scoring.metrics import Metric
 from scoring.parameters import Value, show
 from scoring.predictions import Schema
+from scoring.proposals import choose_mechanism
 
 Choosable = Metric | Mechanism[Any]
 REGISTRIES: Final[Mapping[str, Mapping[str, Choosable]]] = {
@@ -70,6 +71,34 @@ def change_scoring(board: Board, scoring: Scoring, *, by: User | None = None) ->
         data = changed(before, after, told)
         record_draft(round, EventKind.SCORING_CHANGED, by, data, board=board.uid)
         return not {"metric", "metric_parameters"}.isdisjoint(told) and withdraw(round, by)
+
+
+def complete_scoring(
+    board: Board,
+    metric: str,
+    metric_parameters: Mapping[str, str] | None = None,
+    mechanism: str = "",
+    mechanism_parameters: Mapping[str, str] | None = None,
+) -> Scoring:
+    """Return a scoring whose mechanism may be left out: the board's own then, or a default.
+
+    Parameters that are left out stay where their owner does.
+    """
+    known = metrics.METRICS.get(metric)
+    default = choose_mechanism(known).name if known else ""
+    chosen = {"metric": metric, "mechanism": mechanism or board.mechanism or default}
+    kept = {
+        kind: getattr(board, f"{kind}_parameters") if name == getattr(board, kind) else {}
+        for kind, name in chosen.items()
+    }
+    return Scoring(
+        metric=metric,
+        metric_parameters=dict(kept["metric"] if metric_parameters is None else metric_parameters),
+        mechanism=chosen["mechanism"],
+        mechanism_parameters=dict(
+            kept["mechanism"] if mechanism_parameters is None else mechanism_parameters
+        ),
+    )
 
 
 def check_scoring(round: Round, scoring: Scoring) -> Scoring:

@@ -1,8 +1,10 @@
-"""Refuse a request whose body is too large, whatever else it is."""
+"""Bodies: refuse one that is too large, and keep in memory what must not touch a disk."""
 
 import re
+from typing import Any
 
 from django.conf import settings
+from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
@@ -38,3 +40,20 @@ class UploadLimitMiddleware(MiddlewareMixin):
             return None
         limit = upload_limit(request.path)
         return refuse(request, Refused("file_too_large", limit=limit), "refused.html")
+
+
+class InMemoryOnly(MemoryFileUploadHandler):
+    """Keep an upload in memory whatever its size: plain labels never touch a disk.
+
+    The size is bounded by the limit of all uploads, which is checked before the body is read.
+    """
+
+    def handle_raw_input(
+        self,
+        input_data: Any,
+        META: Any,  # noqa: N803  (Django's name)
+        content_length: int,
+        boundary: Any,
+        encoding: str | None = None,
+    ) -> None:
+        self.activated = True

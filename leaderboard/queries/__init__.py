@@ -41,6 +41,8 @@ from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of
 from leaderboard.queries.organized import organized as organized
+from leaderboard.queries.organized import organized_part as organized_part
+from leaderboard.queries.organized import work as work
 from leaderboard.queries.paging import PAGE_ROWS as PAGE_ROWS
 from leaderboard.queries.publications import publication as publication
 from leaderboard.queries.publications import publications as publications

@@ -77,6 +77,11 @@ class Happening:
     created_at: datetime
 
 
+def events(competition: Competition) -> QuerySet[Event]:
+    """Return all events as they are stored, the newest first, for programs."""
+    return Event.objects.filter(competition=competition).select_related("actor").order_by("-number")
+
+
 def happenings(competition: Competition, kind: str = "", page: int = 1) -> ListPage[Happening]:
     """Return what happened, newest first, for organizers.
 

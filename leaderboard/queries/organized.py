@@ -1,6 +1,6 @@
 """What organizers see in lists: their competitions, and the submissions and teams of one."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,7 +12,7 @@ from django.utils import timezone
 from leaderboard.access import Person, organized_competitions
 from leaderboard.models import Competition, Membership, Phase, Round, Status, Submission, Team
 from leaderboard.queries.paging import ListPage, list_page
-from leaderboard.queries.running import is_stuck
+from leaderboard.queries.running import is_stuck, queue
 from leaderboard.queries.scales import scale
 from leaderboard.queries.submissions import SubmissionRow, submission_row
 
@@ -111,23 +111,40 @@ def submissions_of_team(team: Team, page: int = 1) -> ListPage[OrganizedSubmissi
     return _with_rows(team.competition, Submission.objects.filter(team=team), page)
 
 
+def organized_part(
+    competition: Competition, part: slice, *, status: str = "", team: str = ""
+) -> tuple[list[OrganizedSubmission], int]:
+    """Return some submissions, newest first, and how many there are: for the API.
+
+    team: only those of the team with this permanent id.
+    """
+    wanted = {"status": status, "team__uid": team}
+    rows = Submission.objects.filter(
+        team__competition=competition, **{name: value for name, value in wanted.items() if value}
+    )
+    return _read(competition, _joined(rows)[part]), rows.count()
+
+
 def _with_rows(
     competition: Competition, rows: QuerySet[Submission], page: int
 ) -> ListPage[OrganizedSubmission]:
+    found = list_page(_joined(rows), page)
+    return replace(found, rows=tuple(_read(competition, found.rows)))
+
+
+def _joined(rows: QuerySet[Submission]) -> QuerySet[Submission]:
     related = ("team", "user", "release__holdout", "release__board__round")
     joined = rows.select_related(*related, "release__repeat_of__submission")
-    found, scale_once = list_page(joined.order_by("-created_at", "-pk"), page), cache(scale)
-    for each in found.rows:
-        each.team.competition = competition
-    return replace(
-        found,
-        rows=tuple(
-            OrganizedSubmission(
-                each.pk, each.team, submission_row(each, scale_once), each.failure, each.attempts
-            )
-            for each in found.rows
-        ),
-    )
+    return joined.order_by("-created_at", "-pk")
+
+
+def _read(competition: Competition, rows: Iterable[Submission]) -> list[OrganizedSubmission]:
+    scale_once, found = cache(scale), []
+    for each in rows:
+        each.team.competition = competition  # with its rounds, read once
+        row = submission_row(each, scale_once)
+        found.append(OrganizedSubmission(each.pk, each.team, row, each.failure, each.attempts))
+    return found
 
 
 @dataclass(frozen=True)
@@ -166,3 +183,29 @@ def organized_teams(
 
 def _of_teams(rows: QuerySet[Any], teams: Collection[int]) -> dict[int, int]:
     return _counts(rows.filter(team__in=teams), "team")
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much a competition has to do: its teams and submissions, and what waits since when."""
+
+    teams: int
+    submissions: int
+    queued: int
+    scoring: int
+    failed: int
+    waiting_since: datetime | None
+
+
+def work(competition: Competition) -> Work:
+    """Return what there is to do, and to see to."""
+    waiting = queue(competition)
+    rows = Submission.objects.filter(team__competition=competition)
+    return Work(
+        teams=competition.teams.filter(merged_into=None).count(),
+        submissions=rows.count(),
+        queued=waiting.queued,
+        scoring=waiting.scoring,
+        failed=rows.filter(status=Status.FAILED).count(),
+        waiting_since=waiting.since,
+    )

@@ -1,16 +1,34 @@
 """A person's API tokens."""
 
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import F
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.models import User
+from leaderboard.models import Scope, TokenGrant, User
+from leaderboard.participate.tokens import USUAL
 
 
-def api_tokens(user: User) -> list[dict[str, Any]]:
-    """Return the person's valid API tokens, newest first, known by their first characters."""
+@dataclass(frozen=True)
+class TokenRow:
+    """A token as its person knows it: by its name and its first characters."""
+
+    key: str
+    name: str
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    expires_at: datetime | None
+
+
+def api_tokens(user: User) -> list[TokenRow]:
+    """Return the person's valid API tokens, newest first."""
     valid = AuthToken.objects.filter(user=user).exclude(expiry__lte=timezone.now())
-    shown = {"key": F("token_key"), "created_at": F("created"), "expires_at": F("expiry")}
-    return list(valid.order_by("-created").values(**shown))
+    grants = {each.token_id: each for each in TokenGrant.objects.filter(token__in=valid)}
+    rows = []
+    for each in valid.order_by("-created"):
+        grant = grants.get(each.pk)
+        scopes = tuple(map(Scope, grant.scopes)) if grant else USUAL
+        name = grant.name if grant else ""
+        rows.append(TokenRow(each.token_key, name, scopes, each.created, each.expiry))
+    return rows

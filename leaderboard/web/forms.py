@@ -1,11 +1,16 @@
 """Forms of the pages. They check shape only; the pipeline decides and its refusals are shown."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from allauth.account import forms as account_forms
 from django import forms
 from django.conf import settings
 
-from leaderboard.models import User
+from leaderboard.models import Scope, User
+from leaderboard.organize.people import may_organize_at_all
 from leaderboard.participate.membership import TEAM_NAME_LENGTH
+from leaderboard.participate.tokens import NAME_LENGTH, USUAL
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
 
 
@@ -96,13 +101,32 @@ class SubmitWithClaimForm(SubmitForm):
 
 
 class TokenForm(forms.Form):
-    """Makes an API token."""
+    """Makes an API token; who runs competitions may have one that does."""
 
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        max_length=NAME_LENGTH,
+        help_text="What you know it by: the machine or program that uses it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scopes = forms.TypedMultipleChoiceField(
+        label="It may",
+        coerce=Scope,
+        initial=USUAL,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one: a token without any can do nothing."},
+    )
     lifetime = forms.ChoiceField(
         label="Valid for",
         choices=[("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("never", "no end")],
         initial="90",
     )
+
+    def __init__(self, user: User, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        offered = Scope if may_organize_at_all(user) else USUAL
+        self.fields["scopes"].choices = [(each.value, each.label) for each in offered]  # type: ignore[attr-defined]  # of a choice field
 
     @property
     def days(self) -> int | None:

@@ -14,7 +14,7 @@ OWN = {
     "join": {"accept_rules", "team_name", "invitation"},
     "rename": {"name"},
     "submit": {"file", "message", "claimed_score"},
-    "login": {"username", "password"},
+    "login": {"username", "password", "scopes", "name"},
     "choose finals": {"numbers"},
 }
 

@@ -23,15 +23,17 @@ from leaderboard.models import (
     Invitation,
     Organizer,
     Pause,
+    Scope,
     Submission,
     Team,
     User,
 )
 from leaderboard.organize import entry, sanctions
-from leaderboard.participate import membership, quotas
+from leaderboard.participate import membership, quotas, tokens
 from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
+from tests.api.organize import cases
 from tests.cast import World, ledger_of, make_user, predictions, set_round
 from tests.leaderboard.test_refusals import raised
 
@@ -70,6 +72,12 @@ def _not_admitted(stage: Stage) -> Any:
 def _disqualified(stage: Stage) -> Any:
     sanctions.sanction_team(stage.team, "disqualified", "Why.", by=stage.world.organizer)
     return send(stage.alice)
+
+
+def _scope_missing(stage: Stage) -> Any:
+    token = tokens.issue(stage.world.alice, days=1, scopes=[Scope.READ]).text
+    client = APIClient(raise_request_exception=False)
+    return client.post(f"{API}competitions/digits/join/", HTTP_AUTHORIZATION=f"Token {token}")
 
 
 def _csrf_failed(stage: Stage) -> Any:
@@ -226,6 +234,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "email_not_verified": _email_not_verified,
     "not_authenticated": lambda stage: stage.anonymous.get(f"{API}me/"),
     "not_allowed": _board_raises(PermissionDenied()),
+    "scope_missing": _scope_missing,
     "csrf_failed": _csrf_failed,
     "rules_not_accepted": lambda stage: stage.bob.get(f"{DIGITS}files/train.csv/"),
     "not_a_member": lambda stage: send(stage.bob),
@@ -269,6 +278,7 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "finals_started": _finals_started,
     "too_many_finals": lambda stage: _choose(stage, 1, 2, 3),
     "not_released": lambda stage: _choose(stage, 1),
+    **cases.CASES,
 }
 
 
@@ -295,17 +305,10 @@ def test_every_known_code_is_provoked() -> None:
 
 
 def test_every_refusal_that_the_api_can_meet_is_known() -> None:
-    # What ends a competition and publishes its solution is asked for in the admin pages only.
-    in_admin = ("finalize.py", "publish.py")
-    codes = {
-        call.code
-        for call in raised()
-        if call.path.parent.name in ("pipeline", "participate", "api", "platform")
-        and call.path.name not in in_admin
-    }
-    assert {"deadline_passed", "team_merged"} <= codes
-    on_the_web = {"captain_stays", "submissions_waiting", "selections_left"}
-    on_the_web |= {"not_mergeable", "merge_hidden"}
+    rooms = ("pipeline", "participate", "organize", "api", "platform")
+    codes = {call.code for call in raised() if call.path.parent.name in rooms}
+    assert {"deadline_passed", "team_merged", "frozen"} <= codes
+    on_the_web = {"captain_stays", "invitation_used"}
     assert codes - on_the_web <= set(PROBLEMS)
 
 

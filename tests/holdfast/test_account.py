@@ -1,5 +1,7 @@
 """Signing in and out."""
 
+import json
+
 import pytest
 
 from holdfast import config
@@ -10,6 +12,7 @@ ME = {
     "username": "alice",
     "email": "alice@example.org",
     "token_expires_at": None,
+    "token_scopes": ["read", "submit"],
     "teams": [{"competition": "digits", "name": "Alices"}],
 }
 
@@ -37,6 +40,18 @@ def test_login_with_a_token_checks_it_first(server: Server, run: Run) -> None:
     assert ran.code == 0
     assert server.last.headers["authorization"] == "Token from-the-page"
     assert config.load().token == "from-the-page"
+
+
+def test_login_chooses_what_the_token_may_do(server: Server, run: Run) -> None:
+    server.on("POST", "auth/login/", ok({"token": "new", "expiry": None, "username": "alice"}))
+    stdin = "a password\n"
+    run("login", "--url", URL, "-u", "alice", "--scope", "read", "--scope", "organize", stdin=stdin)
+    assert json.loads(server.last.content)["scopes"] == ["read", "organize"]
+
+
+def test_a_token_has_its_scopes_already(server: Server, run: Run) -> None:
+    assert run("login", "--url", URL, "--token", "--scope", "read").code == 2
+    assert not server.requests
 
 
 def test_a_wrong_password_is_refused_and_keeps_nothing(server: Server, run: Run) -> None:

@@ -102,7 +102,7 @@ def test_account_pages_are_for_the_signed_in(world: World, path: str) -> None:
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
     client = browser(world.alice)
-    response = client.post("/account/tokens/", {"lifetime": "90"})
+    response = client.post("/account/tokens/", {"lifetime": "90", "scopes": ["read"]})
     assert response.status_code == 201
     assert response["Cache-Control"] == "no-store"
     shown = re.search(r'id="new-token"[^>]*value="([^"]+)"', response.content.decode())
@@ -115,17 +115,22 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
 
 @pytest.mark.parametrize(("lifetime", "endless"), [("30", False), ("never", True)])
 def test_a_token_lives_as_long_as_was_chosen(world: World, lifetime: str, endless: bool) -> None:
-    browser(world.alice).post("/account/tokens/", {"lifetime": lifetime})
+    browser(world.alice).post("/account/tokens/", {"lifetime": lifetime, "scopes": ["read"]})
     assert (AuthToken.objects.get().expiry is None) is endless
 
 
 def test_an_unknown_lifetime_makes_no_token(world: World) -> None:
-    assert browser(world.alice).post("/account/tokens/", {"lifetime": "9"}).status_code == 422
+    assert (
+        browser(world.alice)
+        .post("/account/tokens/", {"lifetime": "9", "scopes": ["read"]})
+        .status_code
+        == 422
+    )
     assert not AuthToken.objects.exists()
 
 
 def test_a_token_is_revoked_by_its_owner_only(world: World) -> None:
-    browser(world.alice).post("/account/tokens/", {"lifetime": "30"})
+    browser(world.alice).post("/account/tokens/", {"lifetime": "30", "scopes": ["read"]})
     url = f"/account/tokens/{AuthToken.objects.get().token_key}/revoke/"
     browser(world.bob).post(url)
     assert AuthToken.objects.count() == 1
@@ -136,7 +141,7 @@ def test_a_token_is_revoked_by_its_owner_only(world: World) -> None:
 def test_opening_an_address_neither_makes_nor_revokes_a_token(world: World) -> None:
     alice = browser(world.alice)
     alice.get("/account/tokens/")
-    alice.post("/account/tokens/", {"lifetime": "30"})
+    alice.post("/account/tokens/", {"lifetime": "30", "scopes": ["read"]})
     key = AuthToken.objects.get().token_key
     assert alice.get(f"/account/tokens/{key}/revoke/")["Location"] == "/account/"
     assert AuthToken.objects.count() == 1

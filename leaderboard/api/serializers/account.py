@@ -3,6 +3,8 @@
 from rest_framework import serializers
 
 from leaderboard.api.serializers.base import Body, Out
+from leaderboard.models import Scope
+from leaderboard.participate.tokens import NAME_LENGTH
 
 
 class LoginBody(Body):
@@ -12,6 +14,18 @@ class LoginBody(Body):
     password = serializers.CharField(
         max_length=1000, trim_whitespace=False, style={"input_type": "password"}
     )
+    scopes = serializers.MultipleChoiceField(
+        choices=Scope.choices,
+        allow_empty=False,
+        required=False,
+        help_text="What the token may do; `read` and `submit` if left out.",
+    )
+    name = serializers.CharField(
+        max_length=NAME_LENGTH,
+        required=False,
+        allow_blank=True,
+        help_text="What you know the token by, on your account page.",
+    )
 
 
 class Login(Out):
@@ -20,6 +34,7 @@ class Login(Out):
     token = serializers.CharField(help_text="Shown this once. Send it as `Authorization: Token …`.")
     expiry = serializers.DateTimeField(allow_null=True)
     username = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField())
 
 
 class MyTeam(Out):
@@ -37,5 +52,11 @@ class Me(Out):
     is_organizer = serializers.BooleanField()
     token_expires_at = serializers.DateTimeField(
         allow_null=True, help_text="When the token of this request expires."
+    )
+    token_name = serializers.CharField(allow_null=True, help_text="Null: there is no token.")
+    token_scopes = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="What it may do: read, submit, organize.",
     )
     teams = MyTeam(many=True)

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from leaderboard.models import User
+from leaderboard.models import Scope, User
 from leaderboard.participate import tokens
 
 
@@ -22,14 +22,31 @@ class Command(BaseCommand):
             help=f"How long it is accepted (default: {settings.TOKEN_DAYS} days).",
         )
 
-    def handle(self, *args: Any, username: str, days: int, **options: Any) -> None:
+        parser.add_argument(
+            "--scope",
+            action="append",
+            choices=Scope.values,
+            help="What it may do; may be given several times (default: read and submit).",
+        )
+        parser.add_argument("--name", default="", help="What its owner knows it by.")
+
+    def handle(
+        self,
+        *args: Any,
+        username: str,
+        days: int,
+        scope: list[str] | None,
+        name: str,
+        **options: Any,
+    ) -> None:
         if days < 1:
             raise CommandError("--days is at least 1.")
         try:
             user = User.objects.get(username=username, is_active=True)
         except User.DoesNotExist:
             raise CommandError(f"There is no active account named {username!r}.") from None
-        issued = tokens.issue(user, days=days)
+        scopes = tuple(map(Scope, scope)) if scope else tokens.USUAL
+        issued = tokens.issue(user, days=days, scopes=scopes, name=name[: tokens.NAME_LENGTH])
         self.stdout.write(issued.text)
         if issued.expires_at:
             self.stderr.write(f"Expires on {issued.expires_at:%d %B %Y}.")

@@ -173,12 +173,6 @@ class _Making:
         for made, each in zip((board, *added), part.boards, strict=True):
             made.title = each.title
             made.save(update_fields=["title"])
-        self._fill_files(round, part)
-        if part.solution:  # how many rows there are is known now
-            for made, each in zip((board, *added), part.boards, strict=True):
-                change_scoring(made, _scoring(round, each), by=self.by)
-
-    def _fill_files(self, round: Round, part: RoundPart) -> None:
         folder = self.plan.bundle.folder
         for file in part.files:
             with _blaming(file.path):

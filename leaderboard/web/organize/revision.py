@@ -9,10 +9,10 @@ from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from leaderboard.access import signed_in
-from leaderboard.models import Competition, Rescore, Round
+from leaderboard.models import Competition, Rescore
 from leaderboard.organize import revisions
 from leaderboard.organize.files import content_of
-from leaderboard.queries.guarantees import figure, guarantee, guarantee_after
+from leaderboard.queries.guarantees import guarantee
 from leaderboard.web.organize.frame import reason_against, refusals, show, url_of
 from leaderboard.web.organize.solution import in_memory
 
@@ -60,30 +60,17 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
                 messages.success(request, told)
                 return redirect(url_of(competition, "solution"))
             # Another file than the one that was previewed is previewed first.
-            context["changes"] = revisions.preview_revision(round, file)
+            context["changes"] = revisions.preview_revision(round, file, by=signed_in(request))
             shown = request.POST.copy()
             shown["checked"] = mark
             form.data = shown
-    holdout = round.active_holdout
-    context |= _costs(round) | {
+    holdout, now = round.active_holdout, guarantee(round.board)
+    context |= {
+        "costs": revisions.forecast(round),
+        "now": now.text if now else "",
         "refused": reason_against(revisions.check_may_revise, round),
         "holdout": holdout,
         # Teams that have no share left: the revision tells them nothing.
         "exhausted": holdout.team_states.filter(share_left=0).count() if holdout else 0,
     }
     return show(request, competition, "revision", context)
-
-
-def _costs(round: Round) -> dict[str, Any]:
-    """Return what each choice costs, as scoring a file again is a counted question.
-
-    For each its files and the guarantee of the question after them, if the answers tell as much as
-    those so far did; and the guarantee now. Empty: no guarantee.
-    """
-    now = guarantee(round.board)
-    costs = []
-    for choice in Rescore:
-        again = revisions.to_score_again(round, choice)
-        then = figure(guarantee_after(round.board, again))
-        costs.append({"choice": choice.label, "files": again.count(), "then": then})
-    return {"costs": costs, "now": now.text if now else ""}

@@ -11,6 +11,7 @@ from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
 from leaderboard.organize.plan import plan_boards
+from leaderboard.organize.proposals import is_used
 from leaderboard.organize.scoring import REGISTRIES, written
 from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
@@ -71,12 +72,10 @@ def _proposal(board: Board) -> list[dict[str, Any]]:
     """Return what the data propose, with what is chosen now, as a page shows it."""
     rows = []
     for each in organize.propose(board) if is_draft(board.round.competition) else ():
-        owner, _, name = each.field.rpartition(".")
-        holder = getattr(board, owner) if owner else vars(board.round) | vars(board)
         row = {"title": each.title, "value": each.value, "reason": each.reason}
         if each.field == "mechanism":
             row["value"] = mechanisms.get(each.value).title
-        rows.append(row | {"is_used": str(holder.get(name)) == each.value})
+        rows.append(row | {"is_used": is_used(board, each)})
     return rows
 
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.validators import MaxValueValidator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -19,8 +18,6 @@ from leaderboard.organize.settings import change_settings, create_draft, fixed_s
 from leaderboard.web.organize.frame import next_url, refusals, show, url_of
 
 MEGABYTE: Final = 1_000_000
-_LARGEST_LIMIT: Final = 1_000_000
-_MOST_QUESTIONS: Final = 1_000_000_000
 
 _GROUPS: Final = (
     ("Name", ("title", "slug", "tagline")),
@@ -100,9 +97,6 @@ class SettingsForm(forms.Form):
             help_texts=_HELP,
             error_messages={"slug": {"invalid": "Use letters a to z, digits and hyphens only."}},
         ) | forms.fields_for_model(Round, fields=OF_ROUND, help_texts=_HELP)
-        largest = dict.fromkeys((*LIMITS, "team_limit", "nats_limit"), _LARGEST_LIMIT)
-        for name, limit in (largest | {"question_limit": _MOST_QUESTIONS}).items():
-            given[name].validators.append(MaxValueValidator(limit, f"Give at most {limit:,}."))
         given |= {
             "opens_at": MomentField(label="Opens (UTC)"),
             "closes_at": MomentField(

@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -15,26 +14,10 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.models import Competition, FileRole
+from leaderboard.platform.uploads import InMemoryOnly
 from leaderboard.queries import expected_file, public_files
 from leaderboard.web.organize.frame import View, button, refusals, show, url_of, why_fixed
 from scoring.errors import HoldfastError
-
-
-class InMemoryOnly(MemoryFileUploadHandler):
-    """Keep an upload in memory whatever its size: plain labels never touch a disk.
-
-    The size is bounded by the limit of all uploads, which is checked before the body is read.
-    """
-
-    def handle_raw_input(
-        self,
-        input_data: Any,
-        META: Any,  # noqa: N803  (Django's name)
-        content_length: int,
-        boundary: Any,
-        encoding: str | None = None,
-    ) -> None:
-        self.activated = True
 
 
 def in_memory(view: View) -> View:

@@ -42,10 +42,12 @@ class AddressesView(EmailView):  # type: ignore[misc]  # allauth ships no types
 @sent_from("account")
 def create_token(request: HttpRequest) -> HttpResponse:
     """Make an API token and show it, this once."""
-    form = TokenForm(request.POST)
+    user = signed_in(request)
+    form = TokenForm(user, request.POST)
     if not form.is_valid():
         return _account_page(request, form=form, status=422)
-    token = tokens.issue(signed_in(request), days=form.days).text
+    given = form.cleaned_data
+    token = tokens.issue(user, days=form.days, scopes=given["scopes"], name=given["name"]).text
     return _account_page(request, new_token=token, status=201)
 
 
@@ -60,13 +62,14 @@ def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
 def _account_page(
     request: HttpRequest, form: TokenForm | None = None, new_token: str = "", status: int = 200
 ) -> HttpResponse:
-    cards = queries.competition_cards(request.user)
+    user = signed_in(request)
+    cards = queries.competition_cards(user)
     context = {
         "cards": [card for card in cards if card.joined],
-        "mails": queries.mail_choices(signed_in(request)),
-        "has_confirmed_address": queries.has_confirmed_address(signed_in(request)),
-        "tokens": queries.api_tokens(signed_in(request)),
-        "form": form or TokenForm(),
+        "mails": queries.mail_choices(user),
+        "has_confirmed_address": queries.has_confirmed_address(user),
+        "tokens": queries.api_tokens(user),
+        "form": form or TokenForm(user),
         "new_token": new_token,
         "site_url": settings.SITE_URL,
     }

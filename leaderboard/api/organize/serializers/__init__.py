@@ -1,0 +1,1 @@
+"""What organizers send and get, by theme."""
