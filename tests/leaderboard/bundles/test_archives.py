@@ -26,6 +26,7 @@ from leaderboard.models import (
     Ledger,
     Pause,
     Release,
+    Sanction,
     Standing,
     Submission,
     Team,
@@ -37,7 +38,7 @@ from leaderboard.operate.archives import export_archive, import_archive
 from leaderboard.operate.doctor import ledgers as doctor_ledgers
 from leaderboard.operate.doctor import vault as doctor_vault
 from leaderboard.operate.verification import verify_ledger
-from leaderboard.organize import announcements
+from leaderboard.organize import announcements, sanctions
 from leaderboard.organize.moves import move
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import handover, intake, publish
@@ -159,6 +160,19 @@ def test_a_copy_has_the_same_ledger_and_verifies(
     call_command("verify", copy.slug)
     assert "Verified." in capsys.readouterr().out
     assert verify(queries.lines_of(ledger_of(copy))).difference is None
+
+
+def test_what_organizers_left_out_stays_out_of_a_copy(
+    played: World, leave: Callable[[], User]
+) -> None:
+    best = played.board.standings.filter(best__isnull=False).order_by("loss").first()
+    assert best is not None
+    assert best.best is not None
+    left_out = best.best.submission
+    sanctions.sanction_submission(left_out, "Hand labels.", by=played.organizer)
+    copy = import_archive(exported(played.digits, played.organizer), by=leave())
+    assert Sanction.objects.get().reason == "Hand labels."
+    assert verify_ledger(ledger_of(copy)).report.difference is None
 
 
 def test_a_copy_answers_nobody(played: World, leave: Callable[[], User]) -> None:
