@@ -9,7 +9,7 @@ import leaderboard.models.round
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0008_people"),
+        ("leaderboard", "0010_people"),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("knox", "0009_extend_authtoken_field"),
-        ("leaderboard", "0007_trials"),
+        ("leaderboard", "0011_trials"),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0009_notifications"),
+        ("leaderboard", "0007_notifications"),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0011_bundles"),
+        ("leaderboard", "0008_bundles"),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ import leaderboard.models.round
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0006_console"),
+        ("leaderboard", "0009_console"),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ import leaderboard.models.round
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0012_rounds"),
+        ("leaderboard", "0006_rounds"),
     ]
 
     operations = [
