@@ -309,10 +309,18 @@ def fan_out(*, competition_id: int) -> None:
 
 @shared_task
 @logs.discreet
-def deliver(*, channel: str) -> None:
-    """Send mails or webhooks that are due, for a while: submissions wait behind it."""
-    if outbox.deliver(Channel(channel), DELIVERING_SECONDS):
-        enqueue_deliveries(channel)
+def deliver_mail() -> None:
+    """Send mails that are due, for a while: submissions wait behind it."""
+    if outbox.deliver(Channel.MAIL, DELIVERING_SECONDS):
+        enqueue_deliveries(Channel.MAIL)
+
+
+@shared_task
+@logs.discreet
+def deliver_webhook() -> None:
+    """Post to webhooks what is due, for a while: submissions wait behind it."""
+    if outbox.deliver(Channel.WEBHOOK, DELIVERING_SECONDS):
+        enqueue_deliveries(Channel.WEBHOOK)
 
 
 @worker_ready.connect

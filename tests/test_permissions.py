@@ -735,9 +735,6 @@ AREAS = ("pages", "account", "api", "organize", "admin")
 # Whoever may not use the admin at all is stopped before the method is looked at.
 ODD_METHODS = tuple(method for method in METHODS if method not in ("GET", "HEAD"))
 ROLES_OF_ODD_METHODS = {"admin": ("organizer",)}
-# Without signing in: to make an account, to sign in, to confirm an address that one was sent.
-FOR_EVERYBODY = {"account/signup/", "api/v1/auth/login/", "account/confirm-email/<key>/"}
-ROLES_OF_ODD_METHODS = {"admin": ("participant", "organizer")}
 # Without signing in: to make an account, to sign in, to confirm an address that one was sent, to
 # get no more mails.
 FOR_EVERYBODY = {

@@ -73,7 +73,6 @@ TABLES: Final[Mapping[type[Model], str]] = {
     Standing: "team__competition",
     LevelCount: "board__round__competition",
     Selection: "team__competition",
-    Sanction: "team__competition",
     FinalScore: "team__competition",
     FinalTests: "board__round__competition",
     Event: "competition",

@@ -121,7 +121,7 @@ def send_again(delivery: Delivery, *, by: User | None) -> None:
 
 
 def _deliver_on_commit() -> None:
-    transaction.on_commit(partial(enqueue_deliveries, Channel.WEBHOOK.value), robust=True)
+    transaction.on_commit(partial(enqueue_deliveries, Channel.WEBHOOK), robust=True)
 
 
 def _lock(webhook: Webhook, by: User | None) -> Webhook:

@@ -12,7 +12,16 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, EventKind, Holdout, Round, Status, Submission, User
+from leaderboard.models import (
+    Channel,
+    Competition,
+    EventKind,
+    Holdout,
+    Round,
+    Status,
+    Submission,
+    User,
+)
 from leaderboard.notify.events import record_submission
 
 logger = logging.getLogger(__name__)
@@ -79,12 +88,12 @@ def enqueue_fan_out(competition_id: int) -> None:
     _send("fan_out", competition_id=competition_id)
 
 
-def enqueue_deliveries(channel: str) -> None:
+def enqueue_deliveries(channel: Channel) -> None:
     """Ask a worker to send what is due; the sweeper asks as well."""
-    _send("deliver", channel=channel)
+    _send(f"deliver_{channel}")
 
 
-def _send(task: str, **ids: int | str) -> bool:
+def _send(task: str, **ids: int) -> bool:
     """Queue a task; return False where the broker is away and the sweeper has to see to it."""
     try:
         current_app.send_task(f"leaderboard.tasks.{task}", kwargs=ids, retry=False)

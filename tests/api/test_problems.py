@@ -50,7 +50,7 @@ class Stage:
         self.alice = as_(world.alice)
         self.bob = as_(world.bob)
         self.patch = monkeypatch
-        self.team = world.join(world.alice)
+        self.team: Team = world.join(world.alice)
 
     def change(self, **fields: Any) -> None:
         set_round(self.world.digits, **fields)

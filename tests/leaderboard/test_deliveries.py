@@ -326,8 +326,8 @@ def test_the_sweeper_finds_what_redis_lost(
     tasks.fan_out(competition_id=world.digits.pk)
     asked.clear()
     tasks.sweep()
-    assert asked == [("deliver", {"channel": "mail"})]
-    tasks.deliver(channel="mail")
+    assert asked == [("deliver_mail", {})]
+    tasks.deliver_mail()
     asked.clear()
     tasks.sweep()
     assert asked == []

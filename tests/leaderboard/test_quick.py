@@ -15,6 +15,7 @@ from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition, Holdout, Round
 from leaderboard.organize import quick
 from leaderboard.organize.quick import create_from_files, name_roles
+from scoring.predictions import recast
 from tests.cast import World, active_holdout, make_user, upload
 from tests.leaderboard import dropped
 
@@ -98,13 +99,13 @@ def test_a_column_usage_is_kept(world: World) -> None:
 
 def test_the_split_is_another_each_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = list[bytes]()
-    real = quick.with_split
+    real = recast.with_split
 
     def with_split(solution: Any, usage: Any, groups: Any) -> Any:
         drawn.append(usage.tobytes())
         return real(solution, usage, groups)
 
-    monkeypatch.setattr("leaderboard.organize.quick.with_split", with_split)
+    monkeypatch.setattr(quick, "with_split", with_split)
     _create(world, dropped.binary())
     _create(world, dropped.binary())
     assert drawn[0] != drawn[1]
@@ -112,13 +113,13 @@ def test_the_split_is_another_each_time(world: World, monkeypatch: pytest.Monkey
 
 def test_the_split_does_not_depend_on_labels(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = list[bytes]()
-    real = quick.with_split
+    real = recast.with_split
 
     def with_split(solution: Any, usage: Any, groups: Any) -> Any:
         drawn.append(usage.tobytes())
         return real(solution, usage, groups)
 
-    monkeypatch.setattr("leaderboard.organize.quick.with_split", with_split)
+    monkeypatch.setattr(quick, "with_split", with_split)
     same = SimpleNamespace(token_bytes=lambda count: b"seed")
     monkeypatch.setattr("leaderboard.organize.quick.secrets", same)
     texts = dropped.binary()

@@ -20,9 +20,9 @@ from leaderboard.errors import PROBLEM_TYPE, Refused
 from leaderboard.organize.quick import LASTS, SUBMISSIONS, TEAMS, create_from_files, name_roles
 from leaderboard.organize.staging import find_staged, stage
 from leaderboard.platform.forms import blame
+from leaderboard.platform.uploads import InMemoryOnly
 from leaderboard.web.organize.frame import View, organizers_only, url_of
 from leaderboard.web.organize.settings import MomentField
-from leaderboard.web.organize.solution import InMemoryOnly
 
 _LARGEST: Final = 1_000_000
 ROLES: Final = {

@@ -112,7 +112,8 @@ class SettingsForm(forms.Form):
         self.fields.update({name: given[name] for _, names in _GROUPS for name in names})
         for name, field in self.fields.items():
             field.error_messages["required"] = "Missing."
-            field.need = _NEEDS.get(name, "optional")  # beside the label of one that may be empty
+            # Shown beside the label of one that may be empty.
+            field.need = _NEEDS.get(name, "optional")  # type: ignore[attr-defined]
         if competition is None:
             del self.fields["ask_again"]
             self.fields["slug"].required = False

@@ -109,5 +109,5 @@ def values_of(stage: Stage, pattern: str) -> dict[str, object]:
     if part.startswith("webhooks/"):
         return {"uid": stage.digits.webhooks.get().uid}
     if part.startswith("people/"):
-        return {"uid": stage.digits.invitees.first().uid}
+        return {"uid": stage.digits.invitees.order_by("pk")[0].uid}
     return {"number": 1, "uid": stage.digits.teams.get(captain=stage.people["participant"]).uid}

@@ -9,6 +9,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db.models import Model
 
 from leaderboard import organize, queries, tasks
 from leaderboard.errors import Refused
@@ -77,9 +78,9 @@ def test_every_table_of_a_competition_comes_along_or_stays_on_purpose() -> None:
         *("Webhook", "Delivery", "OutboxCursor", "EventCount", "Sketch", "Handover"),
     }
     named = {model.__name__ for model in TABLES}
-    models = apps.get_app_config("leaderboard").get_models(include_auto_created=True)
-    reached, before = {Competition}, 0
-    every = list(models)
+    every = list(apps.get_app_config("leaderboard").get_models(include_auto_created=True))
+    reached: set[type[Model]] = {Competition}
+    before = 0
     while len(reached) > before:
         before = len(reached)
         reached |= {
