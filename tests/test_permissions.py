@@ -82,13 +82,13 @@ MATRIX = """
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/join/
   GET            in   302  302  302  302  302  302
-  POST           in   409  409  302+ 302+ 302+ 302+
+  POST           in   409  409  302+ 409  302+ 302+
 /c/<slug>/invited/<token>/
   GET            200  200  200  200  200  200  200
   POST           in   403  403  403  403  403  403
 /c/<slug>/join/<token>/
   GET            in   200  200  200  200  200  200
-  POST           in   409  409  302+ 302+ 302+ 302+
+  POST           in   409  409  302+ 409  302+ 302+
 /c/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard/released/
@@ -217,7 +217,7 @@ MATRIX = """
   GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/join/
   GET            401  405  405  405  405  405  405
-  POST           401  409  409  201+ 201+ 201+ 201+
+  POST           401  409  409  201+ 409  201+ 201+
 /api/v1/competitions/<slug>/team/
   GET            401  200  200  403  403  403  403
   PATCH          401  200+ 200+ 403  403  403  403
@@ -398,6 +398,19 @@ MATRIX = """
   GET            in   403  403  403  403  403  200
   POST           in   403  403  403  403  403  302+
 /admin/account/emailaddress/<object_id>/
+  GET            in   403  403  403  403  403  302
+/admin/leaderboard/competition/
+  GET            in   403  403  403  403  403  200
+/admin/leaderboard/competition/add/
+  GET            in   403  403  403  403  403  403
+/admin/leaderboard/competition/<object_id>/history/
+  GET            in   403  403  403  403  403  200
+/admin/leaderboard/competition/<object_id>/delete/
+  GET            in   403  403  403  403  403  403
+/admin/leaderboard/competition/<object_id>/change/
+  GET            in   403  403  403  403  403  200
+  POST           in   403  403  403  403  403  403
+/admin/leaderboard/competition/<object_id>/
   GET            in   403  403  403  403  403  302
 /admin/leaderboard/team/
   GET            in   403  403  403  403  403  200

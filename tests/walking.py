@@ -433,7 +433,7 @@ def _play(world: World) -> None:
     world.score(team, predictions([10]))
     theirs = world.score(world.join(world.bob), predictions([20, 21])).team
     failed = Submission.objects.filter(pk=world.submit(theirs).pk)
-    failed.update(status=Status.FAILED, failure="E at f.py:1", finished_at=timezone.now())
+    failed.update(number=7, status=Status.FAILED, failure="E at f.py:1", finished_at=timezone.now())
     membership.invite(team=team, user=world.alice)
     for title in ("Welcome", "More data"):
         announcements.announce(world.digits, by=world.organizer, title=title, text="See $x$.")
