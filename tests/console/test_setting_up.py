@@ -146,7 +146,7 @@ def test_a_wrong_setting_is_said_beside_its_field(
 
 
 def test_nobody_names_a_competition_like_an_address_of_the_console(organizer: Client) -> None:
-    page = text(organizer.post("/organize/new/", settings_form(slug="new")))
+    page = text(organizer.post(ADD, settings_form(slug="new")))
     assert "id_slug_error" in page
     assert not Competition.objects.filter(slug="new").exists()
 
