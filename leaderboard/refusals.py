@@ -595,17 +595,6 @@ PROBLEMS: Mapping[str, Refusal] = {
         "to hidden instead.",
     ),
     "checklist_not_green": Refusal(409, "The checklist is not green", "Not opened: {missing}"),
-    "not_movable": Refusal(
-        409,
-        "The competition can't be moved",
-        "It has no sealed solution and no ledger yet: export it as a bundle.",
-        variants={
-            "moved": "It was moved before, on {at:%d %B %Y}: a ledger is in one place.",
-            "archived": "This is a copy without its secrets: it can be exported, not moved.",
-            "paused": "Its ledger is paused: that has to be repaired first.",
-            "finals": "Its final scores are being measured. Move it once all are there.",
-        },
-    ),
     "nothing_released": Refusal(
         409,
         "Nothing was released yet",
@@ -648,6 +637,17 @@ PROBLEMS: Mapping[str, Refusal] = {
 # What only pages and commands of captains, organizers and operators meet.
 REFUSALS: Mapping[str, Refusal] = {
     **PROBLEMS,
+    "not_movable": Refusal(
+        409,
+        "The competition can't be moved",
+        "It has no sealed solution and no ledger yet: export it as a bundle.",
+        variants={
+            "moved": "It was moved before, on {at:%d %B %Y}: a ledger is in one place.",
+            "archived": "This is a copy without its secrets: it can be exported, not moved.",
+            "paused": "Its ledger is paused: that has to be repaired first.",
+            "finals": "Its final scores are being measured. Move it once all are there.",
+        },
+    ),
     "not_from_files": Refusal(
         409,
         "Nothing was proposed",

@@ -281,10 +281,36 @@ MATRIX = """
   GET            401  403  403  403  200  404  200
 /api/v1/organize/competitions/<slug>/submissions/requeue/
   GET            401  403  403  403  405  405  405
-  POST           401  403  403  403  200  404  200
+  POST           401  403  403  403  200+ 404  200+
 /api/v1/organize/competitions/<slug>/teams/
   GET            401  403  403  403  200  404  200
 /api/v1/organize/competitions/<slug>/teams/<uid>/
+  GET            401  403  403  403  200  404  200
+  PATCH          401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/teams/<uid>/sanction/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  204+ 404  204+
+  DELETE         401  403  403  403  409  404  409
+/api/v1/organize/competitions/<slug>/teams/<uid>/quota/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/teams/<uid>/merge/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  404  404  404
+/api/v1/organize/competitions/<slug>/teams/<uid>/submissions/<number>/sanction/
+  GET            401  403  403  403  405  405  405
+  PUT            401  403  403  403  204+ 404  204+
+  DELETE         401  403  403  403  409  404  409
+/api/v1/organize/competitions/<slug>/people/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/people/class-list/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/people/<uid>/
+  GET            401  403  403  403  405  405  405
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/access/
   GET            401  403  403  403  200  404  200
   PATCH          401  403  403  403  200+ 404  200+
 /api/v1/organize/competitions/<slug>/organizers/
@@ -316,18 +342,18 @@ MATRIX = """
   POST           401  403  403  403  201+ 404  201+
 /api/v1/organize/competitions/<slug>/announcements/<number>/
   GET            401  403  403  403  405  405  405
-  PUT            401  403  403  403  404  404  404
-  DELETE         401  403  403  403  404  404  404
+  PUT            401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  204+ 404  204+
 /api/v1/organize/competitions/<slug>/webhooks/
   GET            401  403  403  403  200  404  200
   POST           401  403  403  403  422  404  422
 /api/v1/organize/competitions/<slug>/webhooks/<uid>/
   GET            401  403  403  403  405  405  405
-  PATCH          401  403  403  403  404  404  404
-  DELETE         401  403  403  403  404  404  404
+  PATCH          401  403  403  403  200+ 404  200+
+  DELETE         401  403  403  403  204+ 404  204+
 /api/v1/organize/competitions/<slug>/webhooks/<uid>/deliveries/
-  GET            401  403  403  403  404  404  404
-  POST           401  403  403  403  404  404  404
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  202+ 404  202+
 /api/v1/organize/competitions/<slug>/rounds/
   GET            401  403  403  403  200  404  200
   POST           401  403  403  403  201+ 404  201+

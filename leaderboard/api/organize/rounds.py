@@ -22,7 +22,7 @@ from leaderboard.api.organize.serializers.more import (
 from leaderboard.api.paging import Page, PageQuery
 from leaderboard.api.schema import pages_of, responses
 from leaderboard.api.serializers.base import Json
-from leaderboard.models import Round
+from leaderboard.models import Board, Round
 from leaderboard.organize.scoring import complete_scoring
 
 
@@ -95,7 +95,8 @@ class BoardsView(OrganizeView):
     )
     def post(self, request: Request, slug: str, number: int) -> Response:
         round = access.round_or_404(mine(request, slug), number)
-        made = organize.add_board(round, by=person(request), **BoardBody.read(request))
+        wished = complete_scoring(Board(round=round), **BoardBody.read(request))
+        made = organize.add_board(round, by=person(request), **vars(wished))
         return Response(RoundBoard(made).data, status=status.HTTP_201_CREATED)
 
 

@@ -5,9 +5,8 @@ refused. What people get who run nothing is in `tests/test_permissions.py`.
 """
 
 import pytest
-from django.utils import timezone
 
-from leaderboard.models import Competition, Role, Submission
+from leaderboard.models import Competition, Role
 from leaderboard.organize.people import add_organizer
 from tests.api.organize.walking import AREA
 from tests.cast import World, make_user
@@ -131,15 +130,13 @@ ROUTES = [route for route in all_routes() if route.pattern.startswith(AREA)]
 
 @pytest.fixture
 def stage(world: World) -> Stage:
-    """Add a person for each role to every competition, and what some routes ask for."""
+    """Add a person for each role to every competition."""
     stage = kept_stage(world)
     for role in Role:
         person = stage.people[role] = make_user(f"an-{role}", is_organizer=True)
         for competition in Competition.objects.all():
             add_organizer(competition, person, role, by=world.organizer)
         stage.sign_in(role)
-    ended = {"finished_at": timezone.now(), "failure": "parse: MemoryError"}
-    Submission.objects.filter(user=world.bob).update(status="failed", **ended)
     return stage
 
 
