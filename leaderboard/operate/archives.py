@@ -138,7 +138,7 @@ def import_archive(file: File[bytes] | BinaryIO, *, by: User, slug: str = "") ->
     with _told(), reading.all_or_nothing():
         competition = reading.load(by, slug or reading.manifest["slug"])
         _check(competition)
-        Organizer.objects.create(competition=competition, user=by, role=Role.OWNER)
+        _own(competition, by)
         events.record(
             competition,
             EventKind.IMPORTED,
@@ -362,6 +362,21 @@ def _valid(name: str, value: object) -> str:
         return str(cast("Field[Any, Any]", User._meta.get_field(name)).clean(value, None))
     except ValidationError:
         return ""
+
+
+def _own(competition: Competition, by: User) -> None:
+    """Give the competition to who imports it, unless the person is in one of its teams."""
+    if competition.memberships.filter(user=by).exists():
+        raise Refused("invalid", field="bundle", variant="takes_part", names=by.username)
+    Organizer.objects.create(competition=competition, user=by, role=Role.OWNER)
+    events.record(
+        competition,
+        EventKind.ORGANIZER_ADDED,
+        actor=by,
+        audience=Audience.ORGANIZERS,
+        subjects={"person": by.uid},
+        role=Role.OWNER,
+    )
 
 
 def _check(competition: Competition) -> None:

@@ -76,6 +76,8 @@ def test_every_table_of_a_competition_comes_along_or_stays_on_purpose() -> None:
         *("Organizer", "Invitation", "Invitee", "Preference", "Competition_invited", "MailDomain"),
         # What this installation sends, counts and looks for by itself
         *("Webhook", "Delivery", "OutboxCursor", "EventCount", "Sketch", "Handover"),
+        # What is for a draft alone
+        *("Trial", "TrialLedger", "QuickSetup"),
     }
     named = {model.__name__ for model in TABLES}
     every = list(apps.get_app_config("leaderboard").get_models(include_auto_created=True))
@@ -137,6 +139,15 @@ def test_people_come_along_where_the_owner_asks(played: World, leave: Callable[[
     assert captains["team bob"] == bob
     assert captains["team alice"].username == "alice"
     assert not captains["team alice"].has_usable_password()
+
+
+def test_who_takes_part_imports_no_archive_that_names_them(
+    played: World, leave: Callable[[], User]
+) -> None:
+    file = exported(played.digits, played.organizer, with_people=True)
+    host = leave()
+    User.objects.filter(pk=host.pk).update(email="alice@example.org")
+    assert "is or was in a team" in refused(file, host)
 
 
 def test_names_that_no_account_can_have_are_not_made(
