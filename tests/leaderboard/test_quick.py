@@ -13,6 +13,7 @@ from django.conf import settings
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition, Holdout, Round
+from leaderboard.organize import quick
 from leaderboard.organize.quick import create_from_files, name_roles
 from scoring.predictions import recast
 from tests.cast import World, active_holdout, make_user, upload
