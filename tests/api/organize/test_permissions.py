@@ -69,6 +69,26 @@ MATRIX = """
 /competitions/<slug>/teams/<uid>/
   GET            200  200  200  200
   PATCH          200+ 200+ 200+ 403
+/competitions/<slug>/teams/<uid>/sanction/
+  PUT            204+ 204+ 204+ 403
+  DELETE         409  409  409  403
+/competitions/<slug>/teams/<uid>/quota/
+  PUT            204+ 204+ 204+ 403
+/competitions/<slug>/teams/<uid>/merge/
+  POST           404  404  404  404
+/competitions/<slug>/teams/<uid>/submissions/<number>/sanction/
+  PUT            204+ 204+ 204+ 403
+  DELETE         409  409  409  403
+/competitions/<slug>/people/
+  GET            200  200  200  200
+  POST           200+ 200+ 200+ 403
+/competitions/<slug>/people/class-list/
+  POST           200+ 200+ 200+ 403
+/competitions/<slug>/people/<uid>/
+  DELETE         204+ 204+ 204+ 403
+/competitions/<slug>/access/
+  GET            200  200  200  200
+  PATCH          200+ 200+ 200+ 403
 /competitions/<slug>/organizers/
   GET            200  200  200  200
 /competitions/<slug>/organizers/<username>/
