@@ -40,4 +40,4 @@ def add_budget(board: Board, amount: int, *, by: User, team: Team | None = None)
         events.record(
             competition, EventKind.BUDGET_ADDED, actor=by, subjects=subjects, amount=amount
         )
-    watermark.append(ledger.uid, head)
+    watermark.append_where_writable(ledger.uid, head)

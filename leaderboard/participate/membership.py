@@ -185,7 +185,7 @@ def merge(*, team: Team, into: Team, by: User) -> None:
         heads = merge_teams(team, into)
         _record(into, EventKind.TEAM_MERGED, by, merged=team.uid)
     for ledger, head in heads:
-        watermark.append(ledger, head)
+        watermark.append_where_writable(ledger, head)
     team.refresh_from_db()
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from leaderboard import organize, queries
 from leaderboard.errors import Refused
+from leaderboard.ledger import watermark
 from leaderboard.models import (
     BoardState,
     Competition,
@@ -217,6 +218,21 @@ def test_a_raised_budget_is_told_to_everyone_who_replays(world: World, spent: Co
     BoardState.objects.filter(board__round__competition=spent).update(budget_left=9)
     difference = verify_ledger(ledger_of(spent)).report.difference
     assert difference is not None
+
+
+def test_a_budget_is_raised_where_web_servers_only_read_the_watermark(
+    world: World, spent: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_read(*arguments: object) -> None:
+        raise watermark.WatermarkAway("Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark, "append", only_read)
+        for _ in range(2):
+            organize.add_budget(spent.current_round.board, 1, by=world.organizer)
+    late = world.join(world.bob, competition=spent)
+    assert said(world.score(late, checked_file(20))).kind == "corrected"
+    assert_verified(spent)
 
 
 @pytest.mark.parametrize("amount", [0, -1, 1_000_001])
