@@ -41,8 +41,9 @@ def draft(world: World) -> Competition:
 
 
 def _addresses(stage: Stage) -> list[str]:
-    """Return every address of the admin."""
-    return [stage.path(route) for route in all_routes() if route.area == "admin"]
+    """Return every address of the console and of the admin."""
+    areas = ("organize", "admin")
+    return [stage.path(route) for route in all_routes() if route.area in areas]
 
 
 def _stored() -> str:

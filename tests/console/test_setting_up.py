@@ -133,7 +133,7 @@ def test_a_new_competition_is_a_draft_that_others_do_not_see(
         ({"daily_limit": "0"}, "daily_limit", "greater than or equal to 1"),
         ({"daily_limit": "9" * 19}, "daily_limit", "at most 1,000,000"),
         ({"max_file_bytes": "99999999"}, "max_file_bytes", "less than or equal"),
-        ({"title": ""}, "title", "required"),
+        ({"title": ""}, "title", "Missing."),
     ],
 )
 def test_a_wrong_setting_is_said_beside_its_field(

@@ -192,11 +192,12 @@ def test_the_account_page_has_the_choice(world: World, members: Any) -> None:
     browser = Client()
     browser.force_login(world.alice)
     name = f"{world.digits.pk}:announcement"
-    assert f'value="{name}"' in browser.get("/account/").content.decode()
+    chosen = f'id="mail-{world.digits.pk}-announcement" checked'
+    assert chosen in browser.get("/account/").content.decode()
     browser.post("/account/mails/", {})
-    assert "checked" not in browser.get("/account/").content.decode()
+    assert chosen not in browser.get("/account/").content.decode()
     browser.post("/account/mails/", {"wanted": name})
-    assert "checked" in browser.get("/account/").content.decode()
+    assert chosen in browser.get("/account/").content.decode()
 
 
 # --- Deaths and outages ---------------------------------------------------------------------------

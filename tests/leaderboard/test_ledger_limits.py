@@ -80,7 +80,7 @@ def test_they_are_fixed_from_the_opening_on(world: World, name: str) -> None:
 def test_they_are_those_of_a_new_draft(world: World) -> None:
     now = timezone.now()
     times: dict[str, Any] = {"opens_at": now, "closes_at": now + timedelta(days=1)}
-    made = create_draft(world.organizer, slug="new", title="New", **times, **LIMITS)
+    made = create_draft(world.organizer, slug="fresh", title="New", **times, **LIMITS)
     assert made.current_round.hides_others
     assert made.current_round.question_limit == 300
 

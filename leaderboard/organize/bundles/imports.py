@@ -196,6 +196,11 @@ class _Making:
             name = part.solution.rpartition("/")[2]
             holdout = install_solution(round, ContentFile(content, name=name), by=self.by)
             self.stored.append(holdout.sealed_solution.name or "")
+        for board, each in zip(round.boards.all(), part.boards, strict=True):
+            if not each.mechanism:  # what is proposed depends on the rows, which are known now
+                scoring = _scoring(round, each)
+                kept = replace(scoring, metric_parameters=board.metric_parameters)
+                change_scoring(board, kept, by=self.by)
 
     def _make_sample(self, round: Round, part: RoundPart, solution: bytes) -> None:
         """Publish a sample that says the same of every row of the solution."""
