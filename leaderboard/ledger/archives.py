@@ -7,6 +7,7 @@ written again. What a ledger is known by, `uid`s, commitments and hashes, stays.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -80,6 +81,9 @@ TABLES: Final[Mapping[type[Model], str]] = {
 }
 # Sealed to the keys of this installation, or no one's business at another.
 _LEFT_OUT: Final = {(Holdout, "sealed_solution"), (Holdout, "sealed_secret")}
+# Permanent ids and commitments, which also name files outside the database.
+_NAMES: Final = {"uid", "solution_commitment", "secret_commitment"}
+_NAME: Final = re.compile("[0-9a-f]{1,64}")
 _BATCH: Final = 500
 
 
@@ -96,6 +100,12 @@ def rows_of(competition: Competition, model: type[Model]) -> QuerySet[Any]:
     """Return a table's rows of a competition, those that others name first."""
     rows = model._default_manager.filter(**{TABLES[model]: competition.pk})
     return rows.order_by("pk")
+
+
+def check_name(text: object, where: str) -> None:
+    """Raise ArchiveDamaged unless this is a permanent id or a commitment."""
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        raise ArchiveDamaged(f"{where}: an id of hexadecimal digits was expected.")
 
 
 def files_of(row: Model) -> Iterator[tuple[str, str]]:
@@ -214,6 +224,8 @@ class Loading:
                 raise ArchiveDamaged(f"{where}: a value was expected.")
             if isinstance(parsed, str) and len(parsed) > (each.max_length or len(parsed)):
                 raise ArchiveDamaged(f"{where}: it has at most {each.max_length} characters.")
+            if each.name in _NAMES:
+                check_name(parsed, where)
         except (ValidationError, TypeError, ValueError):
             raise ArchiveDamaged(f"{where}: this is no value of it.") from None
         return parsed

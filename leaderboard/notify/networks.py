@@ -17,9 +17,16 @@ from django.conf import settings
 
 Address = IPv4Address | IPv6Address
 # Not private by the registries' word, and yet not what anybody means by a server on the internet:
-# IPv6 addresses that lead to an IPv4 one inside, and a cloud's service for its own machines.
+# IPv6 addresses that lead to an IPv4 one inside, or into a site as they once did, and what clouds
+# keep for their own machines.
 _OTHERS: Final = tuple(
-    map(ip_network, ("::/96", "64:ff9b::/32", "2001::/32", "2002::/16", "168.63.129.16/32"))
+    map(
+        ip_network,
+        (
+            *("::/96", "64:ff9b::/32", "2001::/32", "2002::/16", "fec0::/10"),
+            *("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24"),
+        ),
+    )
 )
 
 

@@ -34,6 +34,7 @@ from leaderboard.ledger.archives import (
     TABLES,
     ArchiveDamaged,
     Loading,
+    check_name,
     document,
     files_of,
     name_of,
@@ -225,6 +226,8 @@ class _Reading:
             hashes = {str(name): str(digest) for name, digest in found["files"].items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ArchiveDamaged(f"{MANIFEST} is not what an archive has there.") from None
+        for uid in heads:
+            check_name(uid, MANIFEST)
         for name in self.folder.names:
             if name != MANIFEST and name not in hashes:
                 raise ArchiveDamaged(f"{name}: the manifest doesn't name it.")

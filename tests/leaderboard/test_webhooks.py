@@ -239,6 +239,8 @@ def test_an_answer_with_nul_is_kept(world: World, hook: Webhook, receiver: Recei
         "::127.0.0.1",
         "64:ff9b::a00:1",
         "64:ff9b:1::a00:1",
+        "fec0::1",
+        "192.0.0.192",
         "2002:7f00:1::",
         "2001:0:a00:1::",
     ],

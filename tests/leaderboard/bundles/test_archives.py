@@ -1,5 +1,6 @@
 """A competition is copied to another installation, to be read and verified there."""
 
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -259,6 +260,8 @@ def test_a_file_that_was_changed_is_named(played: World, leave: Callable[[], Use
         ("submission", lambda row: row.update(file="/etc/passwd"), "stored file of the archive"),
         ("submission", lambda row: row.update(created_at="soon"), "this is no value of it"),
         ("team", lambda row: row.update(name="n" * 100), "it has at most 60 characters"),
+        ("team", lambda row: row.update(uid="../../team"), "an id of hexadecimal digits"),
+        ("holdout", lambda row: row.update(solution_commitment="../x"), "hexadecimal digits"),
         ("submission", lambda row: row.update(status="perfect"), "contradict each other"),
         ("ledger", lambda row: row.update(entries=0), "not those that the manifest names"),
     ],
@@ -268,6 +271,23 @@ def test_rows_that_were_forged_are_refused(
 ) -> None:
     file = forged(exported(played.digits, played.organizer), table, change)
     assert told in refused(file, leave())
+
+
+@pytest.mark.parametrize("uid", ["../../outside", "/etc/passwd", "a\0b", "."])
+def test_a_ledger_whose_id_names_a_file_elsewhere_is_refused(
+    played: World, leave: Callable[[], User], uid: str
+) -> None:
+    file = exported(played.digits, played.organizer)
+
+    def rename(name: str, content: bytes) -> bytes:
+        if name != "archive.json":
+            return content
+        document = json.loads(content)
+        document["ledgers"] = dict.fromkeys([uid], *document["ledgers"].values())
+        return json.dumps(document).encode()
+
+    host = leave()
+    assert "archive.json: an id of hexadecimal digits" in refused(rewritten(file, rename), host)
 
 
 def test_a_short_name_that_is_taken_is_refused(played: World, leave: Callable[[], User]) -> None:
