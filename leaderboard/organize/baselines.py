@@ -62,12 +62,14 @@ def _make_team(trial: Trial) -> Team:
     competition = trial.round.competition
     with transaction.atomic():
         robot = User.objects.create_user(f"baseline-{secrets.token_hex(8)}", is_active=False)
+        competition.invited.add(robot)  # it gives no join code, and has no address
         team = membership.join(
             competition=competition,
             user=robot,
             accept_rules=True,
             team_name=_free_name(trial),
         )
+        competition.invited.remove(robot)
         Team.objects.filter(pk=team.pk).update(is_baseline=True)
         Trial.objects.filter(pk=trial.pk).update(team=team)
         subjects = {"team": team.uid}

@@ -71,6 +71,8 @@ def try_file(
         raise Refused("file_too_large", limit=round.max_file_bytes)
     with transaction.atomic():
         draft = locked_draft(round, by)
+        if draft.competition.opened_by_organizer_at is not None:  # a round that comes
+            raise Refused("not_a_draft")
         if draft.active_holdout is None:
             raise Refused("invalid", field="file", variant="no_solution")
         if draft.trials.count() >= MOST:
@@ -140,24 +142,20 @@ def score_trial(trial_id: int) -> None:
     trial = found.filter(pk=trial_id, status=Status.QUEUED).first()
     if trial is None or trial.round.competition.opened_by_organizer_at is not None:
         return
-    changes: dict[str, Any]
     try:
-        changes = {"answers": _answer(trial), "status": Status.RELEASED}
+        _answer(trial)
     except PredictionError as error:
-        changes = {
-            "status": Status.REJECTED,
-            "problems": [problem.to_json() for problem in error.problems],
-            "problem_count": error.total,
-        }
-    still = Trial.objects.filter(pk=trial.pk, status=Status.QUEUED)
-    still.update(**changes, finished_at=timezone.now())
+        _end(
+            trial.pk,
+            status=Status.REJECTED,
+            problems=[problem.to_json() for problem in error.problems],
+            problem_count=error.total,
+        )
 
 
 def note_failure(trial_id: int, failure: str) -> None:
     """Note where a trial failed, by place and type alone."""
-    Trial.objects.filter(pk=trial_id, status=Status.QUEUED).update(
-        status=Status.FAILED, failure=failure[:200], finished_at=timezone.now()
-    )
+    _end(trial_id, status=Status.FAILED, failure=failure[:200])
 
 
 def waiting() -> list[int]:
@@ -215,12 +213,30 @@ def check_sees_trials(round: Round, by: User | None) -> None:
     check_right(by, round.competition, Right.EDIT)
 
 
-def _answer(trial: Trial) -> dict[str, Any]:
-    """Return what each board says of a trial, as an entry of its scratch ledger."""
+def _end(trial_id: int, **changes: Any) -> None:
+    """Write what became of a trial, unless it was thrown away: what opens meanwhile has none."""
+    with transaction.atomic():
+        found = Trial.objects.select_related("round").filter(pk=trial_id, status=Status.QUEUED)
+        trial = found.first()
+        if trial is not None and _is_draft(trial.round):
+            found.update(**changes, finished_at=timezone.now())
+
+
+def _is_draft(round: Round) -> bool:
+    """Return whether the competition is a draft, and keep it one: an opening waits."""
+    competitions = Competition.objects.select_for_update(no_key=True)
+    return competitions.get(pk=round.competition_id).opened_by_organizer_at is None
+
+
+def _answer(trial: Trial) -> None:
+    """Ask each board of a trial, as an entry of its scratch ledger, and write what it says."""
     round = trial.round
     predictions = parse_file(round, str(trial.file.name), trial.sha256)
     holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
-    scratch = _scratch(round)
+    with transaction.atomic():
+        if not _is_draft(round):
+            return
+        scratch = _scratch(round)
     boards = list(round.boards.all())
     measured = {
         board: vault.measure_trial(
@@ -233,7 +249,13 @@ def _answer(trial: Trial) -> dict[str, Any]:
         for board in boards
     }
     with transaction.atomic():
-        locked = TrialLedger.objects.select_for_update(no_key=True).get(pk=scratch.pk)
+        # Opened since, removed, or asking something else: what was measured is of no use any more.
+        waits = (
+            _is_draft(round) and Trial.objects.filter(pk=trial.pk, status=Status.QUEUED).exists()
+        )
+        locked = TrialLedger.objects.filter(pk=scratch.pk, basis=scratch.basis).first()
+        if not waits or locked is None:
+            return
         asked = {board: rules_of(board, holdout) for board in boards}
         limits = {name: getattr(round, name) for name in ("question_limit", "team_limit")}
         terms = rules.begin([(each.mechanism, each.laws) for each in asked.values()], **limits)
@@ -241,8 +263,7 @@ def _answer(trial: Trial) -> dict[str, Any]:
         for board, each in measured.items():
             answers[board.uid] = _ask(locked, terms, asked[board], board, predictions.digest, each)
         locked.save(update_fields=["state"])
-        Trial.objects.filter(pk=trial.pk).update(basis=locked.basis)
-    return answers
+        _end(trial.pk, answers=answers, basis=locked.basis, status=Status.RELEASED)
 
 
 def _ask(

@@ -1,9 +1,13 @@
 """Trials of a draft go the whole way on a scratch ledger, which is thrown away at the opening."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from django.core.files.storage import default_storage
+from django.utils import timezone
 
-from leaderboard import organize, tasks
+from leaderboard import organize, tasks, vault
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Competition,
@@ -16,7 +20,7 @@ from leaderboard.models import (
     Trial,
     TrialLedger,
 )
-from leaderboard.organize import trials
+from leaderboard.organize import entry, trials
 from leaderboard.organize.people import add_organizer
 from leaderboard.organize.quick import create_from_files
 from tests.cast import World, make_user, upload
@@ -123,3 +127,42 @@ def test_judge_and_viewer_try_nothing(world: World, draft: Competition, role: st
 def test_an_open_competition_takes_no_trials(world: World) -> None:
     with pytest.raises(Refused, match="participants rely on it"):
         trials.try_file(world.round, upload(b"id,label\n", "mine.csv"), by=world.organizer)
+
+
+def test_the_opening_leaves_nothing_of_a_trial_that_is_being_measured(
+    world: World, draft: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks.run_baselines(round_id=draft.current_round.pk)
+    trial = Trial.objects.get()
+    measure = vault.measure_trial
+
+    def open_meanwhile(*given: Any) -> Any:
+        measured = measure(*given)
+        organize.open_competition(draft, by=world.organizer, baselines=True)
+        return measured
+
+    monkeypatch.setattr(vault, "measure_trial", open_meanwhile)
+    tasks.score_trial(trial_id=trial.pk)
+    trial.refresh_from_db()
+    assert (trial.status, trial.answers, trial.failure) == (Status.QUEUED, {}, "")
+    assert not TrialLedger.objects.exists()
+    tasks.run_baselines(round_id=draft.current_round.pk)
+    assert Team.objects.get(competition=draft).is_baseline
+
+
+def test_baselines_need_no_join_code(world: World, draft: Competition) -> None:
+    tasks.run_baselines(round_id=draft.current_round.pk)
+    entry.renew_join_code(draft, by=world.organizer)
+    entry.change_mail_domains(draft, ["uni.example"], by=world.organizer)
+    organize.open_competition(draft, by=world.organizer, baselines=True)
+    tasks.run_baselines(round_id=draft.current_round.pk)
+    assert Team.objects.get(competition=draft).is_baseline
+    assert not draft.invited.exists()
+
+
+def test_a_coming_round_takes_no_trials(world: World) -> None:
+    coming = organize.add_round(
+        world.digits, opens_at=timezone.now() + timedelta(days=60), by=world.organizer
+    )
+    with pytest.raises(Refused, match="participants rely on it"):
+        trials.try_file(coming, upload(b"id,label\n", "mine.csv"), by=world.organizer)
