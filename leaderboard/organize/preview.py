@@ -28,6 +28,7 @@ def as_participant(competition: Competition, *, by: User) -> Iterator[User]:
             Competition.objects.filter(pk=competition.pk).update(visibility=Visibility.PUBLIC)
             visitor = User.objects.create_user(f"preview-{secrets.token_hex(4)}")
             competition.refresh_from_db()
+            competition.invited.add(visitor)  # who gives no join code, and has no address
             membership.join(
                 competition=competition, user=visitor, accept_rules=True, team_name=NAME
             )

@@ -114,7 +114,10 @@ def _follow(
     """Bring boards and finals in line with a sanction that was written or lifted; record it."""
     restand(team)
     round = competition.current_round
-    count_anew(round)
+    # An earlier round may still wait for its reveal.
+    waiting = competition.rounds.filter(finals_started_at__isnull=False, revealed_at=None)
+    for each in {round, *waiting}:
+        count_anew(each)
     subjects = {"team": team.uid, "round": round.number}
     if submission is not None:
         subjects["submission"] = submission.number

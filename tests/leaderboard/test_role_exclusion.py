@@ -59,3 +59,8 @@ def test_a_team_that_was_left_still_counts(world: World) -> None:
     membership.leave(team=world.join(rita), user=rita)
     with pytest.raises(Refused, match="rita is or was in a team"):
         add_organizer(world.digits, rita, Role.JUDGE, world.organizer)
+
+
+def test_an_operator_joins_no_team(world: World) -> None:
+    with pytest.raises(Refused, match="You run this competition"):
+        world.join(make_user("operator", is_superuser=True))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from leaderboard import queries
+from leaderboard import organize, queries
 from leaderboard.errors import Refused
 from leaderboard.ledger import levels
 from leaderboard.models import (
@@ -17,8 +18,10 @@ from leaderboard.models import (
     Event,
     EventKind,
     FinalScore,
+    Ledger,
     LevelCount,
     Release,
+    Round,
     Standing,
     Submission,
     Team,
@@ -31,7 +34,7 @@ from leaderboard.participate import membership, quotas, selection
 from leaderboard.pipeline import finalize
 from leaderboard.pipeline.final_tests import compare_entries
 from leaderboard.queries import people
-from leaderboard.tasks import place_finals, score_submission
+from leaderboard.tasks import place_finals, score_final, score_submission
 from tests import ending
 from tests.cast import World, ledger_of, make_user, predictions, set_round, solution, upload
 
@@ -264,6 +267,26 @@ def test_final_places_are_found_anew_until_they_are_revealed(
     finalize.reveal(world.round, by=world.organizer)
     assert [name for _, name in finals(world.digits)] == ["team alice", "team bob", "team carol"]
     check(world)
+
+
+def test_places_of_an_earlier_round_are_found_anew_as_well(
+    world: World, three: tuple[Team, Team, Team]
+) -> None:
+    ending.score(world.digits)
+    first = world.round
+    now = timezone.now()
+    later = organize.add_round(
+        world.digits,
+        by=world.organizer,
+        opens_at=now - timedelta(seconds=30),
+        closes_at=now + timedelta(days=7),
+    )
+    Round.objects.filter(pk=later.pk).update(ledger=Ledger.objects.create(competition=world.digits))
+    disqualify(world, three[0])
+    for submission in selection.entered(first):
+        score_final(submission_id=submission.pk)
+    place_finals(round_id=first.pk)
+    assert finals(world.digits) == [(1, "team bob"), (2, "team carol")]
 
 
 def test_another_submission_stands_in_for_one_that_is_left_out_after_the_end(

@@ -22,6 +22,7 @@ from leaderboard.models import (
 )
 from leaderboard.organize import entry, trials
 from leaderboard.organize.people import add_organizer
+from leaderboard.organize.preview import as_participant
 from leaderboard.organize.quick import create_from_files
 from tests.cast import World, make_user, upload
 from tests.leaderboard import dropped
@@ -158,6 +159,12 @@ def test_baselines_need_no_join_code(world: World, draft: Competition) -> None:
     tasks.run_baselines(round_id=draft.current_round.pk)
     assert Team.objects.get(competition=draft).is_baseline
     assert not draft.invited.exists()
+
+
+def test_the_preview_needs_no_join_code(world: World, draft: Competition) -> None:
+    entry.renew_join_code(draft, by=world.organizer)
+    with as_participant(draft, by=world.organizer) as visitor:
+        assert visitor.memberships.get().competition == draft
 
 
 def test_a_coming_round_takes_no_trials(world: World) -> None:
