@@ -125,6 +125,9 @@ PROBLEMS: Mapping[str, Refusal] = {
             "rows_answered": "The competition “{other}” answers on these rows. Two ledgers would "
             "count the same rows apart, and neither would be right: wait for its finals, or use "
             "other rows.",
+            "rows_answered_before": "An earlier round has answered on these rows, and another "
+            "ledger would forget it. Let the round go on with the rows of the one before, or use "
+            "other rows.",
             "is_the_sample": "This is the sample submission. Choose the file with the true labels.",
             "public_rows_changed": "Public rows can't be added to a ledger that began without, nor "
             "all be taken away: what it promises rests on them.",

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, BinaryIO, Final, cast
 
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile, File
@@ -58,6 +59,7 @@ from leaderboard.operate.verification import CannotVerify, verify_ledger
 from leaderboard.organize.fields import RESERVED_SLUGS
 from leaderboard.organize.moves import check_finals_rest
 from leaderboard.organize.people import may_organize_at_all
+from leaderboard.organize.same_rows import check_rows_are_free
 from leaderboard.pipeline.handover import expect
 from leaderboard.pipeline.publish import to_publish
 from leaderboard.platform.files import open_stored
@@ -283,9 +285,12 @@ class _Reading:
         return competition
 
     def take_secrets(self, competition: Competition, by: User) -> None:
-        """Have a worker open the secrets, where they came along."""
+        """Have a worker open the secrets, where they came along. Raises Refused."""
         if SECRETS not in self.folder:
             return
+        for round in competition.rounds.filter(finals_started_at=None, continues=None):
+            if (holdout := round.active_holdout) is not None:
+                check_rows_are_free(round, holdout.row_ids_digest)
         box = ContentFile(self.read(SECRETS), name=f"{competition.slug}.box")
         handover = Handover.objects.create(
             competition=competition,
@@ -338,16 +343,19 @@ def _person(person: User, named: bool) -> dict[str, Any]:
 
 
 def _make_people(rows: list[dict[str, Any]]) -> dict[int, User]:
-    """Return an account for each person; one of the same address is taken, others are made.
+    """Return an account for each person; who has confirmed the address is taken, others are made.
 
     Nobody can sign in to those: who has the address asks for a new password. Without names they
-    are locked.
+    are locked, and so are those whose address somebody else has typed in here.
     """
     found = dict[int, User]()
     for row in rows:
         email, username = (_valid(name, row.get(name)) for name in ("email", "username"))
-        known = User.objects.filter(email__iexact=email).first() if email else None
+        confirmed = EmailAddress.objects.filter(email__iexact=email, verified=True)
+        known = User.objects.filter(emailaddress__in=confirmed).first() if email else None
         if known is None:
+            if User.objects.filter(email__iexact=email).exists():
+                email = ""
             is_free = not User.objects.filter(username__iexact=username).exists()
             reserved = settings.ACCOUNT_USERNAME_BLACKLIST
             may_have = username and is_free and username.lower() not in reserved

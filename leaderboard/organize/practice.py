@@ -9,6 +9,7 @@ from leaderboard.ledger import lock
 from leaderboard.ledger.accounts import season_code
 from leaderboard.models import EventKind, Round, User
 from leaderboard.notify import events
+from leaderboard.organize.same_rows import check_rows_are_free
 
 
 def change_practice(round: Round, *, is_open: bool, by: User | None = None) -> None:
@@ -16,7 +17,7 @@ def change_practice(round: Round, *, is_open: bool, by: User | None = None) -> N
 
     Answers are entries of its ledger as ever; board and final places stay as they are, and what was
     accepted is scored. Raises Refused before the reveal, once the solution is published, and where
-    a later round has begun or asks the rows.
+    a later round has begun or asks the rows, or another competition does.
     """
     with transaction.atomic():
         competition = lock.lock(round.competition)
@@ -24,6 +25,8 @@ def change_practice(round: Round, *, is_open: bool, by: User | None = None) -> N
         locked = Round.objects.select_related("competition", "ledger").get(pk=round.pk)
         if is_open:
             check_may_practise(locked)
+            if (holdout := locked.active_holdout) is not None:
+                check_rows_are_free(locked, holdout.row_ids_digest)
         if is_open != (locked.practice_opened_at is not None):
             locked.practice_opened_at = timezone.now() if is_open else None
             if locked.code_before_practice is None and locked.ledger is not None:

@@ -8,27 +8,41 @@ the very same test data.
 from django.db.models import Q
 
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, CompetitionFile, FileRole, Holdout, Pause, Round
+from leaderboard.models import (
+    Competition,
+    CompetitionFile,
+    FileRole,
+    Handover,
+    Holdout,
+    Pause,
+    Round,
+)
 
 
 def check_rows_are_free(round: Round, row_ids_digest: str) -> None:
-    """Raise Refused where a ledger of another competition answers on these rows."""
+    """Raise Refused where another ledger answers on these rows, or one of this competition did."""
     competition = round.competition
     files = CompetitionFile.objects.filter(role=FileRole.TEST)
     tests = files.filter(round=round.origin).values("sha256")
-    same_data = files.filter(sha256__in=tests).values("round__competition")
-    kin = Q(ledger__competition__in=same_data)
-    if competition.family:
-        kin |= Q(ledger__competition__family=competition.family)
+    same_data = Q(ledger__rounds__in=files.filter(sha256__in=tests).values("round"))
+    of_family = Q(ledger__competition__family=competition.family)
+    own = Q(ledger__competition=competition)
     asking = Round.objects.filter(
-        competition__opened_by_organizer_at__isnull=False, finals_started_at__isnull=True
+        Q(finals_started_at__isnull=True) | Q(practice_opened_at__isnull=False),
+        competition__opened_by_organizer_at__isnull=False,
     )
-    answering = (
-        Holdout.objects.active()
-        .filter(kin, row_ids_digest=row_ids_digest, ledger__rounds__in=asking)
-        .exclude(ledger__competition=competition)
-        .exclude(ledger__paused_for__in=(Pause.MOVED, Pause.ARCHIVED))
-    )
-    other = Competition.objects.filter(ledgers__holdouts__in=answering).first()
+    # A copy whose secrets are here answers as soon as a worker has opened them.
+    coming = Handover.objects.filter(is_incoming=True, finished_at=None).values("competition")
+    is_copy = Q(ledger__paused_for=Pause.ARCHIVED) & ~Q(ledger__competition__in=coming)
+    kin = same_data | of_family if competition.family else same_data
+    answers = kin & ~own & Q(ledger__rounds__in=asking) & ~is_copy
+    has_answered = own & same_data & Q(ledger__entries__gt=0)
+    same = Holdout.objects.active().filter(row_ids_digest=row_ids_digest)
+    found = same.filter(answers & ~Q(ledger__paused_for=Pause.MOVED) | has_answered)
+    if round.ledger_id is not None:
+        found = found.exclude(ledger=round.ledger_id)
+    other = Competition.objects.filter(ledgers__holdouts__in=found).first()
+    if other == competition:
+        raise Refused("invalid", field="solution", variant="rows_answered_before")
     if other is not None:
         raise Refused("invalid", field="solution", variant="rows_answered", other=other.title)

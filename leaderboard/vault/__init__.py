@@ -271,13 +271,18 @@ def take_over(
     They are named by the commitments of `holdouts`, which they are compared with, as the ledgers'
     heads are. Raises VaultClosed where it can't be opened, or something else is in it.
     """
-    document = json.loads(_decrypt(box)[0])
-    if document["heads"] != heads:
+    try:
+        document = json.loads(_decrypt(box)[0])
+        came, boxes = document["heads"], document["boxes"]
+        contents_of = {name: [base64.b64decode(each) for each in boxes[name]] for name in boxes}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise VaultClosed("What is in the box is not what another vault hands over.") from None
+    if came != heads:
         raise VaultClosed("The secrets are of ledgers that have come further, or of others.")
     sealed = dict[str, tuple[bytes, bytes]]()
     for holdout in holdouts:
         commitments = (holdout.solution_commitment, holdout.secret_commitment)
-        contents = map(base64.b64decode, document["boxes"].get(commitments[0], ()))
+        contents = contents_of.get(commitments[0], ())
         salted = [Salted(each[:SALT_BYTES], each[SALT_BYTES:]) for each in contents]
         if tuple(each.commitment for each in salted) != commitments:
             raise VaultClosed("The secrets are not what was committed to.")

@@ -19,6 +19,7 @@ from leaderboard.models import (
     Submission,
 )
 from leaderboard.operate.verification import verify_ledger
+from leaderboard.organize.bundles import clone
 from leaderboard.participate import quotas, selection
 from leaderboard.pipeline import publish, queue
 from leaderboard.tasks import publish_holdout
@@ -30,6 +31,7 @@ from tests.cast import (
     make_user,
     predictions,
     set_round,
+    solution,
     upload,
 )
 
@@ -62,6 +64,19 @@ def test_without_practice_nothing_is_taken_after_the_reveal(ended: World) -> Non
     with pytest.raises(Refused) as caught:
         ended.submit(ended.digits.teams.order_by("pk")[0])
     assert caught.value.code == "deadline_passed"
+
+
+def test_practice_and_a_clone_do_not_answer_on_the_same_rows(ended: World) -> None:
+    made = clone(ended.digits, slug="digits-2", by=ended.organizer)
+    organize.install_solution(made.current_round, upload(solution()), by=ended.organizer)
+    round = Competition.objects.get(pk=ended.digits.pk).current_round
+    organize.change_practice(round, is_open=True, by=ended.organizer)
+    with pytest.raises(Refused, match="answers on these rows"):
+        organize.open_competition(made, by=ended.organizer)
+    organize.change_practice(round, is_open=False, by=ended.organizer)
+    organize.open_competition(made, by=ended.organizer)
+    with pytest.raises(Refused, match="answers on these rows"):
+        organize.change_practice(round, is_open=True, by=ended.organizer)
 
 
 def test_practice_is_answered_in_the_ledger_and_changes_no_place(practising: World) -> None:

@@ -16,6 +16,7 @@ from leaderboard.models import (
     Competition,
     Event,
     EventKind,
+    FileRole,
     LedgerNote,
     Membership,
     NoteKind,
@@ -40,6 +41,8 @@ from tests.cast import (
     make_competition,
     predictions,
     set_round,
+    solution,
+    upload,
 )
 
 
@@ -162,6 +165,19 @@ def test_a_new_round_has_a_new_quota(world: World) -> None:
     round = further_round(world)
     left = quotas.quota(team, round, timezone.now())
     assert (left.total_limit, left.total_left) == (1, 1)
+
+
+def test_a_round_with_rows_that_an_earlier_one_asked_begins_no_ledger_of_its_own(
+    world: World,
+) -> None:
+    test = b"id,x\nr0,1\n"
+    organize.add_file(world.round, upload(test, "test.csv"), role=FileRole.TEST, by=world.organizer)
+    world.score(world.join(world.alice))
+    round = further_round(world, continues=False)
+    for role, content in ((FileRole.TEST, test), (FileRole.SAMPLE, predictions())):
+        organize.add_file(round, upload(content, f"{role}.csv"), role=role, by=world.organizer)
+    with pytest.raises(Refused, match="An earlier round has answered on these rows"):
+        organize.install_solution(round, upload(solution()), by=world.organizer)
 
 
 def test_rounds_on_the_same_rows_have_one_end(world: World) -> None:

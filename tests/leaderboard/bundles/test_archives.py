@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -135,6 +136,7 @@ def test_people_come_along_where_the_owner_asks(played: World, leave: Callable[[
     host = leave()
     bob = make_user("robert")
     User.objects.filter(pk=bob.pk).update(email="BOB@example.org")
+    EmailAddress.objects.create(user=bob, email="BOB@example.org", verified=True)
     copy = import_archive(file, by=host)
     captains = {team.name: team.captain for team in copy.teams.all()}
     assert captains["team bob"] == bob
@@ -142,12 +144,24 @@ def test_people_come_along_where_the_owner_asks(played: World, leave: Callable[[
     assert not captains["team alice"].has_usable_password()
 
 
+def test_nobody_takes_a_place_in_a_team_by_an_address_that_is_not_confirmed(
+    played: World, leave: Callable[[], User]
+) -> None:
+    file = exported(played.digits, played.organizer, with_people=True)
+    host = leave()
+    thief = make_user("thief")
+    User.objects.filter(pk=thief.pk).update(email="bob@example.org")
+    copy = import_archive(file, by=host)
+    captain = copy.teams.get(name="team bob").captain
+    assert (captain == thief, captain.email, captain.is_active) == (False, "", False)
+
+
 def test_who_takes_part_imports_no_archive_that_names_them(
     played: World, leave: Callable[[], User]
 ) -> None:
     file = exported(played.digits, played.organizer, with_people=True)
     host = leave()
-    User.objects.filter(pk=host.pk).update(email="alice@example.org")
+    EmailAddress.objects.create(user=host, email="alice@example.org", verified=True)
     assert "is or was in a team" in refused(file, host)
 
 

@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.utils import timezone
+from nacl.public import PublicKey, SealedBox
 
+from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.ledger import lock, watermark
 from leaderboard.models import (
     Event,
     EventKind,
+    FileRole,
     Handover,
     Holdout,
     Ledger,
@@ -24,7 +29,7 @@ from leaderboard.models import (
 )
 from leaderboard.operate.archives import export_archive, import_archive
 from leaderboard.operate.verification import verify_ledger
-from leaderboard.organize.moves import move
+from leaderboard.organize.moves import move, own_key
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import intake
 from leaderboard.tasks import carry_out_handover, score_submission
@@ -34,9 +39,11 @@ from tests.cast import (
     add_column,
     ledger_of,
     make_checked,
+    make_competition,
     make_user,
     predictions,
     said,
+    set_round,
     solution,
     upload,
 )
@@ -203,6 +210,35 @@ def test_secrets_for_another_vault_stay_closed(
     copy = arrived(import_archive(moved(played, third), by=leave()))
     assert copy.current_round.paused_for == Pause.ARCHIVED
     assert "doesn't open this box" in Handover.objects.get().failure
+
+
+def test_secrets_that_are_none_stay_closed_for_good(
+    played: World, tmp_path: Path, leave: Callable[[], User]
+) -> None:
+    archive = moved(played, tmp_path)
+    copy = import_archive(archive, by=leave())
+    order = Handover.objects.get()
+    key = PublicKey(bytes.fromhex(own_key()))
+    for content in (b"[]", b"{}", b"x", b'{"heads": {}, "boxes": {"a": [1]}}'):
+        Handover.objects.update(finished_at=None, failure="")
+        order.file.save("other.box", ContentFile(bytes(SealedBox(key).encrypt(content))))
+        carry_out_handover(handover_id=order.pk)
+        assert "not what another vault hands over" in Handover.objects.get().failure
+    assert ledger_of(copy).paused_for == Pause.ARCHIVED
+
+
+def test_a_moved_ledger_does_not_arrive_beside_another_on_its_rows(
+    played: World, tmp_path: Path, leave: Callable[[], User]
+) -> None:
+    test = upload(b"id,x\nr0,1\n", "test.csv")
+    organize.add_file(played.round, test, role=FileRole.TEST, by=played.organizer)
+    archive = moved(played, tmp_path)
+    host = leave()
+    other = make_competition("other", host)
+    organize.add_file(other.current_round, test, role=FileRole.TEST, by=host)
+    assert "The competition “Other” answers on these rows" in refused(archive, host)
+    set_round(other, finals_started_at=timezone.now())
+    assert import_archive(archive, by=host).slug == "digits"
 
 
 def test_a_revised_ledger_with_columns_merges_and_finals_moves_whole(
