@@ -113,6 +113,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             "no_budget": "This board has no budget: its mechanism needs none, or nobody has begun.",
             "no_share": "This team has not taken a share of the budget yet.",
             # Files and solutions
+            "file_name_long": "The file’s name has more than {limit} characters.",
             "no_file_name": "The file needs a name.",
             "file_exists": "There is a file named {name} already.",
             "sample_exists": "There is a sample submission already.",

@@ -16,7 +16,7 @@ from pyarrow import csv as arrow_csv
 
 from leaderboard.errors import Refused
 from leaderboard.models import CompetitionFile, FileRole, Round, StagedFile, User
-from leaderboard.organize.files import add_file, content_of
+from leaderboard.organize.files import add_file, check_is_free, content_of
 from scoring.dropped import Sheet, open_sheet
 from scoring.dropped.labels import align
 from scoring.dropped.roles import shorten
@@ -82,6 +82,7 @@ def publish_dropped(round: Round, role: FileRole, file: Dropped, by: User) -> st
     if not isinstance(file, StagedFile):
         # What it holds was compared with the solution's columns: `sure`.
         return str(add_file(round, file, role=role, sure=True, by=by).file.name)
+    check_is_free(round, file.name)
     CompetitionFile.objects.create(
         round=round,
         name=file.name,

@@ -19,6 +19,7 @@ from leaderboard.platform.files import open_stored
 from scoring.predictions import RowIds, Schema, read_row_ids
 from scoring.predictions.schema import USAGE_NAMES
 
+NAME_LENGTH: Final = 120
 _HEADER_BYTES: Final = 64 * 1024
 
 
@@ -36,11 +37,8 @@ def add_file(
     sure: it holds no hidden labels, though it looks as if it did.
     """
     check_right(by, round.competition, Right.EDIT)
-    name = PurePath(file.name or "").name
-    if not name:
-        raise Refused("invalid", field="file", variant="no_file_name")
-    if round.files.filter(name=name).exists():
-        raise Refused("invalid", field="file", variant="file_exists", name=name)
+    name = check_file_name(file)
+    check_is_free(round, name)
     if not sure and (reason := find_labels(round, file, role)):
         raise Refused("looks_hidden", reason=reason)
     if role == FileRole.SAMPLE:
@@ -59,6 +57,22 @@ def add_file(
         )
         _record(entry, by, added=_facts(entry))
     return entry
+
+
+def check_file_name(file: File[bytes]) -> str:
+    """Return the file's name without folders. Raises Refused for one that can't be kept."""
+    name = PurePath(file.name or "").name
+    if not name:
+        raise Refused("invalid", field="file", variant="no_file_name")
+    if len(name) > NAME_LENGTH:
+        raise Refused("invalid", field="file", variant="file_name_long", limit=NAME_LENGTH)
+    return name
+
+
+def check_is_free(round: Round, name: str) -> None:
+    """Raise Refused where the round has a file of this name."""
+    if round.files.filter(name=name).exists():
+        raise Refused("invalid", field="file", variant="file_exists", name=name)
 
 
 def remove_file(entry: CompetitionFile, *, by: User | None = None) -> None:

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from leaderboard import vault
 from leaderboard.errors import Refused, refuse_fields
+from leaderboard.ledger import lock
 from leaderboard.models import Board, Competition, FileRole, Holdout, QuickSetup, Round, User
 from leaderboard.organize.drafts import change_schema, is_frozen, locked_draft, withdraw
 from leaderboard.organize.dropped_files import make_sample, neutral, read_split_cells
@@ -106,8 +107,7 @@ def rewrite(round_id: int) -> None:
     if setup.wanted is None or is_frozen(round) or round.competition.opened_by_organizer_at:
         return
     assert round.ledger is not None  # noqa: S101  (a solution was sealed, and withdrawn)
-    before = round.ledger.holdouts.order_by("-version").first()
-    assert before is not None  # noqa: S101  (likewise)
+    before = _last_sealed(round)
     wanted, by = setup.wanted, setup.wanted_by
     written, failure = None, ""
     try:
@@ -115,11 +115,15 @@ def rewrite(round_id: int) -> None:
     except ParameterError as error:
         failure = error.message
     with transaction.atomic():
+        competition = lock.lock(round.competition)
+        changed = QuickSetup.objects.filter(pk=setup.pk, wanted=wanted)
+        if competition.opened_by_organizer_at or not _is_last(round, before):
+            changed.update(wanted=None)  # another solution was uploaded by hand
+            return
         if written is not None:
             failure = _seal(round, written[0], by)
             if not failure and written[1] is not None:
                 setup.facts = setup.facts | {"split": written[1]}
-        changed = QuickSetup.objects.filter(pk=setup.pk, wanted=wanted)
         changed.update(wanted=wanted if failure else None, failure=failure[:300], facts=setup.facts)
         if not failure:
             board = Board.objects.select_related("round__competition").get(pk=round.board.pk)
@@ -127,6 +131,17 @@ def rewrite(round_id: int) -> None:
             if wanted["steps"]:
                 steps = {"steps": ("mechanism_parameters", wanted["steps"])}
                 _set_parameters(board, steps, None)
+
+
+def _last_sealed(round: Round) -> Holdout:
+    """Return the newest solution of a round that had one."""
+    return Holdout.objects.filter(ledger=round.ledger).order_by("-version")[0]
+
+
+def _is_last(round: Round, withdrawn: Holdout) -> bool:
+    """Return whether a solution is the newest one still, and out of use."""
+    last = _last_sealed(round)
+    return last == withdrawn and last.retired_at is not None
 
 
 def _written(

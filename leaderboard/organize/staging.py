@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from pathlib import PurePath
 from typing import Final
 
 from django.core.files.base import File
@@ -12,7 +11,7 @@ from django.utils import timezone
 
 from leaderboard.errors import Refused
 from leaderboard.models import StagedFile, User
-from leaderboard.organize.files import delete_stored, digest_of
+from leaderboard.organize.files import check_file_name, delete_stored, digest_of
 from leaderboard.organize.people import may_organize_at_all
 
 KEPT: Final = timedelta(days=1)
@@ -23,9 +22,7 @@ def stage(file: File[bytes], *, by: User) -> StagedFile:
     """Keep a public file for a form that comes later, for a day. Raises Refused."""
     if not may_organize_at_all(by):
         raise Refused("not_allowed", variant="organizer")
-    name = PurePath(file.name or "").name
-    if not name:
-        raise Refused("invalid", field="file", variant="no_file_name")
+    name = check_file_name(file)
     if not file.size:
         raise Refused("file_empty")
     _drop_old(by)

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from leaderboard import organize
+from leaderboard import organize, tasks
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition, Holdout, Round
 from leaderboard.organize import quick
+from leaderboard.organize import recast as organized_recast
 from leaderboard.organize.quick import create_from_files, name_roles
+from leaderboard.organize.staging import stage
 from scoring.predictions import recast
 from tests.cast import World, active_holdout, make_user, upload
 from tests.leaderboard import dropped
@@ -225,3 +227,31 @@ def test_only_organizers_make_competitions(world: World) -> None:
         create_from_files(
             by=make_user("nobody"), files=dropped.files(dropped.binary()), title="Mine"
         )
+
+
+def test_staged_files_need_names_of_their_own_that_are_not_too_long(world: World) -> None:
+    given: dict[str, Any] = dict(dropped.files(dropped.binary()))
+    for role in ("train", "test"):
+        given[role] = stage(upload(given[role].read(), "data.csv"), by=world.organizer)
+    with pytest.raises(Refused, match="There is a file named data"):
+        create_from_files(by=world.organizer, files=given, title="Churn")
+    with pytest.raises(Refused, match="more than 120 characters"):
+        stage(upload(b"id\n", "n" * 121), by=world.organizer)
+
+
+def test_a_solution_that_was_uploaded_by_hand_meanwhile_is_not_overwritten(world: World) -> None:
+    texts = dropped.binary()
+    made = _create(world, texts)
+    shares = {"public": "1/4", "private": "1/2", "final": "1/4"}
+    split = {"by": "row", "column": "", "by_day": False, "shares": shares}
+    organized_recast.change_proposal(made, organized_recast.Wish(split=split), by=world.organizer)
+    lines = texts["solution"].splitlines()
+    usage = ["Public", "Private"] * len(lines)
+    given = "".join(f"{line},{word}\n" for line, word in zip(lines[1:], usage, strict=False))
+    organize.install_solution(
+        made.current_round, upload(f"{lines[0]},Usage\n{given}".encode()), by=world.organizer
+    )
+    version = active_holdout(made).version
+    tasks.rewrite_solution(round_id=made.current_round.pk)
+    assert active_holdout(made).version == version
+    assert not organized_recast.waiting()
