@@ -14,12 +14,14 @@ from leaderboard.models import (
     Competition,
     Ledger,
     Pause,
+    Role,
     Sketch,
     Status,
     Submission,
     TeamState,
     User,
 )
+from leaderboard.organize.people import add_organizer
 from leaderboard.queries import running
 from leaderboard.queries.organized import organized
 from tests import ending
@@ -190,6 +192,21 @@ def test_accounts_of_one_mail_domain_are_named_unless_all_are(world: World) -> N
     world.join(world.alice)
     (found,) = running.unusual(world.digits).bulk
     assert (found.accounts, found.domain) == (5, "socks.example")
+
+
+def test_viewers_read_no_part_of_mail_addresses(
+    world: World, organizer: Client, sign_in: SignIn
+) -> None:
+    for number in range(5):
+        made = timezone.now() - timedelta(days=number + 1)
+        _join(world, f"sock{number}", f"x{number}@socks.example", made)
+    world.join(world.alice)
+    assert "socks.example" in _run(organizer, world.digits)
+    vera = make_user("vera", is_organizer=True)
+    add_organizer(world.digits, vera, Role.VIEWER, world.organizer)
+    shown = _run(sign_in(vera), world.digits)
+    assert "5 accounts" in shown
+    assert "socks.example" not in shown
 
 
 def test_each_unusual_team_has_a_link_to_what_can_be_done(world: World, organizer: Client) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from leaderboard.access import Right, may, signed_in
 from leaderboard.models import Competition, Status
 from leaderboard.queries import running
 from leaderboard.queries.budgets import budget
@@ -34,5 +35,6 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "teams_out_more": out - len(teams_out),
         "progress": progress(round),
         "unusual": running.unusual(competition),
+        "may_judge": may(signed_in(request), competition, Right.JUDGE),
     }
     return show(request, competition, "run", context | opening.facts(competition))
