@@ -82,13 +82,13 @@ MATRIX = """
   POST           in   302+ 302+ 403  403  403  403
 /c/<slug>/join/
   GET            in   302  302  302  302  302  302
-  POST           in   409  409  302+ 409  302+ 302+
+  POST           in   409  409  302+ 409  302+ 409
 /c/<slug>/invited/<token>/
   GET            200  200  200  200  200  200  200
   POST           in   403  403  403  403  403  403
 /c/<slug>/join/<token>/
   GET            in   200  200  200  200  200  200
-  POST           in   409  409  302+ 409  302+ 302+
+  POST           in   409  409  302+ 409  302+ 409
 /c/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard/released/
@@ -217,7 +217,7 @@ MATRIX = """
   GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/join/
   GET            401  405  405  405  405  405  405
-  POST           401  409  409  201+ 409  201+ 201+
+  POST           401  409  409  201+ 409  201+ 409
 /api/v1/competitions/<slug>/team/
   GET            401  200  200  403  403  403  403
   PATCH          401  200+ 200+ 403  403  403  403
