@@ -32,6 +32,7 @@ from leaderboard.models import (
     Round,
     Submission,
     Team,
+    Trial,
     User,
     Visibility,
     Webhook,
@@ -198,6 +199,12 @@ def team_or_404(competition: Competition, uid: str) -> Team:
     found = _one(competition.teams.select_related("captain").filter(uid=uid), "team")
     found.competition = competition
     return found
+
+
+def trial_or_404(competition: Competition, key: int) -> Trial:
+    """Return a trial of a draft, for its owners and editors: `trials.check_sees_trials`."""
+    rows = Trial.objects.select_related("round__competition")
+    return _one(rows.filter(round__competition=competition, pk=key), "trial")
 
 
 def invitation_or_404(competition: Competition, token: str) -> Invitation:

@@ -237,6 +237,9 @@ MATRIX = """
 /api/v1/organize/competitions/
   GET            401  403  403  403  200  200  200
   POST           401  403  403  403  201+ 201+ 201+
+/api/v1/organize/competitions/from-files/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  201+ 201+ 201+
 /api/v1/organize/competitions/<slug>/
   GET            401  403  403  403  200  404  200
   PATCH          401  403  403  403  200+ 404  200+
@@ -277,6 +280,12 @@ MATRIX = """
 /api/v1/organize/competitions/<slug>/revision/preview/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/trials/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/trials/<trial_id>/
+  GET            401  403  403  403  200  404  200
+  DELETE         401  403  403  403  204+ 404  204+
 /api/v1/organize/competitions/<slug>/submissions/
   GET            401  403  403  403  200  404  200
 /api/v1/organize/competitions/<slug>/submissions/requeue/

@@ -83,6 +83,7 @@ PATH_PARAMETERS = {
     "name": "The file's name.",
     "number": "Its number; a submission's counts within your team.",
     "uid": "Its permanent id.",
+    "trial_id": "Its id.",
     "username": "The person's user name.",
 }
 

@@ -28,8 +28,8 @@ MOST: Final = {
     "nats_limit": 1_000_000,
     "question_limit": 1_000_000_000,
 }
-# Addresses beside those of competitions in the console.
-RESERVED_SLUGS: Final = ("new",)
+# Addresses beside those of competitions, in the console and in the API.
+RESERVED_SLUGS: Final = ("new", "from-files")
 
 _Wrong = dict[str, Any]  # the facts of one wrong field: `leaderboard.refusals`
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)

@@ -41,6 +41,7 @@ from leaderboard.organize.dropped_files import (
     read_texts_of,
     whole,
 )
+from leaderboard.organize.fields import RESERVED_SLUGS
 from leaderboard.organize.files import add_file
 from leaderboard.organize.people import may_organize_at_all
 from leaderboard.organize.proposals import use_proposal
@@ -118,11 +119,13 @@ def create_from_files(
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
     metric: str = "",
+    **texts: str,
 ) -> Competition:
     """Make a complete draft from files by their roles, all or nothing.
 
     files: `train`, `test`, `solution`, `sample`; the solution is held in memory for this call only.
-    metric: another one than is proposed. Raises Refused naming role, file, column and line.
+    metric: another one than is proposed. texts: pages in place of those that are written, by their
+    names in `fields.TEXTS`. Raises Refused naming role, file, column and line.
     """
     if not may_organize_at_all(by):
         raise Refused("not_allowed", variant="organizer")
@@ -141,8 +144,8 @@ def create_from_files(
             "team_limit": teams + BASELINES,
             "question_limit": (teams + BASELINES) * submissions,
         }
-        texts = write_texts(study.target, study.sheets)
-        competition = create_draft(by, **settings, **texts)
+        written = write_texts(study.target, study.sheets)
+        competition = create_draft(by, **settings, **written | texts)
         _fill(competition, study, files, by, stored)
     return competition
 
@@ -387,7 +390,7 @@ def _free_slug(title: str) -> str:
     stem = slugify(title)[:50].strip("-") or "competition"
     taken = set(Competition.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
-    return next(name for name in names if name not in taken and name != "new")
+    return next(name for name in names if name not in {*taken, *RESERVED_SLUGS})
 
 
 @contextmanager

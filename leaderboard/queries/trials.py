@@ -36,12 +36,18 @@ class TrialRow:
 
 
 def list_trials(round: Round, basis: str) -> list[TrialRow]:
-    """Return a draft's trials, the newest first. basis: what the draft asks now."""
+    """Return a draft's trials, the newest first; none once it was opened.
+
+    basis: what the draft asks now.
+    """
+    if round.competition.opened_by_organizer_at is not None:
+        return []
     boards = list(round.boards.all())
-    return [_row(trial, boards, basis) for trial in round.trials.all()]
+    return [trial_row(trial, boards, basis) for trial in round.trials.all()]
 
 
-def _row(trial: Trial, boards: list[Board], basis: str) -> TrialRow:
+def trial_row(trial: Trial, boards: list[Board], basis: str) -> TrialRow:
+    """Return a trial as it is listed."""
     return TrialRow(
         pk=trial.pk,
         title=trial.title,

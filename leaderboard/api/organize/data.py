@@ -180,7 +180,7 @@ class ScoringView(OrganizeView):
         responses=responses({200: Scoring}, *READS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        return Response(_scoring(asked_round(request, slug).board))
+        return Response(scoring_of(asked_round(request, slug).board))
 
     @extend_schema(
         operation_id="change_scoring",
@@ -195,7 +195,7 @@ class ScoringView(OrganizeView):
         board = asked_round(request, slug).board
         wished = complete_scoring(board, **ScoringBody.read(request))
         withdrew = organize.change_scoring(board, wished, by=person(request))
-        return Response(_scoring(asked_round(request, slug).board, withdrew))
+        return Response(scoring_of(asked_round(request, slug).board, withdrew))
 
 
 UseProposalView = action(
@@ -318,7 +318,8 @@ class RevisionPreviewView(SecretFileView):
         return Response(RevisionPreview({"changes": changes}).data)
 
 
-def _scoring(board: Board, withdrew: bool = False) -> object:
+def scoring_of(board: Board, withdrew: bool = False) -> object:
+    """Return how a board scores, and what its data propose."""
     schema, foreseen = queries.schema_of(board.round), foresee_guarantee(board)
     is_draft = board.round.competition.opened_by_organizer_at is None
     facts = {

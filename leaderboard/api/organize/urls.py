@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 from rest_framework.views import APIView
 
 from leaderboard.api.organize import (
+    beginning,
     bundles,
     competitions,
     data,
@@ -25,6 +26,11 @@ urlpatterns = [
     path("bundles/", bundles.BundlesView.as_view(), name="api-organize-bundles"),
     path("bundles/plan/", bundles.BundlePlanView.as_view(), name="api-organize-bundle-plan"),
     path("competitions/", competitions.CompetitionsView.as_view(), name="api-organize"),
+    path(
+        "competitions/from-files/",
+        beginning.FromFilesView.as_view(),
+        name="api-organize-from-files",
+    ),
     _part("", competitions.CompetitionView, "competition"),
     _part("checklist/", competitions.ChecklistView, "checklist"),
     _part("open/", competitions.OpenView, "open"),
@@ -38,6 +44,8 @@ urlpatterns = [
     _part("solution/", data.SolutionView, "solution"),
     _part("revision/", data.RevisionView, "revision"),
     _part("revision/preview/", data.RevisionPreviewView, "revision-preview"),
+    _part("trials/", beginning.TrialsView, "trials"),
+    _part("trials/<int:trial_id>/", beginning.TrialView, "trial"),
     _part("submissions/", running.SubmissionsView, "submissions"),
     _part("submissions/requeue/", running.RequeueView, "requeue"),
     _part("teams/", running.TeamsView, "teams"),

@@ -4,16 +4,16 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from leaderboard.access import signed_in
-from leaderboard.models import Competition, Status, Trial
+from leaderboard.access import signed_in, trial_or_404
+from leaderboard.models import Competition, Status
 from leaderboard.organize import trials
 from leaderboard.pipeline import claims
 from leaderboard.queries.trials import list_trials
-from leaderboard.web.organize.frame import button, is_draft, refusals, show, url_of
+from leaderboard.web.organize.frame import button, refusals, show, url_of
 from leaderboard.web.posting import shows_refusals
 
 WAIT_SECONDS: Final = 3
@@ -55,8 +55,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
             )
             messages.success(request, "A worker tries the file: that takes a moment.")
             return redirect(url_of(competition, "trial"))
-    basis = trials.basis_of(round)
-    context["trials"] = list_trials(round, basis) if is_draft(competition) else []
+    context["trials"] = list_trials(round, trials.basis_of(round))
     response = show(request, competition, "trial", context)
     response.status_code = status
     if any(each.status == Status.QUEUED for each in context["trials"]) and not request.POST:
@@ -66,7 +65,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
 
 def mark(request: HttpRequest, competition: Competition, *, trial_id: int) -> HttpResponseBase:
     """Make a trial a baseline, or not any more."""
-    trial = _trial_or_404(competition, trial_id)
+    trial = trial_or_404(competition, trial_id)
     view = button(
         "trial",
         lambda request, _: trials.mark_baseline(
@@ -79,18 +78,10 @@ def mark(request: HttpRequest, competition: Competition, *, trial_id: int) -> Ht
 
 def remove(request: HttpRequest, competition: Competition, *, trial_id: int) -> HttpResponseBase:
     """Forget a trial."""
-    trial = _trial_or_404(competition, trial_id)
+    trial = trial_or_404(competition, trial_id)
     view = button(
         "trial",
         lambda request, _: trials.remove_trial(trial, by=signed_in(request)),
         told="The trial is removed.",
     )
     return view(request, competition)
-
-
-def _trial_or_404(competition: Competition, trial_id: int) -> Trial:
-    trial = Trial.objects.select_related("round__competition")
-    found = trial.filter(round__competition=competition, pk=trial_id).first()
-    if found is None:
-        raise Http404("There is no such trial.")
-    return found

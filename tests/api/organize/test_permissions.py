@@ -26,6 +26,8 @@ MATRIX = """
 /competitions/
   GET            200  200  200  200
   POST           201+ 201+ 201+ 201+
+/competitions/from-files/
+  POST           201+ 201+ 201+ 201+
 /competitions/<slug>/
   GET            200  200  200  200
   PATCH          200+ 200+ 403  403
@@ -60,6 +62,12 @@ MATRIX = """
   POST           200+ 200+ 403  403
 /competitions/<slug>/revision/preview/
   POST           200  200  403  403
+/competitions/<slug>/trials/
+  GET            200  200  403  403
+  POST           201+ 201+ 403  403
+/competitions/<slug>/trials/<trial_id>/
+  GET            200  200  403  403
+  DELETE         204+ 204+ 403  403
 /competitions/<slug>/submissions/
   GET            200  200  200  200
 /competitions/<slug>/submissions/requeue/

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bundles.folders import write_zip
 from leaderboard.models import Competition
 from tests.cast import LADDER, predictions, solution, upload
+from tests.leaderboard import dropped
 
 if TYPE_CHECKING:
     from tests.walking import Stage
@@ -27,6 +28,8 @@ _COMPETITIONS = {
     "scoring/": "sketch",
     "scoring/proposal/": "sketch",
     "solution/": "sketch",
+    "trials/": "sketch",
+    "trials/<trial_id>/": "sketch",
     "rounds/<number>/boards/": "sketch",
     "boards/<uid>/": "sketch",
     "open/": "sketch",
@@ -61,6 +64,11 @@ def _bodies() -> dict[tuple[str, str], dict[str, Any]]:
     corrected = {"solution": upload(solution(public=10), "solution.csv")}
     return {
         ("POST", _ALL): {"title": "Mine"},
+        ("POST", f"{_ALL}from-files/"): {
+            "title": "Dropped",
+            **dropped.files(dropped.binary(40)),
+        },
+        ("POST", "trials/"): {"file": upload(predictions([9]))},
         ("POST", f"{AREA}bundles/"): {"bundle": _bundle()},
         ("POST", f"{AREA}bundles/plan/"): {"bundle": _bundle()},
         ("POST", "announcements/"): {"title": "News"},
