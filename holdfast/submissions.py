@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from holdfast import options, output
-from holdfast.client import Json, competition_path, connect, problem_lines
+from holdfast.client import Client, Json, competition_path, connect, problem_lines
 from holdfast.competitions import View, with_digits
 from holdfast.errors import Failure
 from holdfast.options import competition_of
@@ -78,7 +78,7 @@ def submit(
             output.say(f"Submission {sent['number']} to {slug} is received.")
             output.say(sent["limits"]["summary"])
         if seconds is not None:
-            sent = wait(client, sent, slug, seconds=seconds, interval=interval)
+            sent = _wait(client, sent, slug, seconds, interval)
     if not in_words:
         _show(sent, style)
     if seconds is None:
@@ -127,7 +127,7 @@ def submission(
     with connect() as client:
         found = client.get(competition_path(slug, "submissions", int(reference[-1])))
         if seconds is not None:
-            found = wait(client, found, slug, seconds=seconds, interval=interval)
+            found = _wait(client, found, slug, seconds, interval)
     _show(found, style)
     if seconds is not None and found["status"] != "released":
         raise typer.Exit(1)
@@ -145,6 +145,14 @@ class CountedFile(FileIO):
         data = super().read(-1 if size is None else size) or b""
         self._advance(len(data))
         return data
+
+
+def _wait(client: Client, sent: Json, slug: str, seconds: float, interval: float) -> Json:
+    number = sent["number"]
+    path = competition_path(slug, "submissions", number)
+    hint = f"To look at it later, run `holdfast submission {slug} {number}`."
+    name = f"Submission {number}"
+    return wait(client, sent, path, name, hint, seconds=seconds, interval=interval)
 
 
 def _problem_lines(found: Json) -> list[str]:

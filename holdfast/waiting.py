@@ -1,11 +1,11 @@
-"""Waiting for a submission to be scored."""
+"""Waiting for a file to be scored."""
 
 import sys
 import time
 
 from rich.status import Status
 
-from holdfast.client import Client, Json, competition_path
+from holdfast.client import Client, Json
 from holdfast.errors import Failure, Refused, Unreachable
 from holdfast.output import console
 
@@ -15,32 +15,32 @@ FIRST_PAUSE = 0.25  # seconds; doubles up to the interval, as most files are sco
 STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
 
-def wait(client: Client, submission: Json, slug: str, *, seconds: float, interval: float) -> Json:
-    """Ask until the submission is final, and return it; raise Failure after so many seconds.
+def wait(
+    client: Client, sent: Json, path: str, name: str, hint: str, *, seconds: float, interval: float
+) -> Json:
+    """Ask for what is at the path until it is final, and return it; raise Failure after a time.
 
-    A server that is briefly away or busy is asked again, no sooner than it says.
+    A server that is briefly away or busy is asked again, no sooner than it says. name, hint: what
+    it is called where it takes too long, and what to do then.
     """
-    number = submission["number"]
-    path = competition_path(slug, "submissions", number)
     end = time.monotonic() + seconds
     pause = min(FIRST_PAUSE, interval)
     with Status("Waiting", console=console(sys.stderr)) as status:
-        while (state := submission["status"]) not in FINAL:
+        while (state := sent["status"]) not in FINAL:
             status.update(f"{STEPS.get(state, 'Waiting')} …")
             if time.monotonic() + pause > end:
                 raise Failure(
-                    f"Submission {number} is still {state} after {seconds:g} seconds.",
-                    hint="It will be scored. To look at it later, run "
-                    f"`holdfast submission {slug} {number}`.",
+                    f"{name} is still {state} after {seconds:g} seconds.",
+                    hint=f"It will be scored. {hint}",
                 )
             time.sleep(pause)
             pause = min(2 * pause, interval)
             try:
-                submission = client.get(path)
+                sent = client.get(path)
             except Unreachable:
                 continue
             except Refused as refused:
                 if refused.status not in BUSY:
                     raise
                 pause = max(pause, refused.retry_after)
-    return submission
+    return sent

@@ -581,6 +581,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         409,
         "The competition is open",
         "What the competition asks is fixed while it is open: participants rely on it.",
+        variants={"trial": "Files are tried in a draft, and this competition was opened."},
     ),
     "frozen": Refusal(
         409,

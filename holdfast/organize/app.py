@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import typer
 
-from holdfast.organize import bundles, commands, folders, pushing
+from holdfast.organize import bundles, commands, folders, pushing, trials
 from holdfast.plan import plan
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "create": folders.create,
     "push": pushing.push,
     "plan": plan,
+    "try": trials.try_,
     "open": commands.open_,
     "status": commands.status,
     "announce": commands.announce,

@@ -104,7 +104,7 @@ def status(
     else:
         output.show_one(_state(found), STATUS_COLUMNS, style)
         if checklist and style is Format.table:
-            _show_checklist(checklist)
+            show_checklist(checklist)
     if checklist and not checklist["is_ready"]:
         raise typer.Exit(1)
 
@@ -330,7 +330,8 @@ def _state(found: Json) -> Json:
     }
 
 
-def _show_checklist(checklist: Json) -> None:
+def show_checklist(checklist: Json) -> None:
+    """Print what is missing before the opening, and the warnings."""
     for check in checklist["checks"]:
         mark = "ok     " if check["passed"] else "missing"
         output.say(f"{mark}  {check['title']}: {check['detail']}")

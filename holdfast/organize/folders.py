@@ -1,7 +1,7 @@
 """Beginning with a folder of files: write its `holdfast.yaml`, or make a draft of it at once."""
 
-import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,18 +11,19 @@ import typer
 from bundles.bundle import NAME, Bundle
 from bundles.documents import write_yaml
 from bundles.errors import BundleError
-from bundles.folders import open_directory, write_zip
+from bundles.folders import open_directory
 from bundles.kaggle import is_kaggle, read_kaggle
 from holdfast import options, output
 from holdfast.client import Client, Json, connect
 from holdfast.errors import Failure
 from holdfast.options import competition_of
-from holdfast.organize.bundles import explain, send_bundle
+from holdfast.organize.bundles import explain
 from holdfast.organize.commands import moment, organize_path, read_text
 from holdfast.output import Format
 
 LASTS = timedelta(days=28)
 EXPECTED = ("train.csv", "test.csv", "solution.csv", "sample_submission.csv")
+ROLES = ("train", "test", "solution", "sample")
 PAGES = {"overview.md": "description", "rules.md": "rules", "data.md": "data_description"}
 TEXTS = {
     "overview.md": "# {title}\n\nWhat is to be predicted, from what, and why?\n",
@@ -105,14 +106,25 @@ def create(
     slug: Annotated[str, typer.Option("--slug", help="The short name.")],
     metric: Annotated[str, typer.Option("--metric", help="Another metric than is proposed.")] = "",
     title: Annotated[str, typer.Option("--title", help="The name of the competition.")] = "",
-    until: Annotated[str, typer.Option("--until", help="When it closes; never if left out.")] = "",
-    open_it: Annotated[bool, typer.Option("--open", help="Open it at once.")] = False,
+    until: Annotated[
+        str, typer.Option("--until", help="When it closes; in four weeks if left out.")
+    ] = "",
+    teams: Annotated[
+        int | None, typer.Option("--teams", min=1, help="How many teams there may be.")
+    ] = None,
+    submissions: Annotated[
+        int | None, typer.Option("--submissions", min=1, help="Files of each team, in all.")
+    ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Open it at once, if nothing is missing.")
+    ] = False,
     style: options.OneFormatOption = Format.table,
 ) -> None:
     """Make a draft of a folder with train.csv, test.csv and solution.csv.
 
-    A sample_submission.csv is made if there is none. The server proposes columns, metric and
-    mechanism. overview.md, rules.md and data.md are its pages, if they are there.
+    A sample_submission.csv is made if there is none. The server proposes columns, metric, mechanism
+    and split, each with its reason. overview.md, rules.md and data.md are its pages, if they are
+    there. With --open it exits 1 where something is missing.
     """
     name = competition_of(slug, None)
     missing = [each for each in EXPECTED[:3] if not (folder / each).is_file()]
@@ -121,42 +133,57 @@ def create(
             f"{folder} has no {' and no '.join(missing)}.",
             hint=f"A folder with {', '.join(EXPECTED[:3])} was expected.",
         )
-    settings: Json = {"title": title or _title(name)}
-    settings |= {"closes_at": moment(until).isoformat()} if until else {}
-    for page, field in PAGES.items():
-        path = folder / page
-        text = read_text(path) if path.is_file() else TEXTS[page]
-        settings[field] = text.replace("{title}", settings["title"])
-    with connect() as client, tempfile.TemporaryDirectory() as scratch:
-        packed = Path(scratch) / f"{name}.zip"
-        names = [each for each in EXPECTED if (folder / each).is_file()]
-        with packed.open("wb") as file:
-            write_zip(file, ((each, (folder / each).read_bytes()) for each in names))
-        found = send_bundle(client, packed, slug=name)
-        found = client.send("PATCH", organize_path(found["slug"]), json=settings)
-        scoring = client.get(organize_path(name, "scoring"))
-        _choose(client, name, metric or scoring["metric"], folder / "solution.csv")
+    fields: Json = {"slug": name, "title": title or _title(name)}
+    chosen = {"metric": metric, "teams": teams, "submissions": submissions}
+    fields |= {key: value for key, value in chosen.items() if value}
+    fields |= {"closes_at": moment(until).isoformat()} if until else {}
+    pages = {field: folder / page for page, field in PAGES.items()}
+    fields |= {field: read_text(path) for field, path in pages.items() if path.is_file()}
+    with connect() as client:
+        found = _send_files(client, folder, fields)
+        checklist: Json = {}
         if open_it:
-            found = client.send("POST", organize_path(name, "open"), json={})
-        scoring = client.get(organize_path(name, "scoring"))
-    if style is not Format.table:
-        output.show_json(found | {"scoring": scoring})
-        return
+            checklist = client.get(organize_path(name, "checklist"))
+            if checklist["is_ready"]:
+                found |= client.send("POST", organize_path(name, "open"), json={})
+    if style is Format.table:
+        _show_proposals(found)
+    else:
+        output.show_json(found)
+    if checklist and not checklist["is_ready"]:
+        raise Failure(
+            f"{name} is a draft still: it can't be opened yet.",
+            details=[
+                f"{each['title']}: {each['detail']}"
+                for each in checklist["checks"]
+                if not each["passed"]
+            ],
+        )
+
+
+def _send_files(client: Client, folder: Path, fields: Json) -> Json:
+    """Send each file of the folder once, and return the draft that the server made of them."""
+    with ExitStack() as stack:
+        files = {
+            role: (name, stack.enter_context((folder / name).open("rb")), "text/csv")
+            for role, name in zip(ROLES, EXPECTED, strict=True)
+            if (folder / name).is_file()
+        }
+        path = "organize/competitions/from-files/"
+        return client.send("POST", path, data=fields, files=files)
+
+
+def _show_proposals(found: Json) -> None:
+    setup, scoring = found["setup"], found["scoring"]
     columns = ", ".join(f"{each['name']} ({each['kind']})" for each in found["columns"]["columns"])
-    output.say(f"{found['title']}: {'open' if open_it else 'a draft'}, {found['url']}")
+    output.say(f"{found['title']}: {'open' if found['opened_at'] else 'a draft'}, {found['url']}")
     output.say(f"To predict: {columns}")
     output.say(f"Scored by {scoring['metric']} on a board of {scoring['mechanism']}.")
+    for field, reason in setup["reasons"].items():
+        output.say(f"- {field.replace('_', ' ')}: {reason}")
+    output.say(f"- split: {setup['split']['reason']}")
     for each in scoring["proposals"]:
         output.say(f"- {each['title']} {each['value']}: {each['reason']}")
-
-
-def _choose(client: Client, slug: str, metric: str, solution: Path) -> None:
-    """Set another metric; the solution is checked against it, and the rest proposed anew."""
-    client.send("PUT", organize_path(slug, "scoring"), json={"metric": metric})
-    propose = organize_path(slug, "scoring", "proposal")
-    client.send("POST", propose, json={})  # the metric's own values, which labels are checked by
-    send_solution(client, slug, solution)
-    client.send("POST", propose, json={})  # and those that depend on how many rows there are
 
 
 def send_solution(client: Client, slug: str, path: Path) -> Json:

@@ -65,6 +65,9 @@ def try_file(
     round: Round, file: File[bytes], *, by: User, title: str = "", claimed: float | None = None
 ) -> Trial:
     """Try a prediction file in a draft. Raises Refused."""
+    check_sees_trials(round, by)
+    if round.competition.opened_by_organizer_at is not None:
+        raise Refused("not_a_draft", variant="trial")
     if not file.size:
         raise Refused("file_empty")
     if file.size > round.max_file_bytes:

@@ -1,13 +1,15 @@
 """Running a competition from a terminal, with the server in the same process."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
-from leaderboard.models import Announcement, Competition, Submission
+from leaderboard import tasks
+from leaderboard.models import Announcement, Competition, Submission, Trial
 from leaderboard.organize import return_to_draft
 from tests import ending
 from tests.cast import World, make_user, predictions
@@ -84,6 +86,43 @@ def test_people_and_a_class_are_invited(organizer: World, environment: Path, run
     wrong = run("organize", "people", "digits", "--class-list", "class.csv")
     assert wrong.code == 1
     assert "line 2" in wrong.err
+
+
+@pytest.fixture
+def worker(organizer: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Let a worker answer while somebody waits for a trial; `digits` is a draft."""
+
+    def work(_: float) -> None:
+        for trial in Trial.objects.all():
+            tasks.score_trial(trial_id=trial.pk)
+
+    monkeypatch.setattr("holdfast.waiting.time.sleep", work)
+    return_to_draft(organizer.digits, by=organizer.organizer)
+    return organizer
+
+
+def test_try_prints_what_the_board_says(worker: World, environment: Path, run: Run) -> None:
+    Path("p.csv").write_bytes(predictions([10]))
+    ran = run("organize", "try", "digits", "p.csv")
+    assert ran.code == 0, ran.err
+    assert re.fullmatch(r"Improved 0\.\d+\n", ran.out), ran.out
+    found = json.loads(run("organize", "try", "digits", "p.csv", "--format", "json").out)
+    assert found["status"] == "released"
+
+
+def test_try_says_what_is_wrong_with_a_file(worker: World, environment: Path, run: Run) -> None:
+    Path("p.csv").write_bytes(b"id,label\nr0,9\n")
+    ran = run("organize", "try", "digits", "p.csv")
+    assert ran.code == 1
+    assert "p.csv was rejected" in ran.err
+    assert "Line 2, column `label`" in ran.err
+
+
+def test_try_takes_a_draft(organizer: World, environment: Path, run: Run) -> None:
+    Path("p.csv").write_bytes(predictions([10]))
+    ran = run("organize", "try", "digits", "p.csv")
+    assert ran.code == 1
+    assert "Files are tried in a draft" in ran.err
 
 
 def test_announce_tells_everybody(organizer: World, environment: Path, run: Run) -> None:

@@ -201,6 +201,41 @@ def test_create_takes_another_metric(organizer: World, dropped: Path, run: Run) 
     assert board.round.active_holdout is not None
 
 
+def test_create_prints_what_is_proposed_and_why(organizer: World, dropped: Path, run: Run) -> None:
+    ran = run("organize", "create", "prices", "--slug", "prices", "--teams", "20")
+    assert ran.code == 0, ran.err
+    assert "Prices: a draft, http" in ran.out
+    for reason in ("- id: ", "- metric: ", "- split: solution.csv splits", "- Mechanism "):
+        assert reason in ran.out
+    round = Competition.objects.get(slug="prices").current_round
+    assert (round.team_limit, round.competition.rules[:2]) == (22, "1.")
+
+
+def test_create_takes_the_folder_s_pages(organizer: World, dropped: Path, run: Run) -> None:
+    (dropped / "rules.md").write_text("Play fair.\n")
+    assert run("organize", "create", "prices", "--slug", "prices").code == 0
+    made = Competition.objects.get(slug="prices")
+    assert (made.rules, made.description[:7]) == ("Play fair.", "Predict")
+
+
+def test_create_leaves_a_draft_where_something_is_missing(
+    organizer: World, dropped: Path, run: Run
+) -> None:
+    (dropped / "rules.md").write_text("")
+    ran = run("organize", "create", "prices", "--slug", "prices", "--open")
+    assert ran.code == 1
+    assert "Texts: The rules page is empty." in ran.err
+    assert Competition.objects.get(slug="prices").opened_by_organizer_at is None
+
+
+def test_create_says_which_file_is_wrong(organizer: World, dropped: Path, run: Run) -> None:
+    (dropped / "test.csv").write_text("id,size\nh0,1\n")
+    ran = run("organize", "create", "prices", "--slug", "prices")
+    assert ran.code == 1
+    assert "solution.csv" in ran.err
+    assert Competition.objects.count() == 1
+
+
 def test_create_names_the_files_that_lack(organizer: World, dropped: Path, run: Run) -> None:
     (dropped / "solution.csv").unlink()
     ran = run("organize", "create", "prices", "--slug", "prices")

@@ -94,7 +94,7 @@ def test_a_file_is_tried_and_forgotten(organizer: APIClient, trials: str) -> Non
     (answer,) = found["answers"]
     assert found["is_final"]
     assert answer["kind"] == "improved"
-    assert answer["label"]
+    assert answer["summary"]
     assert float(answer["score_text"]) > 0
     assert [each["id"] for each in organizer.get(trials).json()["results"]] == [found["id"]]
     assert organizer.delete(f"{trials}{found['id']}/").status_code == 204

@@ -109,12 +109,12 @@ class TrialAnswer(Out):
 
     board = serializers.CharField(help_text="Its title.")
     kind = AnswerCode()
-    label = serializers.SerializerMethodField(help_text="The same in words.")
+    summary = serializers.SerializerMethodField(help_text="The same in words.")
     score_text = serializers.CharField(
         source="score", help_text="Empty: the mechanism gave no score, or the board was changed."
     )
 
-    def get_label(self, answer: object) -> str:
+    def get_summary(self, answer: object) -> str:
         return answer_kind(getattr(answer, "kind", "")).label
 
 
