@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from rest_framework.test import APIClient
 
 from leaderboard import organize, tasks
+from leaderboard.api.organize import beginning
 from leaderboard.models import Competition, Role, Scope, Trial
 from leaderboard.organize.people import add_organizer
 from tests.api.organize.conftest import ALL, DIGITS, errors, file
@@ -80,6 +81,23 @@ def test_the_solution_as_public_data_is_refused(organizer: APIClient) -> None:
     response = organizer.post(FROM_FILES, _form(texts | {"test": texts["solution"]}))
     assert response.status_code == 422
     assert "test" in errors(response)
+
+
+def test_all_files_stay_in_memory_whatever_their_size(
+    organizer: APIClient, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
+    seen: dict[str, Any] = {}
+    create = beginning.create_from_files
+
+    def watch(**given: Any) -> Competition:
+        seen.update(given["files"])
+        return create(**given)
+
+    monkeypatch.setattr(beginning, "create_from_files", watch)
+    assert organizer.post(FROM_FILES, _form(dropped.binary(40))).status_code == 201
+    assert set(seen) == {"train", "test", "solution"}
+    assert not any(isinstance(each, TemporaryUploadedFile) for each in seen.values())
 
 
 # --- Trials ---------------------------------------------------------------------------------------
