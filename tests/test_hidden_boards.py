@@ -181,7 +181,9 @@ def _play(world: World, watch: Watch, others: _Others) -> None:
             score_submission(submission_id=team.submissions.latest("number").pk)
         others.act(others.send(len(wrong) - 20))
     others.act(others.rename)
+    keys = ("trial_id", "submission_id", "webhook_id", "delivery_id", "file_id", "position")
     values = {"slug": "digits", "number": 2, "version": 1, "name": "train.csv", "token": token}
+    values |= {"uid": team.uid, "tab": "rules", "username": "organizer", **dict.fromkeys(keys, 1)}
     everywhere = list(_addresses(values))
     boards = [path for path in everywhere if _BOARDS.search(path)]
     watch.look("open", world.alice, everywhere)
