@@ -506,6 +506,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Submissions are being scored",
         "{count:# submission is/# submissions are} still on the way. Start the finals when all "
         "have their answers.",
+        "Submissions are still on the way: wait until all have their answers.",
         variants={
             "move": "{count:# submission is/# submissions are} still on the way: move the "
             "competition when all have their answers.",
@@ -518,12 +519,14 @@ PROBLEMS: Mapping[str, Refusal] = {
         409,
         "Some submissions failed",
         "{names} failed on our side. Queue them again, or accept that they end without an answer.",
+        "Submissions failed on the site's side: queue them again, or accept that they end so.",
     ),
     "selections_over_limit": Refusal(
         409,
         "Some teams have selected too many final entries",
         "The limit was lowered to {limit} after these had selected more: {names}. Raise it again, "
         "or let them select anew.",
+        "The limit was lowered after teams had selected more: raise it again, or let them select.",
     ),
     "nothing_to_score": Refusal(
         409,
@@ -599,7 +602,12 @@ PROBLEMS: Mapping[str, Refusal] = {
         "A competition that somebody has submitted to is kept, with its ledger. Set its visibility "
         "to hidden instead.",
     ),
-    "checklist_not_green": Refusal(409, "The checklist is not green", "Not opened: {missing}"),
+    "checklist_not_green": Refusal(
+        409,
+        "The checklist is not green",
+        "Not opened: {missing}",
+        "The competition is not ready to open; the detail names what is missing.",
+    ),
     "nothing_released": Refusal(
         409,
         "Nothing was released yet",

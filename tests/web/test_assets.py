@@ -1,12 +1,15 @@
 """What is served beside the pages: contrast, vendored files, nothing from elsewhere."""
 
 import re
+from itertools import accumulate
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 
 STATIC = settings.BASE_DIR / "static"
 TEMPLATES = settings.BASE_DIR / "templates"
+SHEETS = sorted((STATIC / "css").glob("*.css"))
 TOKENS = dict(
     re.findall(
         r"--([\w-]+): light-dark\((#\w+, #\w+)\);",
@@ -73,3 +76,11 @@ def test_templates_have_no_inline_code_or_style(path: object) -> None:
     text = path.read_text()  # type: ignore[attr-defined]  # a Path; ids need a plain object
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
     assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", text)
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.name)
+def test_a_style_sheet_closes_every_block_that_it_opens(sheet: Path) -> None:
+    depths = accumulate({"{": 1, "}": -1}.get(character, 0) for character in sheet.read_text())
+    levels = list(depths)
+    assert min(levels) >= 0
+    assert levels[-1] == 0
