@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 from leaderboard import organize, tasks
 from leaderboard.api.organize import beginning
 from leaderboard.models import Competition, Role, Scope, Trial
+from leaderboard.organize import quick
 from leaderboard.organize.people import add_organizer
 from tests.api.organize.conftest import ALL, DIGITS, errors, file
 from tests.api.test_scopes import token_client
@@ -88,7 +89,7 @@ def test_all_files_stay_in_memory_whatever_their_size(
 ) -> None:
     settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10
     seen: dict[str, Any] = {}
-    create = beginning.create_from_files
+    create = quick.create_from_files
 
     def watch(**given: Any) -> Competition:
         seen.update(given["files"])
