@@ -59,8 +59,12 @@ def test_each_method_of_each_route_asks_for_one_scope(path: str, world: World) -
 
 
 def _address(path: str) -> str:
-    values = {"slug": "digits", "number": "1", "name": "train.csv"}
-    return API + re.sub(r"<\w+:(\w+)>", lambda found: values.get(found[1], "x"), path)
+    values = {"slug": "digits", "name": "train.csv"}
+
+    def value(found: re.Match[str]) -> str:
+        return values.get(found[2], "1" if found[1] == "int" else "x")
+
+    return API + re.sub(r"<(\w+):(\w+)>", value, path)
 
 
 def _gets_in(user: User, scope: Scope | None, method: str, address: str) -> bool:

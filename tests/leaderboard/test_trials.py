@@ -171,5 +171,5 @@ def test_a_coming_round_takes_no_trials(world: World) -> None:
     coming = organize.add_round(
         world.digits, opens_at=timezone.now() + timedelta(days=60), by=world.organizer
     )
-    with pytest.raises(Refused, match="participants rely on it"):
+    with pytest.raises(Refused, match="in a draft"):
         trials.try_file(coming, upload(b"id,label\n", "mine.csv"), by=world.organizer)
