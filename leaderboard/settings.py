@@ -373,6 +373,9 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# --- Whom to tell of a weakness, as https or mailto addresses: security.txt -----------------------
+SECURITY_CONTACT: list[str] = env.list("SECURITY_CONTACT", [])
+
 # --- Operators ------------------------------------------------------------------------------------
 # Who reads /metrics. Without one, only this machine may where no proxy stands in front.
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", "")

@@ -43,6 +43,20 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /readyz
   GET            200  200  200  200  200  200  200
+/favicon.ico
+  GET            302  302  302  302  302  302  302
+/robots.txt
+  GET            200  200  200  200  200  200  200
+/sitemap.xml
+  GET            200  200  200  200  200  200  200
+/.well-known/security.txt
+  GET            404  404  404  404  404  404  404
+/c/<slug>/board.png
+  GET            200  200  200  200  200  200  200
+/c/<slug>/badge.svg
+  GET            200  200  200  200  200  200  200
+/c/<slug>/embed/
+  GET            200  200  200  200  200  200  200
 /metrics
   GET            404  404  404  404  404  404  404
   POST           404  404  404  404  404  404  404

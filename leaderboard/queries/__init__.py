@@ -40,6 +40,7 @@ from leaderboard.queries.guarantees import guarantee as guarantee
 from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of
+from leaderboard.queries.mine import my_competitions as my_competitions
 from leaderboard.queries.organized import organized as organized
 from leaderboard.queries.organized import organized_part as organized_part
 from leaderboard.queries.organized import work as work

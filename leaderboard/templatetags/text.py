@@ -140,11 +140,19 @@ def moment(when: datetime) -> SafeString:
 @register.filter
 def ago(when: datetime) -> SafeString:
     """Return how long ago in one unit ("3 h ago"), or until ("in 5 d"), the moment as a tip."""
+    return _distance(when, '<time datetime="{}" title="{}">{}</time>')
+
+
+@register.filter
+def until(when: datetime) -> SafeString:
+    """Return the same for a deadline, whose last day a script counts down."""
+    return _distance(when, '<time data-countdown datetime="{}" title="{}">{}</time>')
+
+
+def _distance(when: datetime, element: str) -> SafeString:
     seconds = (timezone.now() - when).total_seconds()
     full = f"{when.day} {when:%B %Y, %H:%M} UTC"
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', when.isoformat(), full, relative(seconds)
-    )
+    return format_html(element, when.isoformat(), full, relative(seconds))
 
 
 def relative(seconds: float) -> str:

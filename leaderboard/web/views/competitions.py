@@ -24,6 +24,7 @@ from leaderboard.platform.forms import attempt
 from leaderboard.queries.announcements import NEWEST
 from leaderboard.queries.audit import public_changes
 from leaderboard.queries.people import why_not_admitted
+from leaderboard.web.attack import attack
 from leaderboard.web.forms import AcceptRulesForm, JoinForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from, shows_refusals
@@ -34,8 +35,15 @@ LEADERS = 5
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Show all competitions that exist for this person."""
-    return render(request, "pages/home.html", {"cards": queries.competition_cards(request.user)})
+    """Show the person's own competitions, and all others that exist for this person."""
+    cards = queries.competition_cards(request.user)
+    if not isinstance(request.user, User):
+        return render(request, "pages/home.html", {"cards": cards, "attack": attack()})
+    context = {
+        "mine": queries.my_competitions(request.user),
+        "cards": [card for card in cards if not card.joined],
+    }
+    return render(request, "pages/home.html", context)
 
 
 @require_safe
