@@ -1,4 +1,4 @@
-# One image for web, worker, beat and migrations; docker-compose.yml says which is which.
+# One image for web, workers, beat and migrations; docker-compose.yml says which is which.
 
 FROM python:3.11-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1

@@ -15,6 +15,7 @@ from celery.signals import (
     worker_ready,
     worker_shutdown,
 )
+from kombu import Exchange, Queue
 
 from leaderboard.platform import broker, health, logs
 
@@ -25,6 +26,12 @@ _noted: dict[str, float] = {}
 broker.install()
 app = Celery("holdfast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+# A worker that isn't told which takes from both.
+app.conf.task_queues = [
+    Queue(name, Exchange(name), routing_key=name) for name in (broker.QUEUE, broker.OUTBOX)
+]
+app.conf.task_default_queue = broker.QUEUE
+app.conf.task_routes = broker.ROUTES
 app.autodiscover_tasks(["leaderboard"])
 
 
@@ -61,8 +68,13 @@ def _note_that_a_sweep_was_asked_for(**kwargs: Any) -> None:
 
 @heartbeat_sent.connect
 def _note_that_it_runs(sender: Any, **kwargs: Any) -> None:
-    """Slow Celery's heart down: every two seconds, and faster on request, is too often."""
+    """Slow Celery's heart down: every two seconds, and faster on request, is too often.
+
+    Those that only send mails and webhooks are none of the workers that submissions wait for.
+    """
     now = time.monotonic()
+    if broker.QUEUE not in app.amqp.queues.consume_from:
+        return
     if now - _noted.get("at", -health.WORKER_SECONDS) >= health.WORKER_SECONDS:
         _noted["at"] = now
         health.note_worker(sender.eventer.hostname)

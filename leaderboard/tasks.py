@@ -160,7 +160,7 @@ def publish_holdout(*, holdout_id: int) -> None:
 @shared_task
 @logs.discreet
 def send_invitations(*, competition_id: int) -> None:
-    """Mail people the links by which they join, a batch: submissions wait behind it."""
+    """Mail people the links by which they join, a batch: other mails wait behind it."""
     sent, more = invitations.send(competition_id)
     logger.info("%s invitations are mailed.", sent)
     if more:
@@ -177,6 +177,8 @@ def carry_out_handover(*, handover_id: int) -> None:
         logger.error("Handover %s waits: %s.", handover_id, logs.place(error))
 
 
+@shared_task
+@logs.discreet
 def rewrite_solution(*, round_id: int) -> None:
     """Seal a draft's solution in the split that is wanted. Done twice, it changes nothing."""
     try:
@@ -310,7 +312,7 @@ def fan_out(*, competition_id: int) -> None:
 @shared_task
 @logs.discreet
 def deliver_mail() -> None:
-    """Send mails that are due, for a while: submissions wait behind it."""
+    """Send mails that are due, for a while: other mails wait behind it."""
     if outbox.deliver(Channel.MAIL, DELIVERING_SECONDS):
         enqueue_deliveries(Channel.MAIL)
 
@@ -318,7 +320,7 @@ def deliver_mail() -> None:
 @shared_task
 @logs.discreet
 def deliver_webhook() -> None:
-    """Post to webhooks what is due, for a while: submissions wait behind it."""
+    """Post to webhooks what is due, for a while: others wait behind it."""
     if outbox.deliver(Channel.WEBHOOK, DELIVERING_SECONDS):
         enqueue_deliveries(Channel.WEBHOOK)
 

@@ -59,7 +59,7 @@ from leaderboard.operate.verification import CannotVerify, verify_ledger
 from leaderboard.organize.fields import RESERVED_SLUGS
 from leaderboard.organize.moves import check_finals_rest
 from leaderboard.organize.people import may_organize_at_all
-from leaderboard.organize.same_rows import check_rows_are_free
+from leaderboard.organize.same_rows import claim_rows
 from leaderboard.pipeline.handover import expect
 from leaderboard.pipeline.publish import to_publish
 from leaderboard.platform.files import open_stored
@@ -290,7 +290,7 @@ class _Reading:
             return
         for round in competition.rounds.filter(finals_started_at=None, continues=None):
             if (holdout := round.active_holdout) is not None:
-                check_rows_are_free(round, holdout.row_ids_digest)
+                claim_rows(round, holdout.row_ids_digest)
         box = ContentFile(self.read(SECRETS), name=f"{competition.slug}.box")
         handover = Handover.objects.create(
             competition=competition,

@@ -15,7 +15,7 @@ from leaderboard.notify import events
 from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.fields import TIMES, find_lacking
 from leaderboard.organize.files import sample_ids, schema_of
-from leaderboard.organize.same_rows import check_rows_are_free
+from leaderboard.organize.same_rows import check_rows_are_free, claim_rows
 from leaderboard.organize.scoring import (
     check_mechanism_fits,
     check_metric_fits,
@@ -91,6 +91,7 @@ def open_competition(
         if locked.opened_by_organizer_at is None:
             locked.opened_by_organizer_at = timezone.now()
             locked.save(update_fields=["opened_by_organizer_at"])
+            _claim(locked)
             for each in locked.rounds.all():
                 throw_away(each, baselines=baselines)
                 transaction.on_commit(partial(enqueue_baselines, each.pk))
@@ -102,6 +103,14 @@ def open_competition(
             subjects = {"round": first.number}
             events.record(locked, EventKind.OPENED, actor=by, subjects=subjects, **shown)
     competition.refresh_from_db()
+
+
+def _claim(competition: Competition) -> None:
+    """Claim the rows of all rounds: since the checklist was read others may have opened."""
+    for round in competition.rounds.filter(continues=None).order_by("number"):
+        is_first = round.number == competition.current_round.number
+        if is_first or round.active_holdout is not None:
+            claim_rows(round, _sealed(round).row_ids_digest)
 
 
 _WHOLE_FIELDS = ("schema", "metric", "mechanism", "solution")

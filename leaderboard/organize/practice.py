@@ -9,7 +9,7 @@ from leaderboard.ledger import lock
 from leaderboard.ledger.accounts import season_code
 from leaderboard.models import EventKind, Round, User
 from leaderboard.notify import events
-from leaderboard.organize.same_rows import check_rows_are_free
+from leaderboard.organize.same_rows import claim_rows
 
 
 def change_practice(round: Round, *, is_open: bool, by: User | None = None) -> None:
@@ -26,7 +26,7 @@ def change_practice(round: Round, *, is_open: bool, by: User | None = None) -> N
         if is_open:
             check_may_practise(locked)
             if (holdout := locked.active_holdout) is not None:
-                check_rows_are_free(locked, holdout.row_ids_digest)
+                claim_rows(locked, holdout.row_ids_digest)
         if is_open != (locked.practice_opened_at is not None):
             locked.practice_opened_at = timezone.now() if is_open else None
             if locked.code_before_practice is None and locked.ledger is not None:

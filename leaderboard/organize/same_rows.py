@@ -8,6 +8,7 @@ the very same test data.
 from django.db.models import Q
 
 from leaderboard.errors import Refused
+from leaderboard.ledger import lock
 from leaderboard.models import (
     Competition,
     CompetitionFile,
@@ -17,6 +18,15 @@ from leaderboard.models import (
     Pause,
     Round,
 )
+
+
+def claim_rows(round: Round, row_ids_digest: str) -> None:
+    """Check the same in the transaction that lets a ledger answer, so that of two one is refused.
+
+    Call it under `lock.lock`. Raises Refused.
+    """
+    lock.lock_claims()
+    check_rows_are_free(round, row_ids_digest)
 
 
 def check_rows_are_free(round: Round, row_ids_digest: str) -> None:

@@ -31,6 +31,11 @@ LONGEST_URL: Final = 500
 _ADDRESS: Final = re.compile(r"[!\"$-?A-\[\]-~]+")
 
 
+def check_sees_webhooks(competition: Competition, by: User | None) -> None:
+    """Raise Refused unless the person may read webhooks: whoever has an address may post to it."""
+    check_right(by, competition, Right.EDIT)
+
+
 def add_webhook(
     competition: Competition, *, by: User | None, url: str, kinds: Collection[str] = ()
 ) -> Webhook:
@@ -111,9 +116,11 @@ def try_webhook(webhook: Webhook, *, by: User | None) -> None:
 
 def send_again(delivery: Delivery, *, by: User | None) -> None:
     """Send a webhook once more what it was sent, or not sent, before."""
-    assert delivery.webhook is not None  # noqa: S101  (mails are not sent again)
+    webhook = delivery.webhook
+    if webhook is None:
+        raise ValueError("Mails are not sent again.")
     with transaction.atomic():
-        _check_on(_lock(delivery.webhook, by))
+        _check_on(_lock(webhook, by))
         if delivery.finished_at is None:
             raise Refused("invalid", field="url", variant="not_ended_yet")
         outbox.send_again(delivery)

@@ -22,6 +22,12 @@ logger = logging.getLogger(__name__)
 
 TASKS = "leaderboard.tasks."
 QUEUE = "celery"
+# Mails and webhooks: a receiver that is slow keeps no submission waiting.
+OUTBOX = "outbox"
+ROUTES = {
+    f"{TASKS}{name}": OUTBOX
+    for name in ("fan_out", "deliver_mail", "deliver_webhook", "send_invitations")
+}
 LONGEST_MESSAGE = 20_000
 LONGEST_LIMIT = 24 * 3600
 LARGEST_KEY = 2**63
@@ -71,11 +77,11 @@ class Channel(redis.Channel):
     QoS = QoS
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
-        """Write no binding for the queue of tasks, whose messages name it themselves.
+        """Write no binding for the queues of tasks, whose messages name them themselves.
 
         So nobody who sends tasks needs the right to change where those of others go.
         """
-        if queue != QUEUE:
+        if queue not in (QUEUE, OUTBOX):
             super()._queue_bind(exchange, routing_key, pattern, queue)  # type: ignore[misc]  # untyped
 
     def _brpop_read(self, **options: Any) -> bool | None:
@@ -102,13 +108,13 @@ class Transport(redis.Transport):
 def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
     """Return whether kombu can build a message of it and knows where to put it back.
 
-    On the queue of tasks it also has to ask for a task as `send_task` does.
+    On the queues of tasks it also has to ask for one of theirs as `send_task` does.
     """
     try:
-        if queue != QUEUE:
+        if queue not in (QUEUE, OUTBOX):
             built = channel.Message(message, channel=channel)
             return {"exchange", "routing_key"} <= set(built.delivery_info)
-        if not _has_plain_headers(message):
+        if not _has_plain_headers(message, queue):
             return False
         built = channel.Message(message, channel=channel, accept={"application/json"})
         args, kwargs, more = built.decode()
@@ -119,7 +125,7 @@ def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
         return False
 
 
-def _has_plain_headers(message: Any) -> bool:
+def _has_plain_headers(message: Any, queue: str) -> bool:
     """Return whether nothing is to be decompressed, delayed or given more time.
 
     All has to be a text or a number where Celery takes it for one.
@@ -132,13 +138,14 @@ def _has_plain_headers(message: Any) -> bool:
     rest = [value for name, value in (headers | properties).items() if name not in nothing]
     return (
         len(str(message)) < LONGEST_MESSAGE
-        and (delivery["exchange"], delivery["routing_key"]) == ("", QUEUE)
+        and (delivery["exchange"], delivery["routing_key"]) == ("", queue)
         and len(limits) == 2
         and all(limit is None or 0 < limit <= LONGEST_LIMIT for limit in limits)
         and not any(headers.get(name) for name in nothing)
         and all(isinstance(text, str) for text in texts)
         and all(isinstance(value, str | bool | int | None) for value in rest)
         and headers["task"].startswith(TASKS)
+        and ROUTES.get(headers["task"], QUEUE) == queue
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
-from leaderboard.access import Person, may_see_others, membership_of
+from leaderboard.access import Person, Right, may, may_see_others, membership_of
 from leaderboard.models import Audience, Board, Competition, Event, EventKind, Team, User
 from leaderboard.queries.board_csv import plain_text, write_csv
 from leaderboard.queries.moments import to_the_second
@@ -77,24 +77,31 @@ class Happening:
     created_at: datetime
 
 
-def events(competition: Competition) -> QuerySet[Event]:
-    """Return all events as they are stored, the newest first, for programs."""
-    return Event.objects.filter(competition=competition).select_related("actor").order_by("-number")
+def events(competition: Competition, user: Person) -> QuerySet[Event]:
+    """Return the events as they are stored, the newest first, for an organizer's programs.
+
+    Those of webhooks tell their addresses: only whoever may change them reads these.
+    """
+    found = _joined(competition).order_by("-number")
+    is_editor = may(user, competition, Right.EDIT)
+    return found if is_editor else found.exclude(kind=EventKind.WEBHOOK_CHANGED)
 
 
-def happenings(competition: Competition, kind: str = "", page: int = 1) -> ListPage[Happening]:
-    """Return what happened, newest first, for organizers.
+def happenings(
+    competition: Competition, user: Person, kind: str = "", page: int = 1
+) -> ListPage[Happening]:
+    """Return what happened, newest first, for an organizer.
 
     kind: only events of this kind, or `ALL`; empty: what participants do every day is left out.
     """
-    found = list_page(_events(competition, kind).order_by("-number"), page)
+    found = list_page(_events(competition, user, kind), page)
     return replace(found, rows=tuple(_read(competition, found.rows)))
 
 
-def audit_csv(competition: Competition, kind: str = "") -> Iterator[bytes]:
+def audit_csv(competition: Competition, user: Person, kind: str = "") -> Iterator[bytes]:
     """Return what happened as a CSV file, in parts, the oldest first."""
-    events = _events(competition, kind).order_by("number").iterator(chunk_size=500)
-    return write_csv(_CSV, _in_parts(competition, events))
+    rows = _events(competition, user, kind).order_by("number").iterator(chunk_size=500)
+    return write_csv(_CSV, _in_parts(competition, rows))
 
 
 def public_changes(competition: Competition, user: Person) -> list[Happening]:
@@ -127,11 +134,11 @@ def _joined(competition: Competition) -> QuerySet[Event]:
     return Event.objects.filter(competition=competition).select_related("actor")
 
 
-def _events(competition: Competition, kind: str) -> QuerySet[Event]:
-    events = _joined(competition)
+def _events(competition: Competition, user: Person, kind: str) -> QuerySet[Event]:
+    found = events(competition, user)
     if kind == ALL:
-        return events
-    return events.filter(kind=kind) if kind else events.exclude(kind__in=_PARTICIPANTS)
+        return found
+    return found.filter(kind=kind) if kind else found.exclude(kind__in=_PARTICIPANTS)
 
 
 def _in_parts(competition: Competition, events: Iterable[Event]) -> Iterator[Happening]:

@@ -1,6 +1,7 @@
 """What a worker does where Redis hangs; what it drops is in `tests/servers/test_crashes.py`."""
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from leaderboard import tasks  # noqa: F401  (registers them)
 from leaderboard.celery import app
-from leaderboard.platform.broker import Channel, QoS
+from leaderboard.models import Channel as DeliveryChannel
+from leaderboard.pipeline import queue
+from leaderboard.platform.broker import OUTBOX, QUEUE, TASKS, Channel, QoS
 
 
 class Hanging:
@@ -57,3 +60,16 @@ def test_every_task_takes_database_keys_alone() -> None:
     ]
     assert given
     assert {parameter.annotation for parameter in given} <= {"int", int}
+
+
+def test_what_is_queued_is_a_task_and_mails_and_webhooks_keep_none_waiting() -> None:
+    named = set(re.findall(r"_send\(\"(\w+)", inspect.getsource(queue)))
+    registered = {name.removeprefix(TASKS) for name in app.tasks if name.startswith(TASKS)}
+    assert named <= registered
+    mails = {"fan_out", "send_invitations", *(f"deliver_{each}" for each in DeliveryChannel)}
+    assert {name for name in registered if queue_of(name) == OUTBOX} == mails
+    assert {queue_of(name) for name in registered - mails} == {QUEUE}
+
+
+def queue_of(name: str) -> str:
+    return app.amqp.router.route({}, f"{TASKS}{name}")["queue"].name

@@ -28,6 +28,7 @@ from leaderboard.operate.doctor.ledgers import ledgers
 from leaderboard.operate.doctor.report import Finding, ok, wrong
 from leaderboard.operate.doctor.site import site as site_check
 from leaderboard.platform import health
+from leaderboard.platform.broker import OUTBOX, QUEUE
 from leaderboard.vault import public_fingerprint
 from leaderboard.vault.keys import generate
 from tests.cast import World, set_round
@@ -378,6 +379,7 @@ def a_worker(**changed: Any) -> workers.Worker:
         "code": workers.code_version(),
         "vault": public_fingerprint(),
         "drift": 0.0,
+        "queues": (QUEUE, OUTBOX),
     }
     return workers.Worker("worker@here", **(well | changed))
 
@@ -387,6 +389,8 @@ def a_worker(**changed: Any) -> workers.Worker:
     ("found", "says"),
     [
         ([], "No worker answers."),
+        ([{"queues": (OUTBOX,), "vault": None}], "No worker answers."),
+        ([{"queues": (QUEUE,)}, {"queues": ()}], "No worker sends mails"),
         ([{"code": "0123"}], "other code"),
         ([{"vault": None}], "no readable private key"),
         ([{"vault": "0123"}], "not that of our public key"),

@@ -26,13 +26,15 @@ from leaderboard.models import (
     DeliveryState,
     Event,
     EventKind,
+    Role,
     Webhook,
 )
 from leaderboard.notify import networks, outbox, webhooks
 from leaderboard.notify.webhooks import secret_of
-from leaderboard.organize import announcements, teams
+from leaderboard.organize import announcements, people, teams
 from leaderboard.organize import webhooks as actions
-from tests.cast import World
+from leaderboard.queries.audit import ALL, audit_csv, events
+from tests.cast import World, make_user
 from tests.leaderboard.receiver import Receiver, receiving, reply
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
@@ -553,3 +555,11 @@ def test_an_event_of_a_team_holds_no_score(world: World, hook: Webhook, receiver
     assert {"submission_released", "team_verified"} <= kinds
     released = next(b for _, b in receiver.got if json.loads(b)["type"] == "submission_released")
     assert set(json.loads(released)["data"]) == {"entries"}
+
+
+def test_judges_read_no_address_in_the_audit(world: World, hook: Webhook) -> None:
+    judge = make_user("judge", is_organizer=True)
+    people.add_organizer(world.digits, judge, Role.JUDGE, by=world.organizer)
+    assert hook.url in str(list(events(world.digits, world.organizer).values_list("data")))
+    assert hook.url not in str(list(events(world.digits, judge).values_list("data")))
+    assert hook.url.encode() not in b"".join(audit_csv(world.digits, judge, ALL))

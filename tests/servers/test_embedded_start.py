@@ -131,7 +131,7 @@ def test_a_signal_stops_everything(elsewhere: Path, number: int) -> None:
 def test_a_killed_process_is_started_again_and_files_are_scored(elsewhere: Path) -> None:
     with Embedded(elsewhere) as site:
         site.wait_until_ready()
-        for name in ("redis", "worker", "beat", "web"):
+        for name in ("redis", "worker", "outbox", "beat", "web"):
             before = site.pid(name)
             os.kill(before, signal.SIGKILL)
             site.wait_until_it_says(f"{name} ended by itself and is started again")

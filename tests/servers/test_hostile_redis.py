@@ -147,6 +147,9 @@ HOSTILE = {
     "a task of Celery's": json.dumps(message(task="celery.map", body=body([TASK, [[1]]], {}, {}))),
     "callbacks": json.dumps(message(body=body([], {}, {"callbacks": [CALL]}))),
     "a chain": json.dumps(message(body=body([], {}, {"chain": [CALL]}))),
+    "a mail among submissions": json.dumps(
+        message(task="leaderboard.tasks.deliver_mail", body=body([], {}, {}))
+    ),
     "arguments that are no keys": json.dumps(message(body=body([], {"submission_id": {}}, {}))),
     "an argument nobody takes": json.dumps(message(body=body([], {"other": 1}, {}))),
     "a key that no database has": json.dumps(message(body=body([], {"submission_id": 2**70}, {}))),

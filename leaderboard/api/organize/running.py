@@ -201,7 +201,7 @@ class EventsView(OrganizeView):
         responses=responses({200: pages_of(EventItem, "Event")}, "invalid", *READS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        page, found = Page.of(request), events(mine(request, slug))
+        page, found = Page.of(request), events(mine(request, slug), person(request))
         return page.answer(EventItem, found[page.part], found.count())
 
 

@@ -20,7 +20,7 @@ from leaderboard.api.organize.serializers.more import (
 from leaderboard.api.paging import Page, PageQuery
 from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers.base import Json
-from leaderboard.models import Webhook
+from leaderboard.models import Competition, Webhook
 from leaderboard.notify.webhooks import secret_of
 from leaderboard.organize import announcements, webhooks
 
@@ -87,12 +87,12 @@ class WebhooksView(OrganizeView):
         operation_id="webhooks",
         tags=TAGS,
         summary="List the webhooks",
-        description="Addresses that the competition's events are sent to, and how they do.",
+        description="Addresses that events are sent to, and how they do: for owners and editors.",
         parameters=[PageQuery],
         responses=responses({200: pages_of(WebhookItem, "Webhook")}, "invalid", *READS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        page, found = Page.of(request), mine(request, slug).webhooks.all()
+        page, found = Page.of(request), _readable(request, slug).webhooks.all()
         return page.answer(WebhookItem, found[page.part], found.count())
 
     @extend_schema(
@@ -119,7 +119,7 @@ class WebhookView(OrganizeView):
         responses=responses({200: WebhookDetail}, *CHANGES),
     )
     def patch(self, request: Request, slug: str, uid: str) -> Response:
-        found, user = access.webhook_or_404(mine(request, slug), uid), person(request)
+        found, user = access.webhook_or_404(_readable(request, slug), uid), person(request)
         body = WebhookPatch.read(request)
         if body.keys() & {"url", "kinds"}:
             given = {name: body.get(name, getattr(found, name)) for name in ("url", "kinds")}
@@ -138,7 +138,7 @@ class WebhookView(OrganizeView):
         responses=responses({204: None}, *CHANGES),
     )
     def delete(self, request: Request, slug: str, uid: str) -> Response:
-        found = access.webhook_or_404(mine(request, slug), uid)
+        found = access.webhook_or_404(_readable(request, slug), uid)
         webhooks.delete_webhook(found, by=person(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -154,7 +154,7 @@ class DeliveriesView(OrganizeView):
     )
     def get(self, request: Request, slug: str, uid: str) -> Response:
         page = Page.of(request)
-        found = access.webhook_or_404(mine(request, slug), uid).deliveries.all()
+        found = access.webhook_or_404(_readable(request, slug), uid).deliveries.all()
         return page.answer(DeliveryItem, found[page.part], found.count())
 
     @extend_schema(
@@ -167,9 +167,16 @@ class DeliveriesView(OrganizeView):
     )
     def post(self, request: Request, slug: str, uid: str) -> Response:
         NoBody.read(request)
-        found = access.webhook_or_404(mine(request, slug), uid)
+        found = access.webhook_or_404(_readable(request, slug), uid)
         webhooks.try_webhook(found, by=person(request))
         return Response(status=status.HTTP_202_ACCEPTED)
+
+
+def _readable(request: Request, slug: str) -> Competition:
+    """Return a competition whose webhooks the person may read."""
+    competition = mine(request, slug)
+    webhooks.check_sees_webhooks(competition, person(request))
+    return competition
 
 
 def _webhook(webhook: Webhook) -> Json:

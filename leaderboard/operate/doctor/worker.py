@@ -14,8 +14,9 @@ _code = code_version()
 
 @inspect_command(name=QUESTION)
 def about(state: Any) -> dict[str, Any]:
-    """Return its code, its clock, and which vault its key opens: a hash of the public key."""
-    return {"code": _code, "now": time.time(), "vault": _fingerprint()}
+    """Return its code, clock and queues, and which vault its key opens: a hash of a public key."""
+    queues = sorted(state.app.amqp.queues.consume_from)
+    return {"code": _code, "now": time.time(), "vault": _fingerprint(), "queues": queues}
 
 
 def _fingerprint() -> str | None:

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from leaderboard import vault
 from leaderboard.operate.doctor.report import Finding, more_workers, ok, start, unseen, wrong
-from leaderboard.platform import health
+from leaderboard.platform import broker, health
 
 ROOT = Path(__file__).parents[3]
 QUESTION = "about_holdfast"
@@ -25,12 +25,16 @@ SET_CLOCK = "Let the machines set their clocks by NTP: `timedatectl set-ntp true
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker reports of itself, and how far its clock is from ours in seconds."""
+    """What a worker reports of itself, and how far its clock is from ours in seconds.
+
+    `queues` are those that it takes from.
+    """
 
     name: str
     code: str | None
     vault: str | None
     drift: float
+    queues: tuple[str, ...]
 
 
 def workers() -> Iterator[Finding]:
@@ -39,18 +43,24 @@ def workers() -> Iterator[Finding]:
         yield unseen("redis")
         return
     found = ask_workers()
-    if not found:
+    if not any(broker.QUEUE in worker.queues for worker in found):
         yield wrong(
             "No worker answers.",
             f"Start one: {start('worker')}. Meanwhile uploads are accepted and wait. One that runs "
             "and is silent hangs: kill it, others take over what it held.",
+        )
+    elif not any(broker.OUTBOX in worker.queues for worker in found):
+        yield wrong(
+            "No worker sends mails and webhooks.",
+            f"Start one: {start('outbox')}. Meanwhile they wait: webhooks a day, mails three.",
         )
     code, public = code_version(), None
     with suppress(Exception):  # reported by the check of the keys
         public = vault.public_fingerprint()
     for worker in found:
         problems = list(_problems(worker, code, public))
-        yield from problems or [ok(f"{worker.name} answers, with this code and the vault's key.")]
+        key = " and the vault's key" if broker.QUEUE in worker.queues else ""
+        yield from problems or [ok(f"{worker.name} answers, with this code{key}.")]
 
 
 def sweeper() -> Iterator[Finding]:
@@ -103,7 +113,13 @@ def ask_workers() -> list[Worker]:
     asked = time.time()
     replies = current_app.control.broadcast(QUESTION, reply=True, timeout=REPLY_SECONDS) or []
     return [
-        Worker(name, said.get("code"), said.get("vault"), _drift(said.get("now", asked), asked))
+        Worker(
+            name,
+            said.get("code"),
+            said.get("vault"),
+            _drift(said.get("now", asked), asked),
+            tuple(said.get("queues", ())),
+        )
         for reply in replies
         for name, said in sorted(reply.items())
         if isinstance(said, dict)
@@ -116,6 +132,8 @@ def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding
             f"{worker.name} runs other code than this.",
             f"Stop it and start it again: {start('--force-recreate worker')}.",
         )
+    if broker.QUEUE not in worker.queues:
+        return
     if worker.vault is None:
         yield wrong(
             f"{worker.name} has no readable private key: what it takes will fail.",

@@ -5,10 +5,18 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from leaderboard.platform import broker
+
 MODULE = (sys.executable, "-m")
 CELERY = (*MODULE, "celery", "--app", "leaderboard.celery", "--quiet")
+_WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
 # Reads, measures and releases.
-WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
+WORKER = (*_WORKER, "--queues", broker.QUEUE)
+# Sends mails and webhooks. It waits for others most of the time, so its threads share a process.
+OUTBOX = (
+    *(*_WORKER, "--queues", broker.OUTBOX, "--hostname", "outbox@%h"),
+    *("--pool", "threads", "--concurrency", "4"),
+)
 # The clock that starts the sweeper.
 BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
 

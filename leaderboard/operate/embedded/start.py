@@ -53,6 +53,7 @@ class Start:
         sealed = processes.with_vault(worker, self.private_key)
         supervisor.children = [
             Child("worker", processes.WORKER, sealed, before_restart=take_back_alone),
+            Child("outbox", processes.OUTBOX, worker),
             Child("beat", processes.BEAT, beat),
             Child("web", processes.web(self.host, self.port), web, essential=True),
         ]

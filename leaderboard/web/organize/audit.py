@@ -14,7 +14,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """List what happened, newest first, narrowed to a kind."""
     kind = _kind(request)
     context = {
-        "found": happenings(competition, kind, page_number(request)),
+        "found": happenings(competition, request.user, kind, page_number(request)),
         "kind": kind,
         "kinds": [(ALL, "Everything"), *EventKind.choices],
         "kept": f"&kind={kind}" if kind else "",
@@ -24,7 +24,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
 
 def csv(request: HttpRequest, competition: Competition) -> HttpResponseBase:
     """Download what happened."""
-    parts = audit_csv(competition, _kind(request))
+    parts = audit_csv(competition, request.user, _kind(request))
     return csv_response(parts, f"{competition.slug}-audit.csv")
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from leaderboard.access import console_or_404
+from leaderboard.access import Person, Right, console_or_404, may
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Round
 from leaderboard.organize.people import may_organize_at_all
@@ -64,6 +64,8 @@ TABS: Final = (
     Tab("Finals", (("finals", "Finals"), ("publication", "Publication"))),
     Tab("Audit", (("audit", "Audit"),)),
 )
+# Pages that owners and editors alone may read.
+_EDITORS: Final = {"trial", "webhooks"}
 # The order in which a draft is set up.
 _SETTING_UP: Final = ("settings", "columns", "files", "scoring", "solution", "run")
 # Pages that no tab lists, with those that they belong to.
@@ -187,11 +189,13 @@ def reason_against(check: Callable[[Round], None], round: Round) -> str:
     return ""
 
 
-def frame(competition: Competition, page: str) -> dict[str, Any]:
+def frame(competition: Competition, page: str, user: Person) -> dict[str, Any]:
     """Return what all pages of a competition's console show: its name, phase and tabs."""
+    is_editor = may(user, competition, Right.EDIT)
     round = competition.current_round
     listed = _BELOW.get(page, page)
     current = next(tab for tab in TABS if listed in dict(tab.pages))
+    pages = [each for each in current.pages if is_editor or each[0] not in _EDITORS]
     return {
         "competition": competition,
         "round": round,
@@ -201,7 +205,7 @@ def frame(competition: Competition, page: str) -> dict[str, Any]:
         ],
         "subpages": [
             Link(title, url_of(competition, name), name == listed)
-            for name, title in (current.pages if len(current.pages) > 1 else ())
+            for name, title in (pages if len(pages) > 1 else ())
         ],
         "page_title": dict(current.pages)[listed],
         "paused": round.ledger.paused_because if round.ledger else "",
@@ -233,4 +237,6 @@ def show(
     request: HttpRequest, competition: Competition, page: str, context: dict[str, Any]
 ) -> HttpResponse:
     """Render a page of the competition's console."""
-    return render(request, f"organize/{page}.html", frame(competition, page) | context)
+    return render(
+        request, f"organize/{page}.html", frame(competition, page, request.user) | context
+    )

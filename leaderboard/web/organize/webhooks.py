@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from leaderboard.access import Right, may, signed_in
+from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, EventKind, User, Webhook
 from leaderboard.notify.webhooks import secret_of
@@ -17,6 +17,7 @@ from leaderboard.organize.webhooks import (
     LONGEST_URL,
     add_webhook,
     change_webhook,
+    check_sees_webhooks,
     delete_webhook,
     renew_secret,
     send_again,
@@ -24,6 +25,7 @@ from leaderboard.organize.webhooks import (
     try_webhook,
 )
 from leaderboard.web.organize.frame import refusals, show, url_of
+from leaderboard.web.posting import shows_refusals
 
 LISTED = 30
 
@@ -46,24 +48,23 @@ class WebhookForm(forms.Form):
     )
 
 
+@shows_refusals
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """List the webhooks; show or take a new one, with its secret, this once."""
+    check_sees_webhooks(competition, signed_in(request))
     form = WebhookForm(request.POST or None)
     if form.is_valid():
         with refusals(form):
             made = add_webhook(competition, by=signed_in(request), **form.cleaned_data)
             return _show_one(request, made, new=True, status=201)
-    context = {
-        "form": form,
-        "webhooks": competition.webhooks.all(),
-        "may_edit": may(request.user, competition, Right.EDIT),
-    }
+    context = {"form": form, "webhooks": competition.webhooks.all()}
     return show(request, competition, "webhooks", context)
 
 
+@shows_refusals
 def one(request: HttpRequest, competition: Competition, webhook_id: int) -> HttpResponse:
     """Show a webhook with its last deliveries; take changes."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     form = WebhookForm(request.POST or None, initial={"url": webhook.url, "kinds": webhook.kinds})
     if form.is_valid():
         with refusals(form):
@@ -73,9 +74,10 @@ def one(request: HttpRequest, competition: Competition, webhook_id: int) -> Http
     return _show_one(request, webhook, form)
 
 
+@shows_refusals
 def renew(request: HttpRequest, competition: Competition, webhook_id: int) -> HttpResponseBase:
     """Give the webhook another secret, and show it this once."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     return _act(
         request,
         webhook,
@@ -84,26 +86,29 @@ def renew(request: HttpRequest, competition: Competition, webhook_id: int) -> Ht
     )
 
 
+@shows_refusals
 def switch(request: HttpRequest, competition: Competition, webhook_id: int) -> HttpResponseBase:
     """Turn the webhook off, or on again."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     on = request.POST.get("on") == "1"
     told = "It is on." if on else "It is off."
     return _act(request, webhook, lambda by: switch_webhook(webhook, by=by, on=on), told)
 
 
+@shows_refusals
 def send_test(request: HttpRequest, competition: Competition, webhook_id: int) -> HttpResponseBase:
     """Send the webhook something that is no event."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     told = "A test is on its way. Load this page again to see its answer."
     return _act(request, webhook, lambda by: try_webhook(webhook, by=by), told)
 
 
+@shows_refusals
 def again(
     request: HttpRequest, competition: Competition, webhook_id: int, delivery_id: int
 ) -> HttpResponseBase:
     """Send a delivery once more."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     delivery = webhook.deliveries.filter(pk=delivery_id).first()
     if delivery is None:
         raise Http404("There is no such delivery.")
@@ -111,9 +116,10 @@ def again(
     return _act(request, webhook, lambda by: send_again(delivery, by=by), told)
 
 
+@shows_refusals
 def delete(request: HttpRequest, competition: Competition, webhook_id: int) -> HttpResponseBase:
     """Ask, then delete the webhook."""
-    webhook = _one(competition, webhook_id)
+    webhook = _one(request, competition, webhook_id)
     if request.method != "POST":
         return show(request, competition, "webhook_delete", {"webhook": webhook})
     return _act(
@@ -125,7 +131,8 @@ def delete(request: HttpRequest, competition: Competition, webhook_id: int) -> H
     )
 
 
-def _one(competition: Competition, webhook_id: int) -> Webhook:
+def _one(request: HttpRequest, competition: Competition, webhook_id: int) -> Webhook:
+    check_sees_webhooks(competition, signed_in(request))
     found = competition.webhooks.filter(pk=webhook_id).select_related("competition").first()
     if found is None:
         raise Http404("There is no such webhook.")
@@ -169,7 +176,6 @@ def _show_one(
         "secret": secret_of(webhook) if new else "",
         "deliveries": webhook.deliveries.select_related("event")[:LISTED],
         "rests": webhook.retry_at is not None and webhook.retry_at > timezone.now(),
-        "may_edit": may(request.user, competition, Right.EDIT),
     }
     answer = show(request, competition, "webhook", context)
     answer.status_code = status

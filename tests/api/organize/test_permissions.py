@@ -124,13 +124,13 @@ MATRIX = """
   PUT            200+ 200+ 403  403
   DELETE         204+ 204+ 403  403
 /competitions/<slug>/webhooks/
-  GET            200  200  200  200
+  GET            200  200  403  403
   POST           422  422  403  403
 /competitions/<slug>/webhooks/<uid>/
   PATCH          200+ 200+ 403  403
   DELETE         204+ 204+ 403  403
 /competitions/<slug>/webhooks/<uid>/deliveries/
-  GET            200  200  200  200
+  GET            200  200  403  403
   POST           202+ 202+ 403  403
 /competitions/<slug>/rounds/
   GET            200  200  200  200

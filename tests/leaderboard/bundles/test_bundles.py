@@ -14,6 +14,7 @@ from bundles.templates import TEMPLATES
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Event, EventKind, FileRole, Holdout, User
+from leaderboard.organize import opening
 from leaderboard.organize.bundles import (
     clone,
     export,
@@ -21,6 +22,7 @@ from leaderboard.organize.bundles import (
     import_template,
     plan_bundle,
 )
+from leaderboard.organize.opening import Check, checklist
 from tests.bundles.files import YAML, archive, bundle
 from tests.bundles.test_others import FILES as CODABENCH
 from tests.bundles.test_others import KAGGLE
@@ -265,6 +267,25 @@ def test_a_clone_that_was_sealed_before_is_not_opened_while_the_other_answers(
     organize.open_competition(Competition.objects.get(slug="digits"), by=world.organizer)
     with pytest.raises(Refused, match="answers on these rows"):
         organize.open_competition(made, by=world.organizer)
+
+
+def test_of_two_clones_that_open_at_once_one_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    organize.return_to_draft(world.digits, by=world.organizer)
+    made = clone(world.digits, slug="digits-2", by=world.organizer)
+    organize.install_solution(made.current_round, upload(solution()), by=world.organizer)
+
+    def open_the_other_first(competition: Competition) -> list[Check]:
+        green = checklist(competition)
+        monkeypatch.undo()
+        organize.open_competition(Competition.objects.get(slug="digits"), by=world.organizer)
+        return green
+
+    monkeypatch.setattr(opening, "checklist", open_the_other_first)
+    with pytest.raises(Refused, match="answers on these rows"):
+        organize.open_competition(made, by=world.organizer)
+    assert Competition.objects.get(slug="digits-2").opened_by_organizer_at is None
 
 
 def test_a_clone_of_other_rows_is_sealed_at_once(world: World) -> None:
