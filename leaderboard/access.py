@@ -5,6 +5,7 @@ What a person may not know of does not exist: the answer is the same 404 as for 
 
 from collections.abc import Iterable
 from enum import Enum
+from hashlib import sha256
 from typing import TypeVar
 
 from allauth.account.models import EmailAddress
@@ -170,9 +171,9 @@ def webhook_or_404(competition: Competition, uid: str) -> Webhook:
     return _one(competition.webhooks.filter(uid=uid), "webhook")
 
 
-def published_holdout_or_404(competition: Competition, version: int) -> Holdout:
-    """Return a revision of the solution that has been published with its secret."""
-    found = Holdout.objects.filter(ledger=competition.current_round.ledger_id, version=version)
+def published_holdout_or_404(round: Round, version: int) -> Holdout:
+    """Return a revision of a round's solution that has been published with its secret."""
+    found = Holdout.objects.filter(ledger=round.ledger_id, version=version)
     return _one(found.filter(published_at__isnull=False), "publication")
 
 
@@ -233,9 +234,21 @@ def ever_organized(user: User, competition: Competition) -> bool:
     if user.is_superuser:
         return True
     events = Event.objects.filter(competition=competition, kind=EventKind.ORGANIZER_ADDED)
-    if events.filter(subjects__person=user.uid).exists():
+    there = Q(subjects__mark__in=marks_of(user, competition))  # before it moved here
+    if events.filter(Q(subjects__person=user.uid) | there).exists():
         return True
     return Organizer.objects.filter(competition=competition, user=user).exists()
+
+
+def marks_of(user: User, competition: Competition) -> list[str]:
+    """Return what the person is known by wherever the competition moves: hashes of addresses.
+
+    They show nobody's address to who doesn't guess it. Where there is no ledger, nothing moves.
+    """
+    uid = competition.ledgers.order_by("uid").values_list("uid", flat=True).first()
+    typed = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
+    addresses = {each.lower() for each in (user.email, *typed) if each} if uid else set()
+    return [sha256(f"{uid} {each}".encode()).hexdigest() for each in sorted(addresses)]
 
 
 def ever_took_part(user: User, competition: Competition) -> bool:
@@ -292,7 +305,7 @@ def unseen(user: Person, competitions: Iterable[Competition]) -> set[int]:
     team is promised there holds only if its files can't depend on others' answers (theory.md 10.5).
     Every read of what other teams are, do or get asks this.
     """
-    hidden = {each.pk for each in competitions if each.current_round.hides_others}
+    hidden = {each.pk for each in competitions if each.hides_others}
     if not hidden:
         return hidden
     organized = organized_competitions(user).filter(pk__in=hidden)

@@ -10,7 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import access, queries
-from leaderboard.api.base import PublicView, View, own_team, person, running
+from leaderboard.api.base import (
+    BoardQuery,
+    PublicView,
+    RoundQuery,
+    View,
+    asked_board,
+    own_team,
+    person,
+    running,
+)
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
 from leaderboard.api.ranges import file_response
 from leaderboard.api.schema import (
@@ -84,6 +93,7 @@ class CompetitionView(PublicView):
             "direction": metric.direction if metric else "maximize",
             "mechanism": queries.mechanism_facts(round.board, request.user),
             "revision": queries.revision(round, request.user),
+            "rounds": queries.listed_boards(competition),
             "paused": bool(round.paused_for),
             "joined": access.membership_of(request.user, competition) is not None,
         }
@@ -162,9 +172,9 @@ class BoardView(PublicView):
             "row wherever it stands, `guarantee` what the board promises of the leading score: "
             "null for metrics that are no means, and for boards without scores. `?format=csv` "
             "(or `Accept: text/csv`) gives all rows. A board that is hidden until the end has your "
-            "own row alone, without a rank."
+            "own row alone, without a rank. `rounds` of the competition lists rounds and boards."
         ),
-        parameters=[SearchQuery, format_of("csv")],
+        parameters=[SearchQuery, BoardQuery, format_of("csv")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(
@@ -182,7 +192,7 @@ class BoardView(PublicView):
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         competition = running(request, slug)
-        board = competition.current_round.board
+        board = asked_board(request, competition)
         if request.accepted_renderer.format == CsvRenderer.format:
             whole = queries.whole_board(board, request.user)
             return csv_response(board_csv(whole), f"{slug}-leaderboard.csv")
@@ -301,7 +311,7 @@ class LedgerView(PublicView):
             "application/jsonl`) gives all of it, the oldest first, behind a header for each "
             "version of the solution: a file to keep and to verify."
         ),
-        parameters=[PageQuery, format_of("jsonl")],
+        parameters=[PageQuery, RoundQuery, format_of("jsonl")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(LedgerEntry, "Ledger"),
@@ -316,7 +326,7 @@ class LedgerView(PublicView):
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         competition = running(request, slug)
         access.check_sees_others(request.user, competition)
-        round = competition.current_round
+        round = asked_board(request, competition).round
         if request.accepted_renderer.format == JsonLinesRenderer.format:
             lines = queries.ledger_lines(round.ledger) if round.ledger else iter(())
             return jsonl_response(lines, f"{slug}-ledger.jsonl")
@@ -334,12 +344,12 @@ class PublicationsView(PublicView):
             "For each version of the solution one file, once the organizer has published them: "
             "labels, noise secret, their salts, and what each answer was drawn from."
         ),
-        parameters=[PageQuery],
+        parameters=[PageQuery, RoundQuery],
         responses=responses({200: pages_of(PublicationItem, "Publication")}, "invalid", *OPENED),
     )
     def get(self, request: Request, slug: str) -> Response:
         page = Page.of(request)
-        found = queries.publications(running(request, slug).current_round)
+        found = queries.publications(asked_board(request, running(request, slug)).round)
         return page.answer(PublicationItem, found[page.part], len(found))
 
 
@@ -354,12 +364,13 @@ class PublicationView(PublicView):
             "solution. The ETag is the SHA-256 of the content; a Range header with If-Range "
             "resumes a broken download."
         ),
-        parameters=[RANGE],
-        responses=responses(DOWNLOAD, *OPENED, "range_not_satisfiable"),
+        parameters=[RANGE, RoundQuery],
+        responses=responses(DOWNLOAD, "invalid", *OPENED, "range_not_satisfiable"),
     )
     def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
         competition = running(request, slug)
-        holdout = access.published_holdout_or_404(competition, number)
+        round = asked_board(request, competition).round
+        holdout = access.published_holdout_or_404(round, number)
         found = queries.publication(holdout)
         return file_response(
             dict(request.headers),

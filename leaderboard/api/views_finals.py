@@ -8,7 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import queries
-from leaderboard.api.base import PublicView, View, own_team, person, running
+from leaderboard.api.base import (
+    PublicView,
+    RoundQuery,
+    View,
+    asked_board,
+    own_team,
+    person,
+    running,
+)
 from leaderboard.api.paging import Page, SearchQuery
 from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, format_of, pages_of, responses
 from leaderboard.api.serializers.finals import (
@@ -76,7 +84,7 @@ class FinalBoardView(PublicView):
             "`me` is your team's row wherever it stands. "
             "`?format=csv` (or `Accept: text/csv`) gives all rows."
         ),
-        parameters=[SearchQuery, format_of("csv")],
+        parameters=[SearchQuery, RoundQuery, format_of("csv")],
         responses=responses(
             {
                 (200, "application/json"): pages_of(
@@ -91,7 +99,7 @@ class FinalBoardView(PublicView):
         ),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        round = running(request, slug).current_round
+        round = asked_board(request, running(request, slug)).round
         if round.revealed_at is None:
             raise Refused("finals_not_revealed")
         if request.accepted_renderer.format == CsvRenderer.format:
@@ -112,10 +120,13 @@ class FinalTestsView(PublicView):
             "pairs and their p-values every place follows. 404 as long as there is no final board, "
             "and where no tests were possible."
         ),
-        responses=responses({200: FinalTests}, *OPENED, "finals_not_revealed", "finals_not_tested"),
+        parameters=[RoundQuery],
+        responses=responses(
+            {200: FinalTests}, "invalid", *OPENED, "finals_not_revealed", "finals_not_tested"
+        ),
     )
     def get(self, request: Request, slug: str) -> Response:
-        round = running(request, slug).current_round
+        round = asked_board(request, running(request, slug)).round
         if round.revealed_at is None:
             raise Refused("finals_not_revealed")
         document = queries.final_tests(round)

@@ -147,7 +147,9 @@ class Loading:
         made = list[Model]()
         for number, line in enumerate(lines, 1):
             where = f"{name_of(model)}, line {number}"
-            row = _parse(line, where)
+            row = parse_row(line, where)
+            if type(row.get("id")) is not int:
+                raise ArchiveDamaged(f"{where}: an id was expected.")
             made.append(self._make(model, row | changed, where))
             known[row["id"]] = len(made) - 1
         created: list[Any] = []
@@ -216,28 +218,38 @@ class Loading:
     def _value(self, each: AnyField, value: Any, where: str) -> Any:
         if _is_stored(each):
             return self.store(value, where) if value else ""
+        if isinstance(each, JSONField):
+            usual = each.get_default()
+            if usual is not None and not isinstance(value, type(usual)):
+                raise ArchiveDamaged(f"{where}: this is no value of it.")
+            return value
         try:
-            if isinstance(each, JSONField):
-                return value
             parsed = each.to_python(value)
-            if parsed is None and not each.null:
-                raise ArchiveDamaged(f"{where}: a value was expected.")
-            if isinstance(parsed, str) and len(parsed) > (each.max_length or len(parsed)):
-                raise ArchiveDamaged(f"{where}: it has at most {each.max_length} characters.")
-            if each.name in _NAMES:
-                check_name(parsed, where)
         except (ValidationError, TypeError, ValueError):
             raise ArchiveDamaged(f"{where}: this is no value of it.") from None
+        _check_value(each, parsed, where)
         return parsed
 
 
-def _parse(line: bytes, where: str) -> Row:
+def _check_value(each: AnyField, value: Any, where: str) -> None:
+    if value is None and not each.null:
+        raise ArchiveDamaged(f"{where}: a value was expected.")
+    if isinstance(value, str) and len(value) > (each.max_length or len(value)):
+        raise ArchiveDamaged(f"{where}: it has at most {each.max_length} characters.")
+    if each.choices and value not in (None, "", *dict(each.flatchoices)):
+        raise ArchiveDamaged(f"{where}: “{value}” is not known here.")
+    if each.name in _NAMES:
+        check_name(value, where)
+
+
+def parse_row(line: bytes, where: str) -> Row:
+    """Return a line of a table. Raises ArchiveDamaged where it is no JSON object."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         row = None
-    if not isinstance(row, dict) or type(row.get("id")) is not int:
-        raise ArchiveDamaged(f"{where}: a JSON object with an id was expected.")
+    if not isinstance(row, dict):
+        raise ArchiveDamaged(f"{where}: a JSON object was expected.")
     return row
 
 

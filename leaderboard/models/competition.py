@@ -82,6 +82,12 @@ class Competition(models.Model):
         begun = (each for each in reversed(rounds) if each.opens_at <= now and each.ledger_id)
         return next(begun, rounds[0])
 
+    @property
+    def hides_others(self) -> bool:
+        """Return whether teams may know nothing of each other yet: in any round that has begun."""
+        current = self.current_round
+        return any(each.hides_others for each in self.rounds.all() if each.number <= current.number)
+
     def phase(self, now: datetime) -> Phase:
         """Return where the competition is in its life at the moment `now`."""
         return self.current_round.phase(now)

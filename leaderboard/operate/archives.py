@@ -23,12 +23,12 @@ from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
-from django.db.models import Field
+from django.db.models import Field, Q
 from django.utils import timezone
 
 from bundles.errors import BundleError
 from bundles.folders import Folder, Limits, open_zip
-from leaderboard.access import Right, check_right
+from leaderboard.access import Right, check_right, marks_of
 from leaderboard.errors import Refused
 from leaderboard.ledger import arrivals, lock
 from leaderboard.ledger.archives import (
@@ -39,6 +39,7 @@ from leaderboard.ledger.archives import (
     document,
     files_of,
     name_of,
+    parse_row,
     rows_of,
 )
 from leaderboard.ledger.watermark import Head, WatermarkAway
@@ -63,12 +64,14 @@ from leaderboard.organize.same_rows import claim_rows
 from leaderboard.pipeline.handover import expect
 from leaderboard.pipeline.publish import to_publish
 from leaderboard.platform.files import open_stored
+from leaderboard.queries.audit import ALL, audit_csv
 from scoring.errors import HoldfastError
 
 FORMAT: Final = "holdfast-archive"
 VERSION: Final = 1
 MANIFEST: Final = "archive.json"
 PEOPLE: Final = "tables/people.jsonl"
+ROLES: Final = "tables/roles.jsonl"
 SECRETS: Final = "secrets.box"
 _FETCHED: Final = 1000
 
@@ -101,6 +104,7 @@ def export_archive(
                 writing.rows(name_of(model), rows.iterator(chunk_size=_FETCHED))
             people = _people(competition)
             writing.lines(PEOPLE, (_person(each, with_people) for each in people))
+            writing.lines(ROLES, ({"mark": each} for each in _marks(competition)))
             handover = competition.handovers.filter(is_incoming=False, failure="").first()
             if handover is not None and handover.file:
                 writing.stored(SECRETS, handover.file.name or "")
@@ -127,9 +131,15 @@ def export_archive(
     return file
 
 
-def import_archive(file: File[bytes] | BinaryIO, *, by: User, slug: str = "") -> Competition:
+def import_archive(
+    file: File[bytes] | BinaryIO, *, by: User, slug: str = "", with_people: bool = False
+) -> Competition:
     """Write an archive's competition, as a copy that answers nobody. Raises Refused, having
     written nothing.
+
+    with_people: believe the names and mail addresses in it, as an operator's import does. Anybody
+    can write an archive that puts people into teams, and takes names before others do: in all other
+    imports, accounts without a name stand for everybody.
 
     Everything that can be checked without its secrets is. Where they come along for this
     installation, a worker opens them, and its ledgers go on where they were.
@@ -139,9 +149,11 @@ def import_archive(file: File[bytes] | BinaryIO, *, by: User, slug: str = "") ->
     with _told():
         reading = _Reading(open_zip(cast(BinaryIO, file), _limits()))
     with _told(), reading.all_or_nothing():
-        competition = reading.load(by, slug or reading.manifest["slug"])
+        slug = slug or reading.manifest["slug"]
+        competition = reading.load(by, slug, with_people or by.is_superuser)
         _check(competition)
         _own(competition, by)
+        reading.take_roles(competition)
         events.record(
             competition,
             EventKind.IMPORTED,
@@ -256,10 +268,11 @@ class _Reading:
                 default_storage.delete(name)
             raise
 
-    def load(self, by: User, slug: str) -> Competition:
+    def load(self, by: User, slug: str, with_people: bool) -> Competition:
         """Write all tables. Raises ArchiveDamaged and Refused."""
         _check_slug(slug)
-        loading = Loading(_make_people(self._rows(PEOPLE)), self._store)
+        people = _make_people(self._rows(PEOPLE), None if with_people else by)
+        loading = Loading(people, self._store)
         created = loading.load(Competition, self._lines(Competition), slug=slug, family="")
         if len(created) != 1:
             raise ArchiveDamaged(f"{name_of(Competition)}: a single line was expected.")
@@ -282,13 +295,33 @@ class _Reading:
         unwritten = to_publish().filter(ledger__competition=competition).values("ledger")
         competition.rounds.filter(ledger__in=unwritten).update(publication_at=None)
         competition.refresh_from_db()
+        try:
+            for _ in audit_csv(competition, by, ALL):
+                pass
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise ArchiveDamaged(f"{name_of(Event)}: an event can't be read.") from None
         return competition
+
+    def take_roles(self, competition: Competition) -> None:
+        """Keep whoever ran the competition there out of its teams here. Raises ArchiveDamaged."""
+        for number, line in enumerate(self.read(ROLES).splitlines(), 1):
+            where = f"{ROLES}, line {number}"
+            row = parse_row(line, where)
+            check_name(row.get("mark"), where)
+            events.record(
+                competition,
+                EventKind.ORGANIZER_ADDED,
+                audience=Audience.ORGANIZERS,
+                subjects={"mark": row["mark"]},
+                role="at the installation that it comes from",
+            )
 
     def take_secrets(self, competition: Competition, by: User) -> None:
         """Have a worker open the secrets, where they came along. Raises Refused."""
         if SECRETS not in self.folder:
             return
-        for round in competition.rounds.filter(finals_started_at=None, continues=None):
+        asks = Q(finals_started_at=None) | Q(practice_opened_at__isnull=False)
+        for round in competition.rounds.filter(asks, continues=None):
             if (holdout := round.active_holdout) is not None:
                 claim_rows(round, holdout.row_ids_digest)
         box = ContentFile(self.read(SECRETS), name=f"{competition.slug}.box")
@@ -337,20 +370,35 @@ def _people(competition: Competition) -> list[User]:
     return list(User.objects.filter(pk__in=found - {None}).order_by("pk"))
 
 
+def _marks(competition: Competition) -> list[str]:
+    """Return the marks of all who run the competition, or ever did, here or where it was before."""
+    added = Event.objects.filter(competition=competition, kind=EventKind.ORGANIZER_ADDED)
+    subjects = list(added.values_list("subjects", flat=True))
+    uids = {each["person"] for each in subjects if "person" in each}
+    ever = User.objects.filter(Q(uid__in=uids) | Q(roles__competition=competition)).distinct()
+    found = {each["mark"] for each in subjects if isinstance(each.get("mark"), str)}
+    return sorted(found.union(*(marks_of(each, competition) for each in ever)))
+
+
 def _person(person: User, named: bool) -> dict[str, Any]:
     told = {"username": person.username, "email": person.email} if named else {}
     return {"id": person.pk, **told}
 
 
-def _make_people(rows: list[dict[str, Any]]) -> dict[int, User]:
+def _make_people(rows: list[dict[str, Any]], only: User | None) -> dict[int, User]:
     """Return an account for each person; who has confirmed the address is taken, others are made.
 
     Nobody can sign in to those: who has the address asks for a new password. Without names they
     are locked, and so are those whose address somebody else has typed in here.
+
+    only: the one person who is known by name and address, if any; else everybody is.
     """
+    own = EmailAddress.objects.filter(user=only, verified=True) if only else None
     found = dict[int, User]()
     for row in rows:
         email, username = (_valid(name, row.get(name)) for name in ("email", "username"))
+        if own is not None and not own.filter(email__iexact=email).exists():
+            email = username = ""
         confirmed = EmailAddress.objects.filter(email__iexact=email, verified=True)
         known = User.objects.filter(emailaddress__in=confirmed).first() if email else None
         if known is None:

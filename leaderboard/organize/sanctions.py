@@ -126,7 +126,7 @@ def _follow(
         competition,
         EventKind.SUBMISSION_EXCLUDED if submission else _EVENTS[kind],
         actor=by,
-        audience=Audience.PUBLIC if is_public and not round.hides_others else Audience.TEAM,
+        audience=Audience.PUBLIC if is_public and not competition.hides_others else Audience.TEAM,
         subjects=subjects,
         **facts,
     )

@@ -193,7 +193,7 @@ def check_may_merge(competition: Competition, team: Team | None, into: Team | No
     """Raise Refused where the one team can't become a part of the other."""
     if team is None or into is None or team == into or team.merged_into_id or into.merged_into_id:
         raise Refused("not_mergeable")
-    if competition.current_round.hides_others:
+    if competition.hides_others:
         raise Refused("merge_hidden")
     ledgers = unended(competition)
     if not competition.rounds.filter(Q(ledger=None) | Q(ledger__in=ledgers)).exists():

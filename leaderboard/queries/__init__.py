@@ -50,6 +50,7 @@ from leaderboard.queries.publications import publications as publications
 from leaderboard.queries.revisions import revision as revision
 from leaderboard.queries.rounds import begun_rounds as begun_rounds
 from leaderboard.queries.rounds import column_scores as column_scores
+from leaderboard.queries.rounds import listed_boards as listed_boards
 from leaderboard.queries.rounds import titled_boards as titled_boards
 from leaderboard.queries.scales import Interval as Interval
 from leaderboard.queries.scales import Scale as Scale

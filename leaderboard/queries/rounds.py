@@ -1,5 +1,7 @@
 """Rounds of a competition and their boards, as everybody may see them."""
 
+from typing import Any
+
 from leaderboard.models import Board, Competition, Round, Standing
 from leaderboard.queries.competitions import metric_title
 from leaderboard.queries.scales import scale
@@ -13,6 +15,23 @@ def begun_rounds(competition: Competition) -> list[Round]:
         for each in competition.rounds.all()
         if each == current
         or (each.number < current.number and each.ledger_id and not each.hides_others)
+    ]
+
+
+def listed_boards(competition: Competition) -> list[dict[str, Any]]:
+    """Return the rounds that have begun with their boards, for programs; none of a draft."""
+    if competition.opened_by_organizer_at is None:
+        return []
+    return [
+        {
+            "number": round.number,
+            "title": round.title,
+            "boards": [
+                {"position": board.position, "title": title}
+                for board, title in titled_boards(round).items()
+            ],
+        }
+        for round in begun_rounds(competition)
     ]
 
 

@@ -122,7 +122,7 @@ def _released(entry: Release, reads: Scale, submission: Submission) -> Released:
     holdout, mechanism = entry.holdout, mechanisms.get(entry.board.mechanism)
     # Exact final scores on the rows that answer are counted by no ledger.
     is_sure = not submission.is_practice or holdout.final_rows > 0
-    hides = submission.team.competition.current_round.hides_others
+    hides = submission.team.competition.hides_others
     loss = None if entry.level is None else entry.level / entry.steps
     reference = entry.reference_level
     return Released(

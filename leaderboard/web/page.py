@@ -59,7 +59,11 @@ class Page:
 
     @property
     def board_groups(self) -> list[tuple[str, list[Link]]]:
-        """Return links to the boards of all rounds, and to those of this one, where several."""
+        """Return links to the boards of all rounds, and to those of this one, where several.
+
+        On the ledger, which is one for all metrics, to the ledgers of all rounds.
+        """
+        on_ledger = self.tab == "ledger"
         rounds = [
             (each.title or f"Round {each.number}", each.board, each == self.round)
             for each in queries.begun_rounds(self.competition)
@@ -67,8 +71,9 @@ class Page:
         columns = [
             (title, board, board == self.board)
             for board, title in queries.titled_boards(self.round).items()
+            if not on_ledger
         ]
-        url = self.url("leaderboard")
+        url = self.url("ledger" if on_ledger else "leaderboard")
         return [
             (
                 name,

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 
-from leaderboard import organize, queries
+from leaderboard import access, organize, queries
 from leaderboard.errors import Refused
 from leaderboard.models import (
     Board,
@@ -217,3 +217,34 @@ def test_a_column_has_a_page_of_its_own_with_its_gauge(
 
 def test_both_boards_charge_one_ledger(columns: Competition) -> None:
     assert Release.objects.filter(holdout__ledger=columns.current_round.ledger).count() == 2
+
+
+def test_the_api_has_the_boards_and_ledgers_of_earlier_rounds(world: World, client: Client) -> None:
+    world.score(world.join(world.alice))
+    add_rows(world)
+    base = "/api/v1/competitions/digits"
+    listed = client.get(f"{base}/").json()["rounds"]
+    assert [(each["number"], len(each["boards"])) for each in listed] == [(1, 1), (2, 1)]
+    assert client.get(f"{base}/leaderboard/").json()["count"] == 0
+    assert client.get(f"{base}/leaderboard/?round=1&board=0").json()["count"] == 1
+    for wrong in ("round=3", "round=1&board=1"):
+        assert client.get(f"{base}/leaderboard/?{wrong}").status_code == 404
+    assert client.get(f"{base}/leaderboard/?round=one").status_code == 422
+    assert client.get(f"{base}/ledger/?round=1").json()["count"] == 1
+    lines = client.get("/c/digits/ledger.jsonl?round=1").getvalue()
+    assert len(lines.splitlines()) == 2
+    assert "ledger/?round=1" in client.get("/c/digits/ledger/").content.decode()
+
+
+def test_a_round_that_is_hidden_until_the_end_hides_its_teams_also_once_another_has_begun(
+    world: World,
+) -> None:
+    world.join(world.bob)
+    add_rows(world)
+    assert access.may_see_others(world.alice, world.digits)
+    Round.objects.filter(number=1).update(is_hidden=True, team_limit=9)
+    world.digits.refresh_from_db()
+    assert not access.may_see_others(world.alice, world.digits)
+    Round.objects.filter(number=1).update(revealed_at=timezone.now())
+    world.digits.refresh_from_db()
+    assert access.may_see_others(world.alice, world.digits)

@@ -5,13 +5,12 @@ from typing import Any
 
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import access
-from leaderboard.api.base import View, person
+from leaderboard.api.base import RoundQuery, View, person
 from leaderboard.api.organize.serializers.competitions import Organized, organized
 from leaderboard.api.parsers import TextsParser
 from leaderboard.api.schema import WRITES, cli, responses
@@ -69,14 +68,6 @@ class NoBody(Body):
 def mine(request: Request, slug: str) -> Competition:
     """Return the competition of this address, if the person runs it in whatever role."""
     return access.console_or_404(request.user, slug)
-
-
-class RoundQuery(serializers.Serializer[Any]):
-    """Which round is meant."""
-
-    round = serializers.IntegerField(
-        min_value=1, max_value=10**6, required=False, help_text="The current one if left out."
-    )
 
 
 def asked_round(request: Request, slug: str) -> Round:

@@ -102,6 +102,21 @@ class Revision(Out):
     of = serializers.IntegerField(help_text="of so many.")
 
 
+class ListedBoard(Out):
+    """A board of a round, as `?board=` asks for it."""
+
+    position = serializers.IntegerField()
+    title = serializers.CharField()
+
+
+class ListedRound(Out):
+    """A round that has begun, as `?round=` asks for it."""
+
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    boards = ListedBoard(many=True, help_text="The first one ranks.")
+
+
 class CompetitionDetail(Competition):
     """All that a participant may know of a competition."""
 
@@ -131,6 +146,7 @@ class CompetitionDetail(Competition):
     finals_started_at = serializers.DateTimeField(
         allow_null=True, help_text="When submitting and choosing ended for good."
     )
+    rounds = ListedRound(many=True, help_text="None in a draft.")
     schema = PredictionSchema(allow_null=True)
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)

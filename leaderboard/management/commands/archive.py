@@ -57,5 +57,5 @@ class Command(BaseCommand):
         if person is None:
             raise CommandError(f"There is no account called {owner}.")
         with file.open("rb") as opened:
-            competition = import_archive(opened, by=person, slug=slug)
+            competition = import_archive(opened, by=person, slug=slug, with_people=True)
         self.stdout.write(self.style.SUCCESS(f"Imported as {competition.slug}."))

@@ -9,7 +9,6 @@ from django.views.decorators.http import require_safe
 from leaderboard import queries
 from leaderboard.access import (
     check_sees_others,
-    competition_or_404,
     published_holdout_or_404,
 )
 from leaderboard.errors import Refused
@@ -114,7 +113,7 @@ def final_csv_file(request: HttpRequest, slug: str) -> HttpResponseBase:
 @require_safe
 def ledger(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every answer that the holdout gave, as a hash chain."""
-    page = load(request, slug, "ledger")
+    page = of_round(request, load(request, slug, "ledger"))
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
     context = {
@@ -122,6 +121,7 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
         "ledger": queries.ledger(page.round, request.user, page=page_number(request)),
         "facts": queries.mechanism_facts(page.board, request.user),
         "publications": queries.publications(page.round),
+        "kept": _behind(page),
     }
     return render(request, "pages/ledger.html", context)
 
@@ -130,7 +130,7 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
 @shows_refusals
 def ledger_lines(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the whole ledger as JSON Lines, to keep and to verify."""
-    page = load(request, slug, "ledger")
+    page = of_round(request, load(request, slug, "ledger"))
     if not page.is_ready or page.round.ledger is None:
         raise Http404("A draft has no ledger.")
     check_sees_others(request.user, page.competition)
@@ -140,8 +140,8 @@ def ledger_lines(request: HttpRequest, slug: str) -> HttpResponseBase:
 @require_safe
 def publication(request: HttpRequest, slug: str, version: int) -> FileResponse:
     """Send solution, secret and measurements, once they have been published."""
-    competition = competition_or_404(request.user, slug)
-    found = queries.publication(published_holdout_or_404(competition, version))
+    round = of_round(request, load(request, slug, "ledger")).round
+    found = queries.publication(published_holdout_or_404(round, version))
     return FileResponse(
         default_storage.open(found.name, "rb"),
         as_attachment=True,

@@ -14,15 +14,19 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 
 from leaderboard import organize, queries, tasks
+from leaderboard.access import ever_organized, marks_of
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.ledger.archives import TABLES
 from leaderboard.models import (
     Announcement,
+    Board,
     Competition,
     Delivery,
     Holdout,
     Pause,
+    Role,
+    Round,
     Sanction,
     SanctionKind,
     Standing,
@@ -34,7 +38,7 @@ from leaderboard.operate.archives import export_archive, import_archive
 from leaderboard.operate.doctor import ledgers as doctor_ledgers
 from leaderboard.operate.doctor import vault as doctor_vault
 from leaderboard.operate.verification import verify_ledger
-from leaderboard.organize import announcements, sanctions
+from leaderboard.organize import announcements, people, sanctions
 from leaderboard.organize.moves import move
 from leaderboard.organize.revisions import revise_solution
 from leaderboard.pipeline import intake, publish
@@ -61,11 +65,15 @@ from tests.leaderboard.bundles.installations import (
 def test_a_copy_has_the_same_ledger_and_verifies(
     played: World, leave: Callable[[], User], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Round.objects.update(code_before_practice=1.5)
+    Board.objects.update(announced=0.25)
     before = lines(played.digits)
     places = list(Standing.objects.order_by("team__uid").values_list("team__uid", "loss"))
     file = exported(played.digits, played.organizer)
     copy = import_archive(file, by=leave())
     assert lines(copy) == before
+    assert copy.current_round.code_before_practice == 1.5
+    assert copy.current_round.board.announced == 0.25
     assert places == list(Standing.objects.order_by("team__uid").values_list("team__uid", "loss"))
     call_command("verify", copy.slug)
     assert "Verified." in capsys.readouterr().out
@@ -137,7 +145,7 @@ def test_people_come_along_where_the_owner_asks(played: World, leave: Callable[[
     bob = make_user("robert")
     User.objects.filter(pk=bob.pk).update(email="BOB@example.org")
     EmailAddress.objects.create(user=bob, email="BOB@example.org", verified=True)
-    copy = import_archive(file, by=host)
+    copy = import_archive(file, by=host, with_people=True)
     captains = {team.name: team.captain for team in copy.teams.all()}
     assert captains["team bob"] == bob
     assert captains["team alice"].username == "alice"
@@ -151,9 +159,44 @@ def test_nobody_takes_a_place_in_a_team_by_an_address_that_is_not_confirmed(
     host = leave()
     thief = make_user("thief")
     User.objects.filter(pk=thief.pk).update(email="bob@example.org")
-    copy = import_archive(file, by=host)
+    copy = import_archive(file, by=host, with_people=True)
     captain = copy.teams.get(name="team bob").captain
     assert (captain == thief, captain.email, captain.is_active) == (False, "", False)
+
+
+def test_names_and_addresses_are_an_operators_to_believe(
+    played: World, leave: Callable[[], User]
+) -> None:
+    """Anybody else could put people into teams, and take names and addresses before others do."""
+    file = exported(played.digits, played.organizer, with_people=True)
+    host = leave()
+    bob = make_user("bob")
+    EmailAddress.objects.create(user=bob, email="bob@example.org", verified=True)
+    captains = [team.captain for team in import_archive(file, by=host).teams.all()]
+    assert bob not in captains
+    assert {(each.username[:9], each.email, each.is_active) for each in captains} == {
+        ("archived-", "", False)
+    }
+
+
+def test_who_saw_hidden_rows_there_joins_no_team_here(
+    played: World, leave: Callable[[], User]
+) -> None:
+    editor = make_user("eve", is_organizer=True)
+    people.add_organizer(played.digits, editor, Role.EDITOR, by=played.organizer)
+    people.remove_organizer(played.digits, editor, by=played.organizer)
+    address = editor.email
+    file = exported(played.digits, played.organizer)
+    assert address.encode() not in file.getvalue()
+    copy = import_archive(file, by=leave())
+    again, other = make_user("later"), make_user("other")
+    User.objects.filter(pk=again.pk).update(email=address.upper())
+    again.refresh_from_db()
+    assert ever_organized(again, copy)
+    assert not ever_organized(other, copy)
+    with zipfile.ZipFile(exported(copy, copy.organizers.get())) as further:
+        kept = further.read("tables/roles.jsonl").decode()
+    assert marks_of(again, copy)[0] in kept
 
 
 def test_who_takes_part_imports_no_archive_that_names_them(
@@ -174,7 +217,7 @@ def test_names_that_no_account_can_have_are_not_made(
     def rename(row: dict[str, Any]) -> None:
         row["username"], row["email"] = next(people)
 
-    copy = import_archive(forged(file, "people", rename), by=leave())
+    copy = import_archive(forged(file, "people", rename), by=leave(), with_people=True)
     captains = [team.captain for team in copy.teams.order_by("name")]
     assert all(captain.username.startswith("archived-") for captain in captains)
     assert [captain.email for captain in captains] == ["", "alice@example.org"]
@@ -276,7 +319,10 @@ def test_a_file_that_was_changed_is_named(played: World, leave: Callable[[], Use
         ("team", lambda row: row.update(name="n" * 100), "it has at most 60 characters"),
         ("team", lambda row: row.update(uid="../../team"), "an id of hexadecimal digits"),
         ("holdout", lambda row: row.update(solution_commitment="../x"), "hexadecimal digits"),
-        ("submission", lambda row: row.update(status="perfect"), "contradict each other"),
+        ("submission", lambda row: row.update(status="perfect"), "“perfect” is not known here"),
+        ("event", lambda row: row.update(kind="abducted"), "“abducted” is not known here"),
+        ("event", lambda row: row.update(subjects=["team"]), "subjects: this is no value of it"),
+        ("event", lambda row: row.update(data={"before": 1}), "an event can't be read"),
         ("ledger", lambda row: row.update(entries=0), "not those that the manifest names"),
     ],
 )
