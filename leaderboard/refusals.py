@@ -646,14 +646,12 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The team has selected final entries",
         "The team that is merged has to take its final entries out first.",
     ),
-}
-# What only pages and commands of captains, organizers and operators meet.
-REFUSALS: Mapping[str, Refusal] = {
-    **PROBLEMS,
     "not_movable": Refusal(
         409,
         "The competition can't be moved",
         "It has no sealed solution and no ledger yet: export it as a bundle.",
+        "It has no ledger yet, or that was moved before, is paused or a copy, or final scores are "
+        "being measured.",
         variants={
             "moved": "It was moved before, on {at:%d %B %Y}: a ledger is in one place.",
             "archived": "This is a copy without its secrets: it can be exported, not moved.",
@@ -661,6 +659,10 @@ REFUSALS: Mapping[str, Refusal] = {
             "finals": "Its final scores are being measured. Move it once all are there.",
         },
     ),
+}
+# What only pages and commands of captains, organizers and operators meet.
+REFUSALS: Mapping[str, Refusal] = {
+    **PROBLEMS,
     "not_from_files": Refusal(
         409,
         "Nothing was proposed",

@@ -248,6 +248,9 @@ MATRIX = """
 /api/v1/organize/bundles/plan/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  200  200  200
+/api/v1/organize/archives/
+  GET            401  403  403  403  200  200  200
+  POST           401  403  403  403  422  422  422
 /api/v1/organize/competitions/
   GET            401  403  403  403  200  200  200
   POST           401  403  403  403  201+ 201+ 201+
@@ -294,6 +297,9 @@ MATRIX = """
 /api/v1/organize/competitions/<slug>/revision/preview/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  200  404  200
+/api/v1/organize/competitions/<slug>/plan/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  200+ 404  200+
 /api/v1/organize/competitions/<slug>/trials/
   GET            401  403  403  403  200  404  200
   POST           401  403  403  403  201+ 404  201+
@@ -397,6 +403,12 @@ MATRIX = """
 /api/v1/organize/competitions/<slug>/bundle/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/archive/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  200+ 404  200+
+/api/v1/organize/competitions/<slug>/move/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  409  404  409
 /api/v1/organize/competitions/<slug>/clone/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  201+ 404  201+

@@ -30,6 +30,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": bundles.export,
     "import": bundles.import_,
     "clone": bundles.clone,
+    "move": bundles.move,
+    "vault-key": bundles.vault_key,
+    "boards": commands.boards,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

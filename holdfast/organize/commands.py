@@ -56,6 +56,14 @@ PEOPLE_COLUMNS = [
     Column("role", "Role"),
     Column("since", "Since", output.local_time),
 ]
+BOARD_COLUMNS = [
+    Column("mechanism", "Board"),
+    Column("half_width", "At the end ±", "{:.3g}".format, numeric=True),
+    Column("told_apart", "Pairs told apart", "{:.0%}".format, numeric=True),
+    Column("step", "Step", "{:.3g}".format, numeric=True),
+    Column("is_used", "Used", lambda used: "yes" if used else ""),
+    Column("verdict", "Verdict"),
+]
 FINALS_COLUMNS = [
     Column("stage", "End"),
     Column("waiting", "Waiting for an answer"),
@@ -83,6 +91,22 @@ def list_(
     view = View(page, page_size, everything, Format.csv if csv else style, search)
     with connect() as client:
         view.show(client, "organize/competitions/", LIST_COLUMNS, "You run no competition here.")
+
+
+def boards(
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    use: Annotated[
+        str, typer.Option("--use", metavar="MECHANISM", help="Take this one, in a draft.")
+    ] = "",
+    style: options.OneFormatOption = Format.table,
+) -> None:
+    """Compare the boards that a competition may have, by a short rehearsal, or take one."""
+    path = organize_path(competition_of(competition, option), "plan")
+    with connect() as client:
+        found = client.send("POST", path, json={"mechanism": use}) if use else client.get(path)
+    empty = "There are none without metric and solution."
+    output.show(found["boards"], BOARD_COLUMNS, style, empty)
 
 
 def status(
@@ -156,7 +180,7 @@ def close(
 ) -> None:
     """Close a competition now, before its time. There is no way back."""
     slug = competition_of(competition, option)
-    _confirm(f"Close {slug} now, for good?", yes)
+    confirm(f"Close {slug} now, for good?", yes)
     _act(slug, "close", "{title} is closed. Files accepted before will be scored.", style)
 
 
@@ -177,7 +201,7 @@ def finals(
     if accept_failed and not start:
         raise typer.BadParameter("--accept-failed goes with --start.")
     if start:
-        _confirm(f"Start the final scoring of {slug}? Teams can't choose any more.", yes)
+        confirm(f"Start the final scoring of {slug}? Teams can't choose any more.", yes)
     with connect() as client:
         if start:
             path, body = organize_path(slug, "finals", "start"), {"accept_failed": accept_failed}
@@ -199,7 +223,7 @@ def reveal(
 ) -> None:
     """Show the final scores to everybody. There is no way back."""
     slug = competition_of(competition, option)
-    _confirm(f"Reveal the final scores of {slug} to everybody?", yes)
+    confirm(f"Reveal the final scores of {slug} to everybody?", yes)
     _act(slug, "finals/reveal", "The final scores are revealed: {url}leaderboard/", style)
 
 
@@ -214,7 +238,7 @@ def publish(
     There is no way back: the rows can't be hidden again.
     """
     slug = competition_of(competition, option)
-    _confirm(f"Publish the true labels of {slug} and its secret, for good?", yes)
+    confirm(f"Publish the true labels of {slug} and its secret, for good?", yes)
     with connect() as client:
         found = client.send("POST", organize_path(slug, "publication"), json={})
     _report(found, "Workers are writing the files; the ledger page will list them.", style)
@@ -304,7 +328,7 @@ def _report(found: Json, told: str, style: Format) -> None:
         output.show_json(found)
 
 
-def _confirm(question: str, yes: bool) -> None:
+def confirm(question: str, yes: bool) -> None:
     """Ask, unless it is agreed already; what runs without a person has to agree by `--yes`."""
     if yes:
         return

@@ -209,7 +209,7 @@ class Migration(migrations.Migration):
                     "is_organizer",
                     models.BooleanField(
                         default=False,
-                        help_text="May create competitions in the admin pages and run them.",
+                        help_text="May create competitions and run them, in the console and by the API.",
                         verbose_name="organizer",
                     ),
                 ),

@@ -14,7 +14,7 @@ class User(AbstractUser):
     is_organizer = models.BooleanField(
         "organizer",
         default=False,
-        help_text="May create competitions in the admin pages and run them.",
+        help_text="May create competitions and run them, in the console and by the API.",
     )
 
     class Meta(AbstractUser.Meta):

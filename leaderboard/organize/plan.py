@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.models import Round, User
 from leaderboard.organize.proposals import expected_size, training_labels
@@ -85,6 +86,7 @@ def plan_boards(round: Round) -> BoardPlan | None:
 
 def use_board(round: Round, mechanism: str, *, by: User | None = None) -> None:
     """Give a draft's board the mechanism of a card. Raises Refused."""
+    check_right(by, round.competition, Right.EDIT)
     plan = plan_boards(round)
     card = (
         next((each for each in plan.cards if each.mechanism == mechanism), None) if plan else None

@@ -57,7 +57,11 @@ def remove_board(board: Board, *, by: User | None = None) -> None:
         draft = locked_draft(board.round, by)
         if draft.boards.count() < 2:
             raise Refused("last_board")
-        uid, told = board.uid, changes_of.changed({"metric": board.metric}, {"metric": ""})
+        before = {name: getattr(board, name) for name in Scoring.__dataclass_fields__}
+        uid, told = (
+            board.uid,
+            changes_of.changed(before, {"removed": str(board)}),
+        )
         forget(draft.boards.filter(pk=board.pk))
         record_draft(draft, EventKind.SCORING_CHANGED, by, told, board=uid)
 

@@ -187,6 +187,31 @@ def test_a_file_that_is_no_bundle_is_explained(
     assert "no zip archive" in ran.err
 
 
+def test_a_competition_moves_with_its_ledger(
+    organizer: World, environment: Path, run: Run
+) -> None:
+    organizer.score(organizer.join(organizer.alice), predictions([10]))
+    own = run("organize", "vault-key").out.strip()
+    here = run("organize", "move", "digits", "--to", own, "--yes")
+    assert "this very installation" in here.err
+    there = run("organize", "move", "digits", "--to", "ab" * 32, "--yes")
+    assert there.code == 0, there.err
+    ran = run("organize", "export", "digits", "--archive", "--with-people")
+    assert ran.code == 0, ran.err
+    assert b"alice@" in zipfile.ZipFile("digits-archive.zip").read("tables/people.jsonl")
+    again = run("organize", "import", "digits-archive.zip", "--slug", "copy")
+    assert again.code == 1
+    assert "has that competition already" in again.err
+
+
+def test_a_board_is_chosen_from_those_that_were_compared(organizer: World, run: Run) -> None:
+    return_to_draft(organizer.digits, by=organizer.organizer)
+    listed = run("organize", "boards", "digits", "--format", "csv").out
+    other = next(line for line in listed.splitlines()[1:] if ",False," in line).partition(",")[0]
+    used = json.loads(run("organize", "boards", "digits", "--use", other, "--format", "json").out)
+    assert [each["mechanism"] for each in used["boards"] if each["is_used"]] == [other]
+
+
 def test_clone_makes_a_draft_like_another(organizer: World, run: Run) -> None:
     assert run("organize", "clone", "digits", "--slug", "copy").code == 0
     assert Competition.objects.get(slug="copy").title == "Digits"

@@ -25,11 +25,13 @@ from leaderboard.api.organize.serializers.beginning import (
     TrialItem,
 )
 from leaderboard.api.organize.serializers.competitions import organized
+from leaderboard.api.organize.serializers.more import PlanBody, PlannedBoards
 from leaderboard.api.paging import Page, PageQuery
 from leaderboard.api.schema import cli, pages_of, responses
 from leaderboard.api.serializers.base import Json
 from leaderboard.models import FileRole, QuickSetup, Round, Trial
 from leaderboard.organize import trials
+from leaderboard.organize.plan import plan_boards, use_board
 from leaderboard.organize.quick import create_from_files
 from leaderboard.queries.trials import list_trials, trial_row
 
@@ -130,6 +132,38 @@ class TrialView(OrganizeView):
     def delete(self, request: Request, slug: str, trial_id: int) -> Response:
         trials.remove_trial(_trial(request, slug, trial_id), by=person(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class PlanView(OrganizeView):
+    @extend_schema(
+        operation_id="planned_boards",
+        extensions=cli("holdfast organize boards digits"),
+        tags=TAGS,
+        summary="Compare the boards that may be chosen",
+        description="By a short rehearsal, which takes a second or two.",
+        responses=responses({200: PlannedBoards}, *READS),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        return _planned(mine(request, slug).current_round)
+
+    @extend_schema(
+        operation_id="use_board",
+        extensions=cli("holdfast organize boards digits --use guard"),
+        tags=TAGS,
+        summary="Use one of them",
+        description="With the parameters that were compared, in a draft.",
+        request=PlanBody,
+        responses=responses({200: PlannedBoards}, *CHANGES, *FIXED),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        round, body = mine(request, slug).current_round, PlanBody.read(request)
+        use_board(round, body["mechanism"], by=person(request))
+        return _planned(mine(request, slug).current_round)
+
+
+def _planned(round: Round) -> Response:
+    plan = plan_boards(round)
+    return Response(PlannedBoards({"boards": plan.cards if plan else ()}).data)
 
 
 def _round(request: Request, slug: str) -> Round:

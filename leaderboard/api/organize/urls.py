@@ -25,6 +25,7 @@ def _part(address: str, view: type[APIView], name: str) -> URLPattern:
 urlpatterns = [
     path("bundles/", bundles.BundlesView.as_view(), name="api-organize-bundles"),
     path("bundles/plan/", bundles.BundlePlanView.as_view(), name="api-organize-bundle-plan"),
+    path("archives/", bundles.ArchivesView.as_view(), name="api-organize-archives"),
     path("competitions/", competitions.CompetitionsView.as_view(), name="api-organize"),
     path(
         "competitions/from-files/",
@@ -44,6 +45,7 @@ urlpatterns = [
     _part("solution/", data.SolutionView, "solution"),
     _part("revision/", data.RevisionView, "revision"),
     _part("revision/preview/", data.RevisionPreviewView, "revision-preview"),
+    _part("plan/", beginning.PlanView, "plan"),
     _part("trials/", beginning.TrialsView, "trials"),
     _part("trials/<int:trial_id>/", beginning.TrialView, "trial"),
     _part("submissions/", running.SubmissionsView, "submissions"),
@@ -82,6 +84,8 @@ urlpatterns = [
     _part("boards/<str:uid>/", rounds.BoardView, "board"),
     _part("practice/", rounds.PracticeView, "practice"),
     _part("bundle/", bundles.BundleView, "bundle"),
+    _part("archive/", bundles.ArchiveView, "archive"),
+    _part("move/", bundles.MoveView, "move"),
     _part("clone/", bundles.CloneView, "clone"),
     _part("publication/", finals.PublicationView, "publication"),
 ]

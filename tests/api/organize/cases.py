@@ -164,6 +164,10 @@ CASES: dict[str, Case] = {
     "nothing_released": lambda stage: _organizer(stage).post(
         f"{DIGITS}revision/", secret(reason="A typo.")
     ),
+    "not_movable": _ask(
+        *("post", "archive/"),
+        lambda stage: organize.return_to_draft(stage.world.digits, by=stage.world.organizer),
+    ),
     "not_mergeable": lambda stage: _team(stage, "post", "merge", into=stage.team.uid),
     "merge_hidden": _merge_hidden,
     "selections_left": _merge_selected,

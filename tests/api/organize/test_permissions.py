@@ -23,6 +23,9 @@ MATRIX = """
   POST           201+ 201+ 201+ 201+
 /bundles/plan/
   POST           200  200  200  200
+/archives/
+  GET            200  200  200  200
+  POST           422  422  422  422
 /competitions/
   GET            200  200  200  200
   POST           201+ 201+ 201+ 201+
@@ -62,6 +65,9 @@ MATRIX = """
   POST           200+ 200+ 403  403
 /competitions/<slug>/revision/preview/
   POST           200  200  403  403
+/competitions/<slug>/plan/
+  GET            200  200  200  200
+  POST           200+ 200+ 403  403
 /competitions/<slug>/trials/
   GET            200  200  403  403
   POST           201+ 201+ 403  403
@@ -147,6 +153,11 @@ MATRIX = """
   POST           200+ 200+ 403  403
 /competitions/<slug>/bundle/
   POST           200+ 200+ 403  403
+/competitions/<slug>/archive/
+  POST           200+ 403  403  403
+/competitions/<slug>/move/
+  GET            200  200  200  200
+  POST           409  403  403  403
 /competitions/<slug>/clone/
   POST           201+ 201+ 403  403
 /competitions/<slug>/publication/

@@ -1,5 +1,7 @@
 """Announcements, webhooks, bundles, rounds and boards."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from leaderboard.api.serializers.base import Body, Out
@@ -181,3 +183,83 @@ class PracticeBody(Body):
     """Whether teams may go on submitting after the reveal."""
 
     is_open = serializers.BooleanField()
+
+
+class ArchiveQuery(serializers.Serializer[Any]):
+    """What of its people an archive takes along."""
+
+    with_people = serializers.BooleanField(
+        default=False, help_text="Names and mail addresses of members, who should know of it."
+    )
+
+
+class ArchiveFileBody(Body):
+    """An archive of Holdfast."""
+
+    archive = serializers.FileField()
+    slug = serializers.SlugField(
+        max_length=60, required=False, help_text="Another short name than the archive's."
+    )
+
+
+class VaultKey(Out):
+    """What others seal the secrets of a competition to that moves here."""
+
+    vault_key = serializers.CharField(help_text="In hex; empty where there is none.")
+
+
+class MoveBody(Body):
+    """Where a competition goes."""
+
+    destination = serializers.CharField(
+        max_length=100, help_text="The public key of the other installation's vault."
+    )
+
+
+class Move(Out):
+    """A move of the competition, away from here or to here."""
+
+    is_incoming = serializers.BooleanField()
+    destination = serializers.CharField(help_text="The key that its secrets are sealed to.")
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(
+        allow_null=True, help_text="Null: a worker is at it. Then the archive has the secrets."
+    )
+    failure = serializers.CharField(help_text="Why it led to nothing.")
+
+
+class Moves(Out):
+    """Whether a competition has moved, and could."""
+
+    move = Move(allow_null=True)
+    obstacle = serializers.CharField(help_text="Why it can't be moved now; empty: it can.")
+
+
+class PlanBody(Body):
+    """A board that was compared."""
+
+    mechanism = serializers.CharField(max_length=40)
+
+
+class PlannedBoard(Out):
+    """A board that the planner rehearsed, in units of the score."""
+
+    mechanism = serializers.CharField()
+    title = serializers.CharField()
+    parameters = serializers.DictField(child=serializers.CharField())
+    is_used = serializers.BooleanField()
+    half_width = serializers.FloatField(
+        allow_null=True, help_text="Of a good score at the end. Null: nothing is promised."
+    )
+    told_apart = serializers.FloatField(
+        allow_null=True, help_text="The share of pairs that the finals tell apart."
+    )
+    step = serializers.FloatField()
+    verdict = serializers.CharField()
+    objections = serializers.ListField(child=serializers.CharField())
+
+
+class PlannedBoards(Out):
+    """Boards to choose from, the best first."""
+
+    boards = PlannedBoard(many=True, help_text="None without metric and solution.")
