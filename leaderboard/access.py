@@ -319,8 +319,9 @@ def may_see_others(user: Person, competition: Competition) -> bool:
 
 def check_sees_others(user: Person, competition: Competition) -> None:
     """Raise Refused where the person may know of no team but its own."""
-    if not may_see_others(user, competition):
-        raise Refused("hidden_until_end", closes_at=competition.current_round.closes_at)
+    hiding = competition.hiding_round
+    if hiding is not None and not may_see_others(user, competition):
+        raise Refused("hidden_until_end", closes_at=hiding.closes_at)
 
 
 def may_download(user: Person, competition: Competition) -> bool:

@@ -83,10 +83,16 @@ class Competition(models.Model):
         return next(begun, rounds[0])
 
     @property
+    def hiding_round(self) -> Round | None:
+        """Return a round that has begun in which teams may know nothing of each other yet."""
+        last = self.current_round.number
+        begun = (each for each in self.rounds.all() if each.number <= last)
+        return next((each for each in begun if each.hides_others), None)
+
+    @property
     def hides_others(self) -> bool:
-        """Return whether teams may know nothing of each other yet: in any round that has begun."""
-        current = self.current_round
-        return any(each.hides_others for each in self.rounds.all() if each.number <= current.number)
+        """Return whether teams may know nothing of each other yet."""
+        return self.hiding_round is not None
 
     def phase(self, now: datetime) -> Phase:
         """Return where the competition is in its life at the moment `now`."""

@@ -205,7 +205,9 @@ def _claim(channel: Channel) -> Delivery | None:
 def _send(delivery: Delivery, server: Any) -> Outcome | None:
     """Send a delivery; what can't be sent at all must not keep its worker from the others."""
     try:
-        return webhooks.post(delivery) if delivery.webhook else _mail(delivery, server)
+        if delivery.webhook is None:
+            return _mail(delivery, server)
+        return webhooks.post(delivery, delivery.webhook)
     except Exception as error:
         logger.error("Delivery %s failed: %s", delivery.pk, logs.place(error))
         return Outcome(False, "It failed on our side.")

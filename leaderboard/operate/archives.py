@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -64,6 +63,7 @@ from leaderboard.organize.same_rows import claim_rows
 from leaderboard.pipeline.handover import expect
 from leaderboard.pipeline.publish import to_publish
 from leaderboard.platform.files import open_stored
+from leaderboard.platform.scratch import scratch_file
 from leaderboard.queries.audit import ALL, audit_csv
 from scoring.errors import HoldfastError
 
@@ -89,8 +89,7 @@ def export_archive(
     if competition.opened_by_organizer_at is None or not competition.ledgers.exists():
         raise Refused("not_movable")
     check_finals_rest(competition)
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    file: IO[bytes] = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  (given away)
+    file = scratch_file()
     with transaction.atomic():
         # What the tables say has to be of one moment: no answer comes while they are read.
         ledgers = lock.lock(competition).ledgers.order_by("pk")

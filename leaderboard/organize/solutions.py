@@ -29,7 +29,7 @@ from leaderboard.notify import events
 from leaderboard.organize.beginning import begin_ledger
 from leaderboard.organize.drafts import is_frozen
 from leaderboard.organize.files import content_of, sample_ids, schema_of
-from leaderboard.organize.same_rows import claim_rows
+from leaderboard.organize.same_rows import check_rows_are_free, claim_rows
 from leaderboard.organize.scoring import RowCounts, check_mechanism_fits
 from leaderboard.pipeline.queue import enqueue_baselines
 from scoring import metrics
@@ -56,7 +56,8 @@ def install_checked(round: Round, checked: CheckedSolution, *, by: User | None) 
         round.refresh_from_db()
         if is_frozen(round):
             raise Refused("frozen")
-        claim_rows(round, checked.ids.digest)
+        answers = competition.opened_by_organizer_at is not None
+        (claim_rows if answers else check_rows_are_free)(round, checked.ids.digest)
         if round.ledger is None:
             round.ledger = Ledger.objects.create(competition=competition)
             round.save(update_fields=["ledger"])

@@ -1,15 +1,21 @@
-"""Large arrays for a while: on the disk, in files without a name, which end with the process."""
+"""What is large, for a while: on the disk, in files without a name, which end with the process."""
 
 import math
 import os
 import tempfile
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
 IN_MEMORY: Final = 2**26  # bytes
+
+
+def scratch_file() -> IO[bytes]:
+    """Return an open file, which is gone once it is closed."""
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=settings.VAR_DIR)
 
 
 def scratch_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -20,7 +26,6 @@ def scratch_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size <= IN_MEMORY:
         return np.zeros(shape, dtype)
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=settings.VAR_DIR) as file:
+    with scratch_file() as file:
         os.posix_fallocate(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=shape)

@@ -27,7 +27,8 @@ def publications(round: Round) -> tuple[Publication, ...]:
 def publication(holdout: Holdout) -> Publication:
     """Return the publication of a version that has been published."""
     name = holdout.publication.name or ""
-    assert holdout.published_at is not None  # noqa: S101  (for the type checker)
+    if holdout.published_at is None:
+        raise ValueError("It has not been published.")
     return Publication(
         version=holdout.version,
         published_at=holdout.published_at,

@@ -187,9 +187,7 @@ def test_a_file_that_is_no_bundle_is_explained(
     assert "no zip archive" in ran.err
 
 
-def test_a_competition_moves_with_its_ledger(
-    organizer: World, environment: Path, run: Run
-) -> None:
+def test_a_competition_moves_with_its_ledger(organizer: World, environment: Path, run: Run) -> None:
     organizer.score(organizer.join(organizer.alice), predictions([10]))
     own = run("organize", "vault-key").out.strip()
     here = run("organize", "move", "digits", "--to", own, "--yes")

@@ -1,11 +1,11 @@
 """What every view for organizers shares."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
-from rest_framework.parsers import MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -32,7 +32,7 @@ class OrganizeView(View):
     What a role may not do, the action itself refuses.
     """
 
-    parser_classes = (TextsParser,)
+    parser_classes: Sequence[type[BaseParser]] = (TextsParser,)
 
     @staticmethod
     def needed_scope(method: str | None) -> Scope | None:
@@ -50,7 +50,7 @@ class OrganizeView(View):
 class FileView(OrganizeView):
     """An operation that takes files, as a form."""
 
-    parser_classes = (MultiPartParser,)  # type: ignore[assignment]  # in place of JSON
+    parser_classes = (MultiPartParser,)
 
 
 class SecretFileView(FileView):

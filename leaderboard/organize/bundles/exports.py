@@ -3,10 +3,8 @@
 The solution is sealed, so it is not among them; people, submissions and ledger are an archive's.
 """
 
-import tempfile
 from typing import IO, Any, Final
 
-from django.conf import settings
 from django.db import transaction
 
 from bundles.bundle import (
@@ -22,6 +20,7 @@ from leaderboard.access import Right, check_right
 from leaderboard.models import Audience, Board, Competition, CompetitionFile, EventKind, Round, User
 from leaderboard.notify import events
 from leaderboard.platform.files import open_stored
+from leaderboard.platform.scratch import scratch_file
 
 SETTINGS: Final = ("title", "tagline", "visibility", "team_size")
 PAGES: Final = {"overview": "description", "rules": "rules", "data": "data_description"}
@@ -31,8 +30,7 @@ _BOARD: Final = (*("metric", "metric_parameters", "mechanism", "mechanism_parame
 def export(competition: Competition, *, by: User | None) -> IO[bytes]:
     """Return the competition's bundle as an open zip file."""
     check_right(by, competition, Right.EDIT)
-    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    file: IO[bytes] = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115
+    file = scratch_file()
     write_zip(file, write_bundle(describe(competition)))
     file.seek(0)
     with transaction.atomic():
