@@ -52,6 +52,8 @@ from tests.walking import Stage, make_stage
 PACKAGE = Path(__file__).parent / "leaderboard" / "custom_metric"
 # Roles that see no more than the public, or their own team.
 PEOPLE = ("anonymous", "participant", "rival")
+# Roles that look at all of the console, and at nothing of hidden rows: one of them at each twin.
+LOOKING_ON = ("judge", "viewer")
 METHODS = ("GET", "POST")
 SHORT = 10  # digits of a hash that pages show
 SUBMISSIONS = "api/v1/competitions/<slug>/submissions/"
@@ -150,6 +152,8 @@ def _play(stage: Stage, transcript: Transcript, twin: Twin, world: str, coin: in
     competition = twins.build(twin, world, organizer, f"{world}{coin}")
     for role in ("participant", "rival"):
         stage.world.join(stage.people[role], competition=competition)
+    for role in LOOKING_ON:
+        competition.roles.create(user=stage.people[role], role=role)
     for role, wrong in twin.plays:
         _submit(stage, transcript, twin.slug, role, twins.guesses(twin, wrong), "file")
     announcements.announce(competition, by=organizer, title="News", text="See $x$.")
@@ -246,6 +250,9 @@ def _crawl_twins(stage: Stage, transcript: Transcript, route: Route) -> None:
             if set(other) <= set(route.parameters):
                 values = {"slug": twin.slug} | other
                 _look(stage, transcript, "participant", "GET", route, **values)
+    if route.area == "organize":
+        for twin, role in zip((TWINS[0], TWINS[-1]), LOOKING_ON, strict=True):
+            _look(stage, transcript, role, "GET", route, slug=twin.slug, number=1)
     for twin, role in product((TWINS[0], TWINS[-1]), ("participant", "rival")):
         _look(stage, transcript, role, "POST", route, slug=twin.slug, number=1)
 

@@ -21,6 +21,8 @@ from tests.servers.doom import Orders
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 180  # a busy machine is slow, and only what fails waits so long
 PRIVATE_KEY = "vault/private.key"
+# One worker for both queues: it is not told which.
+WORKER = processes.WORKER[: processes.WORKER.index("--queues")]
 
 
 class Deployment:
@@ -80,11 +82,11 @@ class Deployment:
 
     def start_worker(self, name: str = "worker") -> None:
         """A worker: the only process that is told where the vault's private key is."""
-        self.start(name, (*processes.WORKER, "--hostname", f"{name}@%h"), self._vault)
+        self.start(name, (*WORKER, "--hostname", f"{name}@%h"), self._vault)
 
     def start_doomed(self, name: str = "doomed") -> None:
         """A worker that obeys orders at its boundaries, and is started again when it dies."""
-        arguments = (*processes.WORKER[5:], "--hostname", f"{name}@%h")
+        arguments = (*WORKER[5:], "--hostname", f"{name}@%h")
         self.start(name, (sys.executable, "-m", "tests.servers.doomed", *arguments), self._vault)
 
     @property
