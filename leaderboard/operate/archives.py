@@ -16,18 +16,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, BinaryIO, Final, cast
 
-from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
-from django.db.models import Field, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from bundles.errors import BundleError
 from bundles.folders import Folder, Limits, open_zip
-from leaderboard.access import Right, check_right, marks_of
+from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
 from leaderboard.ledger import arrivals, lock
 from leaderboard.ledger.archives import (
@@ -55,6 +54,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.operate.archived_people import make_people, marks, people_of, person_row
 from leaderboard.operate.verification import CannotVerify, verify_ledger
 from leaderboard.organize.fields import RESERVED_SLUGS
 from leaderboard.organize.moves import check_finals_rest
@@ -101,9 +101,9 @@ def export_archive(
                 if model is Event and not with_people:
                     rows = rows.exclude(audience=Audience.ORGANIZERS)  # they may tell addresses
                 writing.rows(name_of(model), rows.iterator(chunk_size=_FETCHED))
-            people = _people(competition)
-            writing.lines(PEOPLE, (_person(each, with_people) for each in people))
-            writing.lines(ROLES, ({"mark": each} for each in _marks(competition)))
+            people = people_of(competition)
+            writing.lines(PEOPLE, (person_row(each, with_people) for each in people))
+            writing.lines(ROLES, ({"mark": each} for each in marks(competition)))
             handover = competition.handovers.filter(is_incoming=False, failure="").first()
             if handover is not None and handover.file:
                 writing.stored(SECRETS, handover.file.name or "")
@@ -152,6 +152,7 @@ def import_archive(
         competition = reading.load(by, slug, with_people or by.is_superuser)
         _check(competition)
         _own(competition, by)
+        _read_events(competition, by)
         reading.take_roles(competition)
         events.record(
             competition,
@@ -270,7 +271,7 @@ class _Reading:
     def load(self, by: User, slug: str, with_people: bool) -> Competition:
         """Write all tables. Raises ArchiveDamaged and Refused."""
         _check_slug(slug)
-        people = _make_people(self._rows(PEOPLE), None if with_people else by)
+        people = make_people(self._rows(PEOPLE), None if with_people else by)
         loading = Loading(people, self._store)
         created = loading.load(Competition, self._lines(Competition), slug=slug, family="")
         if len(created) != 1:
@@ -294,15 +295,12 @@ class _Reading:
         unwritten = to_publish().filter(ledger__competition=competition).values("ledger")
         competition.rounds.filter(ledger__in=unwritten).update(publication_at=None)
         competition.refresh_from_db()
-        try:
-            for _ in audit_csv(competition, by, ALL):
-                pass
-        except (AttributeError, LookupError, TypeError, ValueError):
-            raise ArchiveDamaged(f"{name_of(Event)}: an event can't be read.") from None
         return competition
 
     def take_roles(self, competition: Competition) -> None:
         """Keep whoever ran the competition there out of its teams here. Raises ArchiveDamaged."""
+        if ROLES not in self.manifest["files"]:
+            return  # of a version that wrote none
         for number, line in enumerate(self.read(ROLES).splitlines(), 1):
             where = f"{ROLES}, line {number}"
             row = parse_row(line, where)
@@ -360,68 +358,6 @@ class _Reading:
 _LEDGER: Final = next(model for model in TABLES if model.__name__ == "Ledger")
 
 
-def _people(competition: Competition) -> list[User]:
-    """Return those whom rows name: members, captains, and who submitted."""
-    found = set(competition.memberships.values_list("user", flat=True))
-    found |= set(competition.teams.values_list("captain", flat=True))
-    teams = competition.teams.all()
-    found |= set(teams.values_list("submissions__user", flat=True))
-    return list(User.objects.filter(pk__in=found - {None}).order_by("pk"))
-
-
-def _marks(competition: Competition) -> list[str]:
-    """Return the marks of all who run the competition, or ever did, here or where it was before."""
-    added = Event.objects.filter(competition=competition, kind=EventKind.ORGANIZER_ADDED)
-    subjects = list(added.values_list("subjects", flat=True))
-    uids = {each["person"] for each in subjects if "person" in each}
-    ever = User.objects.filter(Q(uid__in=uids) | Q(roles__competition=competition)).distinct()
-    found = {each["mark"] for each in subjects if isinstance(each.get("mark"), str)}
-    return sorted(found.union(*(marks_of(each, competition) for each in ever)))
-
-
-def _person(person: User, named: bool) -> dict[str, Any]:
-    told = {"username": person.username, "email": person.email} if named else {}
-    return {"id": person.pk, **told}
-
-
-def _make_people(rows: list[dict[str, Any]], only: User | None) -> dict[int, User]:
-    """Return an account for each person; who has confirmed the address is taken, others are made.
-
-    Nobody can sign in to those: who has the address asks for a new password. Without names they
-    are locked, and so are those whose address somebody else has typed in here.
-
-    only: the one person who is known by name and address, if any; else everybody is.
-    """
-    own = EmailAddress.objects.filter(user=only, verified=True) if only else None
-    found = dict[int, User]()
-    for row in rows:
-        email, username = (_valid(name, row.get(name)) for name in ("email", "username"))
-        if own is not None and not own.filter(email__iexact=email).exists():
-            email = username = ""
-        confirmed = EmailAddress.objects.filter(email__iexact=email, verified=True)
-        known = User.objects.filter(emailaddress__in=confirmed).first() if email else None
-        if known is None:
-            if User.objects.filter(email__iexact=email).exists():
-                email = ""
-            is_free = not User.objects.filter(username__iexact=username).exists()
-            reserved = settings.ACCOUNT_USERNAME_BLACKLIST
-            may_have = username and is_free and username.lower() not in reserved
-            name = username if may_have else f"archived-{secrets.token_hex(6)}"
-            known = User(username=name, email=email, is_active=bool(email))
-            known.set_unusable_password()
-            known.save()
-        found[row["id"]] = known
-    return found
-
-
-def _valid(name: str, value: object) -> str:
-    """Return a name or an address that an account can have; empty for any other."""
-    try:
-        return str(cast("Field[Any, Any]", User._meta.get_field(name)).clean(value, None))
-    except ValidationError:
-        return ""
-
-
 def _own(competition: Competition, by: User) -> None:
     """Give the competition to who imports it, unless the person is in one of its teams."""
     if competition.memberships.filter(user=by).exists():
@@ -446,6 +382,15 @@ def _check(competition: Competition) -> None:
             raise ArchiveDamaged(f"The ledger does not verify. {error}") from None
         if report.difference is not None:
             raise ArchiveDamaged(f"The ledger does not verify. {report.difference}")
+
+
+def _read_events(competition: Competition, by: User) -> None:
+    """Read all events as an owner may, so that each can be shown. Raises ArchiveDamaged."""
+    try:
+        for _ in audit_csv(competition, by, ALL):
+            pass
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise ArchiveDamaged(f"{name_of(Event)}: an event can't be read.") from None
 
 
 def _check_slug(slug: str) -> None:

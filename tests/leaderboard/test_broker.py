@@ -72,4 +72,4 @@ def test_what_is_queued_is_a_task_and_mails_and_webhooks_keep_none_waiting() -> 
 
 
 def queue_of(name: str) -> str:
-    return app.amqp.router.route({}, f"{TASKS}{name}")["queue"].name
+    return str(app.amqp.router.route({}, f"{TASKS}{name}")["queue"].name)

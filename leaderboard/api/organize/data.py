@@ -8,14 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import access, organize, queries
-from leaderboard.api.base import person
+from leaderboard.api.base import RoundQuery, person
 from leaderboard.api.organize.base import (
     CHANGES,
     READS,
     TAGS,
     FileView,
     OrganizeView,
-    RoundQuery,
     SecretFileView,
     action,
     asked_round,
