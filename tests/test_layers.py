@@ -14,10 +14,10 @@ WRITES = {
 }
 # What mechanisms know and what they said, and where these rows are reached from others.
 STATE = {"Ledger", "BoardState", "TeamState"}
-BOOKS = STATE | {"Release", "LedgerNote", "Standing", "LevelCount"}
+BOOKS = STATE | {"Release", "LedgerNote", "Standing", "LevelCount", "DayStart"}
 RELATED = {
     *("ledger", "ledgers", "state", "states", "board_states", "team_states"),
-    *("release", "releases", "notes", "standing", "standings", "level_counts"),
+    *("release", "releases", "notes", "standing", "standings", "level_counts", "day_start"),
 }
 
 

@@ -171,6 +171,7 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
     # learns nothing, such as one without a share left, keeps its score on the earlier solution.
     if is_earlier and mechanisms.answer_kind(entry.kind).bounds != "nothing":
         standing.loss, standing.best, standing.reached_at = None, None, submission.created_at
+        levels.draw_curve(standing)
     standing.last = entry
     # A file that is scored again on a revised solution has its answer from before.
     standing.entries += submission.release_id is None
@@ -178,6 +179,6 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
         standing.reached_at = submission.created_at
+        levels.draw_curve(standing)
     leave_out_sanctioned(standing)
-    standing.save()
-    levels.move(standing.board_id, before, levels.spot(standing))
+    levels.save(standing, before, entry.created_at)

@@ -3,14 +3,21 @@
 Scores lie on a grid, so a place is the number of teams on better levels, and then who was first.
 A level that many teams share is counted in parts of `PART` to twice as many, in the order of time:
 to find a place or a page costs what one part costs, however many teams there are.
+
+What the counts were when a day began is kept for that day, so that no view ranks the past anew.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
-from leaderboard.models import LevelCount, Standing
+from django.utils import timezone
+
+from leaderboard.models import DayStart, LevelCount, Standing
 
 PART: Final = 2000
+CURVE: Final = 60  # points of a team's curve: its first one, and the last ones
 Spot = tuple[float | None, datetime]
 
 
@@ -18,7 +25,62 @@ def spot(standing: Standing) -> Spot | None:
     """Return where a row of the board stands; None for one that is not ranked, or not written."""
     if standing._state.adding or not standing.is_ranked:
         return None
+    return _where(standing)
+
+
+def _where(standing: Standing) -> Spot:
     return standing.loss, standing.reached_at
+
+
+def save(standing: Standing, before: Spot | None, at: datetime | None = None) -> None:
+    """Save a row of the board that was at the spot `before`, and count it where it is now.
+
+    at: the moment of the change; now if left out. Call it like `move`.
+    """
+    if before != (_where(standing) if standing.is_ranked else None):
+        at = at or timezone.now()
+        start = begin_day(standing.board_id, at)
+        if standing.moved_on is None or standing.moved_on < start.day:
+            standing.moved_on = start.day
+            standing.place_before = None if before is None else place_in(start, before[0])
+    standing.low = None if standing.best is None else standing.best.low
+    standing.save()
+    move(standing.board_id, before, spot(standing))
+
+
+def begin_day(board: int, at: datetime) -> DayStart:
+    """Return the counts with which the day of this moment began; keep those of now for a new day.
+
+    Call it before the first change of the day is counted. Days only go on: what is written again
+    after a restore belongs to the day that has begun.
+    """
+    day = at.astimezone(UTC).date()
+    start = DayStart.objects.filter(board=board).first()
+    if start is not None and start.day >= day:
+        return start
+    levels = LevelCount.objects.filter(board=board).values_list("loss", "teams")
+    counts = [
+        [loss, sum(teams for _, teams in level)]
+        for loss, level in groupby(levels, key=itemgetter(0))
+    ]
+    new = {"day": day, "counts": counts}
+    return DayStart.objects.update_or_create(board_id=board, defaults=new)[0]
+
+
+def place_in(start: DayStart, loss: float | None) -> int:
+    """Return the place of a loss when the day began."""
+    scored = ((other, teams) for other, teams in start.counts if other is not None)
+    return 1 + sum(teams for other, teams in scored if loss is None or other < loss)
+
+
+def draw_curve(standing: Standing) -> None:
+    """Add the row's score to its curve, which begins anew where there is none."""
+    if standing.loss is None:
+        standing.curve = []
+        return
+    point = [int(standing.reached_at.timestamp()), standing.loss]
+    if not standing.curve or standing.curve[-1] != point:
+        standing.curve = [*standing.curve[:1], *standing.curve[1:][2 - CURVE :], point]
 
 
 def move(board: int, before: Spot | None, after: Spot | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from leaderboard.ledger import levels, watermark
 from leaderboard.ledger.accounts import merge_memories
@@ -86,10 +87,10 @@ def merge_rows(team: Team, into: Team, ledgers: Collection[Ledger], offset: int)
         )
         if is_better:
             other.loss, other.best = standing.loss, standing.best
-            other.reached_at = standing.reached_at
+            other.reached_at, other.curve = standing.reached_at, standing.curve
         other.entries += standing.entries
-        other.save()
-        levels.move(other.board_id, before, levels.spot(other))
+        levels.begin_day(other.board_id, timezone.now())
+        levels.save(other, before)
         standing.delete()
         levels.move(other.board_id, freed, None)
 

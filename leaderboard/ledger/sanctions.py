@@ -6,14 +6,14 @@ from scoring import mechanisms
 
 
 def is_ranked(team: Team) -> bool:
-    """Return whether boards rank the team: no sanction of the team as a whole holds."""
-    return not team.sanctions.at().of_teams().exists()
+    """Return whether boards rank the team: no baseline, and no sanction of it as a whole holds."""
+    return not team.is_baseline and not team.sanctions.at().of_teams().exists()
 
 
 def restand(team: Team) -> None:
     """Write the team's rows anew on the boards whose final places are not revealed.
 
-    Call it in the transaction that writes or lifts a sanction, under `lock.lock`.
+    Call it in the transaction that changes what it may rank, under `lock.lock`.
     """
     ranked = is_ranked(team)
     standings = Standing.objects.filter(team=team, board__round__revealed_at=None)
@@ -21,8 +21,7 @@ def restand(team: Team) -> None:
         before = levels.spot(standing)
         standing.is_ranked = ranked
         leave_out_sanctioned(standing)
-        standing.save()
-        levels.move(standing.board_id, before, levels.spot(standing))
+        levels.save(standing, before)
 
 
 def leave_out_sanctioned(standing: Standing) -> bool:
@@ -39,12 +38,13 @@ def leave_out_sanctioned(standing: Standing) -> bool:
         return False
     answers = _answers(standing)
     standing.loss, standing.best = None, None
-    standing.reached_at = standing.last.submission.created_at
+    standing.reached_at, standing.curve = standing.last.submission.created_at, []
     for entry in answers:
         loss = (entry.level or 0) / entry.steps
         if standing.loss is None or loss < standing.loss:
             standing.loss, standing.best = loss, entry
             standing.reached_at = entry.submission.created_at
+            levels.draw_curve(standing)
     return True
 
 

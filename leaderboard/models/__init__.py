@@ -31,6 +31,7 @@ from leaderboard.models.holdout import Rescore as Rescore
 from leaderboard.models.invitee import Invitee as Invitee
 from leaderboard.models.invitee import MailDomain as MailDomain
 from leaderboard.models.invitee import MailState as MailState
+from leaderboard.models.release import DayStart as DayStart
 from leaderboard.models.release import LevelCount as LevelCount
 from leaderboard.models.release import Release as Release
 from leaderboard.models.release import Standing as Standing

@@ -35,7 +35,7 @@ class FinalScore(models.Model):
     null where the metric allows none. The entry that counts for its team has the team's `place`,
     shared by equal scores, its `position` in the order of the board, and where the released board
     had the team; `best_place` to `worst_place` are the places that the tests of all pairs leave it,
-    null where there were none.
+    null where there were none. A baseline's has none of these.
 
     Only `pipeline.finalize` writes it, and nobody but organizers sees it before the reveal.
     """
@@ -73,6 +73,7 @@ class FinalScore(models.Model):
         indexes = [
             models.Index(fields=["board", "team"], name="final_scores_of_team"),
             models.Index(fields=["board", "place", "low"], name="final_places"),
+            models.Index(fields=["board", "released_place"], name="final_released_places"),
         ]
 
     def __str__(self) -> str:

@@ -101,7 +101,12 @@ class Standing(models.Model):
 
     `loss` is the team's best released loss, null as long as nothing was released; `reached_at`, the
     moment at which the file that reached it was accepted, breaks ties: who was first stands above.
-    One that is not ranked is the row of a team under a sanction.
+    One that is not ranked is the row of a baseline, or of a team under a sanction.
+
+    `low` is the lower end of the interval that was stored with the loss; null where nothing was
+    promised. `curve` has the moments, in seconds, and the losses of the best scores so far.
+    `place_before` is the place that the team had at the beginning of `moved_on`, the last day (UTC)
+    on which its row moved; null where it had none. Only `ledger.levels` writes these four.
     """
 
     board = models.ForeignKey(Board, models.CASCADE, related_name="standings")
@@ -112,11 +117,17 @@ class Standing(models.Model):
     reached_at = models.DateTimeField()
     entries = models.PositiveIntegerField(default=0)
     is_ranked = models.BooleanField(default=True)
+    low = models.FloatField(null=True)
+    curve = models.JSONField(default=list)
+    moved_on = models.DateField(null=True)
+    place_before = models.PositiveIntegerField(null=True)
 
     class Meta:
         ordering = [models.F("loss").asc(nulls_last=True), "reached_at", "id"]
         indexes = [
             models.Index(fields=["board", "loss", "reached_at", "id"], name="board_order"),
+            models.Index(fields=["board", "low"], name="board_ends"),
+            models.Index(fields=["board"], condition=Q(is_ranked=False), name="board_unranked"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["board", "team"], name="one_standing_per_board"),
@@ -156,3 +167,18 @@ class LevelCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.teams} at {self.loss}"
+
+
+class DayStart(models.Model):
+    """How many teams stood on each level of a board when a day (UTC) began.
+
+    `counts` are pairs of a loss and its teams, best first; null for teams without a score. Kept for
+    the last day on which a row moved: since then the board stands as it is.
+    """
+
+    board = models.OneToOneField(Board, models.CASCADE, related_name="day_start")
+    day = models.DateField()
+    counts = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.board} on {self.day}"

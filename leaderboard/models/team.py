@@ -43,7 +43,11 @@ class Team(models.Model):
             ),
             models.CheckConstraint(condition=~Q(name=""), name="team_has_a_name"),
         ]
-        indexes = [models.Index(fields=["competition", "merged_into"], name="teams_in_play")]
+        indexes = [
+            models.Index(
+                fields=["competition", "merged_into", "is_baseline"], name="teams_that_count"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

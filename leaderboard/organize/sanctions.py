@@ -17,6 +17,7 @@ from leaderboard.models import (
     Audience,
     Competition,
     EventKind,
+    Round,
     Sanction,
     SanctionKind,
     Submission,
@@ -58,6 +59,18 @@ def lift_from_team(team: Team, *, by: User | None) -> None:
 def lift_from_submission(submission: Submission, *, by: User | None) -> None:
     """Let a submission count again. Raises Refused as `lift_from_team` does."""
     _lift(submission.team, submission, by)
+
+
+def place_anew(competition: Competition, team: Team, *rounds: Round) -> None:
+    """Bring boards and finals in line with what a team may rank. Call it under `lock.lock`.
+
+    Raises Refused where the final places of one of the rounds are revealed.
+    """
+    restand(team)
+    # An earlier round may still wait for its reveal.
+    waiting = competition.rounds.filter(finals_started_at__isnull=False, revealed_at=None)
+    for each in {*rounds, *waiting}:
+        count_anew(each)
 
 
 def _write(
@@ -111,13 +124,9 @@ def _follow(
     by: User | None,
     **facts: Any,
 ) -> None:
-    """Bring boards and finals in line with a sanction that was written or lifted; record it."""
-    restand(team)
+    """Carry out a sanction that was written or lifted, and record it."""
     round = competition.current_round
-    # An earlier round may still wait for its reveal.
-    waiting = competition.rounds.filter(finals_started_at__isnull=False, revealed_at=None)
-    for each in {round, *waiting}:
-        count_anew(each)
+    place_anew(competition, team, round)
     subjects = {"team": team.uid, "round": round.number}
     if submission is not None:
         subjects["submission"] = submission.number

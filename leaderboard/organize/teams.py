@@ -6,9 +6,11 @@ from django.db import IntegrityError, transaction
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused, refuse_fields
+from leaderboard.ledger import lock
 from leaderboard.models import Audience, EventKind, Team, User
 from leaderboard.notify.events import record
 from leaderboard.organize import changes
+from leaderboard.organize.sanctions import place_anew
 from leaderboard.participate import membership
 from leaderboard.participate.membership import clean_team_name
 
@@ -37,6 +39,8 @@ def change_team(
         "is_baseline": is_baseline,
     }
     with transaction.atomic():
+        if is_baseline is not None and is_baseline != team.is_baseline:
+            lock.lock(competition)  # its rows of boards are written anew
         before = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         changed = {
             field: value
@@ -48,6 +52,10 @@ def change_team(
                 Team.objects.filter(pk=team.pk).update(**changed)
         except IntegrityError:
             raise Refused("invalid", field="name", variant="name_taken") from None
+        if "is_baseline" in changed:
+            before.is_baseline = changed["is_baseline"]
+            place_anew(competition, before)
+            before.is_baseline = not changed["is_baseline"]
         for field, value in changed.items():
             kind = _MARKS.get(field, EventKind.TEAM_RENAMED)
             data = changes.changed({field: getattr(before, field)}, {field: value})

@@ -10,7 +10,7 @@ from django.db.models import F
 from leaderboard.ledger.accounts import read_account
 from leaderboard.ledger.entries import terms_of
 from leaderboard.models import Board, FinalScore, FinalTests, Release
-from leaderboard.pipeline.final_tests import Ends, Tested, beta
+from leaderboard.pipeline.final_tests import Ends, Tested, baselines, beta
 from scoring import mechanisms, metrics
 from scoring.guarantees.finals import counted_interval, untouched_interval
 from scoring.guarantees.groups import Design, design_of
@@ -55,7 +55,8 @@ def store_places(board: Board, tested: Tested | None = None) -> None:
 def final_results(board: Board, tested: Tested | None = None) -> dict[int, Result]:
     """Return what each final score of a board means, by its key, from the stored scores alone.
 
-    Teams stand by the best of their exact scores; equal scores share a place. Those of one place
+    Teams stand by the best of their exact scores; equal scores share a place. Baselines have none.
+    Those of one place
     stand as the released board had them, and behind them teams that only an earlier round on the
     same rows has released a score of.
     """
@@ -65,6 +66,8 @@ def final_results(board: Board, tested: Tested | None = None) -> dict[int, Resul
     for score in scores:
         if score.team_id not in best or score.loss < best[score.team_id].loss:
             best[score.team_id] = score
+    for team in baselines(board):
+        best.pop(team, None)
     released = _released(board)
     order = [team for team in released if team in best]
     order += [team for team in best if team not in released]

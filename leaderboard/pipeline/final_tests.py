@@ -30,13 +30,19 @@ class Tested:
 
     @property
     def places(self) -> dict[int, Ends]:
-        """Return the best and the worst place that the truth allows each team, by its key."""
+        """Return the best and the worst place that the truth allows each team, by its key.
+
+        Baselines are compared like all entries, but take no place.
+        """
         compared = len(self.found.better)
         better = np.zeros((len(self.order), len(self.order)), np.bool_)
         better[:compared, :compared] = self.found.better
         numbers = dict[int, int]()
         teams = [numbers.setdefault(score.team_id, len(numbers)) for score in self.order]
-        return dict(zip(numbers, rank_sets(rank_teams(better, teams)), strict=True))
+        unplaced = baselines(self.order[0].board) if self.order else set()
+        placed = [team for team in numbers if team not in unplaced]
+        among = np.ix_(*[[numbers[team] for team in placed]] * 2)
+        return dict(zip(placed, rank_sets(rank_teams(better, teams)[among]), strict=True))
 
     @property
     def document(self) -> dict[str, Any]:
@@ -96,6 +102,19 @@ def beta(board: Board) -> float:
     """Return the chance that a board's guarantees leave, all together."""
     parameters = mechanisms.get(board.mechanism).parse(board.mechanism_parameters)
     return float(1 - parameters.confidence)
+
+
+def baselines(board: Board) -> set[int]:
+    """Return the teams that entered and take no place, by their keys.
+
+    A team under a sanction entered nothing, so what the board doesn't rank is a baseline, as it
+    was when the final places were revealed.
+    """
+    unranked = board.standings.filter(is_ranked=False).values_list("team", flat=True)
+    elsewhere = board.final_scores.filter(team__is_baseline=True).exclude(
+        team__in=board.standings.values("team")
+    )
+    return {*unranked, *elsewhere.values_list("team", flat=True)}
 
 
 def entry_order(board: Board) -> list[FinalScore]:

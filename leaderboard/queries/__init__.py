@@ -4,13 +4,12 @@ from leaderboard.participate.quotas import Quota as Quota
 from leaderboard.queries.announcements import announcements as announcements
 from leaderboard.queries.announcements import has_confirmed_address as has_confirmed_address
 from leaderboard.queries.announcements import mail_choices as mail_choices
+from leaderboard.queries.board_rows import BoardRow as BoardRow
 from leaderboard.queries.boards import BoardPage as BoardPage
-from leaderboard.queries.boards import BoardRow as BoardRow
 from leaderboard.queries.boards import Step as Step
 from leaderboard.queries.boards import board as board
 from leaderboard.queries.boards import board_row as board_row
 from leaderboard.queries.boards import leading_steps as leading_steps
-from leaderboard.queries.boards import score_counts as score_counts
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
 from leaderboard.queries.competitions import CompetitionHead as CompetitionHead
@@ -21,6 +20,8 @@ from leaderboard.queries.competitions import mechanism_facts as mechanism_facts
 from leaderboard.queries.competitions import metric_facts as metric_facts
 from leaderboard.queries.competitions import public_files as public_files
 from leaderboard.queries.competitions import schema_of as schema_of
+from leaderboard.queries.contenders import Contenders as Contenders
+from leaderboard.queries.contenders import contenders as contenders
 from leaderboard.queries.duels import board_confidence as board_confidence
 from leaderboard.queries.finals import Choice as Choice
 from leaderboard.queries.finals import FinalBoard as FinalBoard
@@ -32,6 +33,7 @@ from leaderboard.queries.finals import choice as choice
 from leaderboard.queries.finals import final_board as final_board
 from leaderboard.queries.finals import final_entries as final_entries
 from leaderboard.queries.finals import final_tests as final_tests
+from leaderboard.queries.finals import moved as moved
 from leaderboard.queries.finals import progress as progress
 from leaderboard.queries.finals import stage as stage
 from leaderboard.queries.finals import whole_final_board as whole_final_board
@@ -68,5 +70,6 @@ from leaderboard.queries.teams import my_teams as my_teams
 from leaderboard.queries.teams import quota as quota
 from leaderboard.queries.teams import team_rows as team_rows
 from leaderboard.queries.tokens import api_tokens as api_tokens
+from leaderboard.queries.versions import board_version as board_version
 from leaderboard.queries.wear import Wear as Wear
 from leaderboard.queries.wear import wear as wear

@@ -6,70 +6,29 @@ The database orders, searches and pages. Where a page begins, and which place a 
 from the counts of the levels (`ledger.levels`), so that both cost the same on every page.
 """
 
+import heapq
+import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from itertools import accumulate, chain, groupby
-from operator import itemgetter
-from typing import Final, NamedTuple
+from itertools import accumulate, chain
+from typing import Final
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
 from leaderboard.access import Person, may_see_others
-from leaderboard.models import Board, Holdout, LevelCount, Sanction, Standing, Team, User
-from leaderboard.queries.certificates import certificate_interval
-from leaderboard.queries.duels import surely_better
+from leaderboard.models import Board, LevelCount, Sanction, Standing, Team, User
+from leaderboard.queries.baselines import baselines
+from leaderboard.queries.board_rows import BoardRow, Record, RowMaker, rank_levels, read
 from leaderboard.queries.moments import to_the_second
-from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
-from leaderboard.queries.scales import Interval, sampling_interval, scale
+from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, page_of
+from leaderboard.queries.scales import scale
 from scoring import mechanisms
 
 _FEW_FOUND: Final = 1000
-
-
-@dataclass(frozen=True)
-class BoardRow:
-    """A team on the board. `value` and the intervals are scores; None: nothing released yet.
-
-    `rank` is None while the board is hidden, and so is `entry`, the number of the score's ledger
-    entry. `version` is that of the solution that the score was released on, `earlier` whether it
-    has been revised since. `apart`: the guarantee holds if teams don't share answers.
-    `surely_better` names the teams whose scores it surely beats, by duels.
-    """
-
-    rank: int | None
-    team_id: int
-    team: str
-    is_baseline: bool
-    is_verified: bool
-    score: str | None
-    value: float | None
-    sampling: Interval | None
-    certificate: Interval | None
-    entry: int | None
-    entries: int
-    improved_at: datetime | None
-    last_kind: str
-    last_at: datetime
-    version: int
-    earlier: bool
-    apart: bool
-    mine: bool
-    surely_better: tuple[str, ...] = ()
-
-
 BoardPage = RankedPage[BoardRow]
-
-
-@dataclass(frozen=True)
-class ScoreCount:
-    """A score on the board, its sampling interval if it has one, and how many teams have it."""
-
-    value: float
-    sampling: Interval | None
-    teams: int
 
 
 @dataclass(frozen=True)
@@ -103,16 +62,26 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
     if not may_see_others(user, board.round.competition):
         yield from _OwnRow(board, user).rows("", 0, 1)
         return
-    make = _RowMaker(board, my_team(board, user))
-    ranks = dict[float | None, int]()
-    for position, row in enumerate(chain(*map(_read, _parts(board))), start=1):
-        yield make(ranks.setdefault(row.loss, position), row)
+    make = RowMaker(board, my_team(board, user))
+    counts = Counter[float | None]()
+    for loss, teams in board.level_counts.values_list("loss", "teams"):
+        counts[loss] += teams
+    ranks = rank_levels(counts.items())
+    ranked = ((False, row) for row in chain(*map(read, _parts(board))))
+    apart = ((True, row) for row in read(baselines(board)))
+    for is_apart, row in heapq.merge(ranked, apart, key=lambda each: _depth(each[1])):
+        rank = None if is_apart else ranks[row.loss]
+        yield make(rank, row, tied=rank is not None and counts[row.loss] > 1)
+
+
+def _depth(row: Record) -> tuple[bool, float]:
+    return row.loss is None, row.loss or 0.0
 
 
 def board_row(board: Board, user: Person) -> BoardRow | None:
     """Return the person's own row."""
     mine = _ranking(board, user).mine()
-    return mine[1] if mine else None
+    return mine.row if mine else None
 
 
 def my_team(board: Board, user: Person) -> int | None:
@@ -133,25 +102,6 @@ def named(board: Board, search: str) -> Q:
     ).order_by()
     keys = list(teams.values_list("pk", flat=True)[: _FEW_FOUND + 1])
     return Q(team__in=keys) if len(keys) <= _FEW_FOUND else Q(team__name__icontains=search)
-
-
-def score_counts(board: Board, user: Person) -> list[ScoreCount]:
-    """Return the scores on the board, best first: at most as many as the grid has levels.
-
-    None for those who may not know of other teams.
-    """
-    if not may_see_others(user, board.round.competition):
-        return []
-    reads, holdout = scale(board), board.round.active_holdout
-    counts = board.level_counts.filter(loss__isnull=False).values_list("loss", "teams")
-    return [
-        ScoreCount(
-            value=reads.score(loss),
-            sampling=sampling_interval(reads, holdout, loss),
-            teams=sum(teams for _, teams in level),
-        )
-        for loss, level in groupby(counts, key=itemgetter(0))
-    ]
 
 
 def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
@@ -182,34 +132,6 @@ def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
     return steps
 
 
-_FIELDS = (
-    *("pk", "team", "team__name", "team__is_baseline", "team__is_verified"),
-    *("loss", "reached_at", "entries", "best__number", "best__low"),
-    *("best__high", "best__holdout"),
-    *("last__kind", "last__created_at", "last__holdout"),
-)
-
-
-class _Record(NamedTuple):
-    """A row of the board as it is stored."""
-
-    key: int
-    team_id: int
-    team: str
-    is_baseline: bool
-    is_verified: bool
-    loss: float | None
-    reached_at: datetime
-    entries: int
-    entry: int | None
-    low: float | None
-    high: float | None
-    best_holdout: int | None
-    last_kind: str
-    last_at: datetime
-    last_holdout: int
-
-
 def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
     """Return the ranked rows with a score and those without, each in the order of the index."""
     ranked = board.standings.filter(is_ranked=True)
@@ -219,43 +141,53 @@ def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
     )
 
 
-def _read(rows: QuerySet[Standing]) -> Iterator[_Record]:
-    return map(_Record._make, rows.values_list(*_FIELDS).iterator())
-
-
 class _OwnRow:
     """What there is to see of a board for those who may not know of other teams."""
 
+    span = None
+
     def __init__(self, board: Board, user: Person) -> None:
         self.standings = board.standings.filter(team=my_team(board, user))
-        self.make = _RowMaker(board, my_team(board, user))
+        self.make = RowMaker(board, my_team(board, user), alone=True)
 
     def count(self, search: str) -> int:
         return len(self.rows(search, 0, 1))
 
     def rows(self, search: str, first: int, count: int) -> list[BoardRow]:
         found = self.standings.filter(team__name__icontains=search)
-        return [self.make(None, row) for row in _read(found.order_by())][first : first + count]
+        return [self.make(None, row) for row in read(found.order_by())][first : first + count]
 
-    def mine(self) -> tuple[int, BoardRow] | None:
-        return next(((1, row) for row in self.rows("", 0, 1)), None)
+    def mine(self) -> Mine[BoardRow] | None:
+        return next((Mine(1, row) for row in self.rows("", 0, 1)), None)
 
 
 class _Ranking:
     """The board's order.
 
-    `ends` is how many teams stand down to the end of each count, `ranks` the rank of each loss.
+    `ends` is how many teams stand down to the end of each count, `ranks` the rank of each loss,
+    `teams` how many share it.
     """
 
     def __init__(self, board: Board, user: Person) -> None:
         self.board = board
         self.counts = list(board.level_counts.values_list("loss", "since", "teams"))
         self.ends = list(accumulate(teams for _, _, teams in self.counts))
-        self.ranks = dict[float | None, int]()
-        for (loss, _, teams), end in zip(self.counts, self.ends, strict=True):
-            self.ranks.setdefault(loss, end - teams + 1)
+        self.ranks = rank_levels((loss, teams) for loss, _, teams in self.counts)
+        self.teams = Counter[float | None]()
+        for loss, _, teams in self.counts:
+            self.teams[loss] += teams
         self.my_team = my_team(board, user)
-        self.make = _RowMaker(board, self.my_team)
+        self.make = RowMaker(board, self.my_team)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """Return the first and the last score of the board."""
+        scored = [loss for loss in self.teams if loss is not None]
+        return (
+            (self.make.reads.score(scored[0]), self.make.reads.score(scored[-1]))
+            if scored
+            else None
+        )
 
     def count(self, search: str) -> int:
         if search:
@@ -270,24 +202,62 @@ class _Ranking:
             keys = found[first : first + count]
         else:
             keys = self._keys(first, count)
-        return [self.make(self.ranks[row.loss], row) for row in self._records(keys)]
+        rows = [self._row(record) for record in self._records(keys)]
+        # Baselines stand between the rows: each below as many teams as have its score or better.
+        for above, record in reversed(self._baselines(search)):
+            end = first + count
+            if first <= above and (above < end or end >= self.count(search)):
+                rows.insert(above - first, self.make(None, record))
+        return rows
 
-    def mine(self) -> tuple[int, BoardRow] | None:
+    def mine(self) -> Mine[BoardRow] | None:
         if self.my_team is None:
             return None
         own = self.board.standings.filter(team=self.my_team, is_ranked=True).order_by()
         found = self._records(own.values_list("pk", flat=True))
         places = self._places(found)
-        rows = ((places[row.key], self.make(self.ranks[row.loss], row)) for row in found)
-        return next(rows, None)
+        return next(
+            (Mine(places[row.key], self._row(row), self._to_next(row.loss)) for row in found), None
+        )
+
+    def _row(self, record: Record) -> BoardRow:
+        loss = record.loss
+        return self.make(self.ranks[loss], record, tied=self.teams[loss] > 1)
+
+    def _to_next(self, loss: float | None) -> str:
+        """Return how far the next better score is."""
+        better = [each for each in self.teams if each is not None and (loss is None or each < loss)]
+        if loss is None or not better:
+            return ""
+        reads = self.make.reads
+        return f"{abs(reads.score(better[-1]) - reads.score(loss)):.{reads.decimals}f}"
+
+    def _baselines(self, search: str) -> list[tuple[int, Record]]:
+        """Return the baselines in their order, each with how many teams stand above it."""
+        found = list(read(baselines(self.board).filter(team__name__icontains=search)))
+        if not found:
+            return []
+        if search:
+            above = {
+                f"above_{row.key}": Count("pk", filter=Q(loss__lte=row.loss))
+                for row in found
+                if row.loss is not None
+            }
+            teams = self._named(search).order_by().aggregate(all=Count("pk"), **above)
+            return [(teams.get(f"above_{row.key}", teams["all"]), row) for row in found]
+        losses = [math.inf if loss is None else loss for loss, _, _ in self.counts]
+        ends = [0, *self.ends]
+        return [
+            (ends[-1 if row.loss is None else bisect_right(losses, row.loss)], row) for row in found
+        ]
 
     def _named(self, search: str) -> QuerySet[Standing]:
         return self.board.standings.filter(named(self.board, search), is_ranked=True)
 
-    def _records(self, keys: Iterable[int]) -> list[_Record]:
+    def _records(self, keys: Iterable[int]) -> list[Record]:
         """Return some rows in the order of their keys: only these are joined with others."""
         keys = list(keys)
-        found = {row.key: row for row in _read(Standing.objects.filter(pk__in=keys).order_by())}
+        found = {row.key: row for row in read(Standing.objects.filter(pk__in=keys).order_by())}
         return [found[key] for key in keys if key in found]
 
     def _keys(self, first: int, count: int) -> list[int]:
@@ -309,7 +279,7 @@ class _Ranking:
                 keys += piece.values_list("pk", flat=True)[: count - len(keys)]
         return keys
 
-    def _places(self, found: list[_Record]) -> dict[int, int]:
+    def _places(self, found: list[Record]) -> dict[int, int]:
         """Return where some rows stand, by their keys: who is on better levels, and was first."""
         starts = [(loss is None, loss or 0.0, since) for loss, since, _ in self.counts]
         within = self._within(found)
@@ -320,7 +290,7 @@ class _Ranking:
             places[row.key] = above + within.get(row.key, 0) + 1
         return places
 
-    def _within(self, found: list[_Record]) -> dict[int, int]:
+    def _within(self, found: list[Record]) -> dict[int, int]:
         """Return how many stand above each row in its own count of a level."""
         within = dict[int, int]()
         for unscored in {row.loss is None for row in found}:
@@ -351,48 +321,3 @@ class _Ranking:
 def _ranking(board: Board, user: Person) -> _Ranking | _OwnRow:
     seen = may_see_others(user, board.round.competition)
     return _Ranking(board, user) if seen else _OwnRow(board, user)
-
-
-class _RowMaker:
-    """Make board rows; look up once what all rows share, and read each score once."""
-
-    def __init__(self, board: Board, my_team: int | None) -> None:
-        self.my_team = my_team
-        self.reads = scale(board)
-        self.apart = board.round.is_hidden
-        self.holdouts = Holdout.objects.filter(ledger=board.round.ledger_id).in_bulk()
-        self.score = cache(self._score)
-        self.beaten = surely_better(board)
-
-    def __call__(self, rank: int | None, row: _Record) -> BoardRow:
-        holdout = self.holdouts[row.best_holdout or row.last_holdout]
-        text, value, sampling = self.score(row.loss, holdout.pk)
-        return BoardRow(
-            rank=rank,
-            team_id=row.team_id,
-            team=row.team,
-            is_baseline=row.is_baseline,
-            is_verified=row.is_verified,
-            score=text,
-            value=value,
-            sampling=sampling,
-            certificate=certificate_interval(self.reads, row),
-            entry=None if rank is None else row.entry,
-            entries=row.entries,
-            improved_at=None if row.loss is None else row.reached_at,
-            last_kind=row.last_kind,
-            last_at=to_the_second(row.last_at),
-            version=holdout.version,
-            earlier=holdout.retired_at is not None,
-            apart=self.apart,
-            mine=row.team_id == self.my_team,
-            surely_better=self.beaten.get(row.key, ()),
-        )
-
-    def _score(
-        self, loss: float | None, holdout: int
-    ) -> tuple[str | None, float | None, Interval | None]:
-        if loss is None:
-            return None, None, None
-        sampling = sampling_interval(self.reads, self.holdouts[holdout], loss)
-        return self.reads.text(loss), self.reads.score(loss), sampling

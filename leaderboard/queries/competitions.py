@@ -102,7 +102,7 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
     rows = list(visible_competitions(user).prefetch_related("rounds__ledger", "rounds__boards"))
     rounds = [row.current_round for row in rows]
     teams = dict(
-        Team.objects.filter(competition__in=rows, merged_into=None)
+        Team.objects.filter(competition__in=rows, merged_into=None, is_baseline=False)
         .exclude(pk__in=Sanction.objects.hidden_teams())
         .values_list("competition")
         .annotate(count=Count("pk"))
@@ -168,7 +168,7 @@ def _scores(board: Board) -> str:
 def _teams(competition: Competition) -> int:
     """Return how many teams there are; of very many, as it was within the last minute."""
     shown = competition.teams.exclude(pk__in=Sanction.objects.hidden_teams())
-    teams = shown.filter(merged_into=None).order_by()
+    teams = shown.filter(merged_into=None, is_baseline=False).order_by()
     count = teams[:_MANY_TEAMS].count()
     if count < _MANY_TEAMS:
         return count

@@ -1,17 +1,32 @@
 """Which teams' scores surely beat which: the duels that ended with a yes."""
 
+from dataclasses import dataclass
+
+from django.db.models import Q
+
 from leaderboard.models import Board, LedgerNote, NoteKind, Standing
+from leaderboard.queries.baselines import baselines
 from scoring import mechanisms
 
 
-def surely_better(board: Board) -> dict[int, tuple[str, ...]]:
-    """Return by a standing's key the teams whose scores it surely beats, as long as both stand.
+@dataclass(frozen=True)
+class Win:
+    """A duel whose files both still stand on the board, by the keys of their rows."""
+
+    better: int
+    worse: int
+    worse_team: str
+    by_baseline: bool
+
+
+def wins(board: Board) -> list[Win]:
+    """Return the duels that ended with a yes, as long as both files stand.
 
     A duel is of two files: once a team has a better one, nothing is known of that. Neither is it
     after a revision of the solution.
     """
     if not mechanisms.get(board.mechanism).duels:
-        return {}
+        return []
     held = LedgerNote.objects.filter(
         kind=NoteKind.DUEL,
         holdout__ledger=board.round.ledger_id,
@@ -21,22 +36,25 @@ def surely_better(board: Board) -> dict[int, tuple[str, ...]]:
     )
     pairs = list(held.order_by("number").values_list("document__entry", "document__against"))
     standings = Standing.objects.filter(
+        Q(is_ranked=True) | Q(pk__in=baselines(board).order_by().values("pk")),
         board=board,
-        is_ranked=True,
         best__holdout__retired_at__isnull=True,
         best__number__in={number for pair in pairs for number in pair},
     )
-    now = {
-        number: (key, team)
-        for number, key, team in standings.order_by().values_list(
-            "best__number", "pk", "team__name"
-        )
-    }
+    named = standings.order_by().values_list("best__number", "pk", "team__name", "is_ranked")
+    now = {number: row for number, *row in named}
+    return [
+        Win(now[better][0], *now[worse][:2], by_baseline=not now[better][2])
+        for better, worse in pairs
+        if {better, worse} <= now.keys()
+    ]
+
+
+def surely_better(found: list[Win]) -> dict[int, tuple[str, ...]]:
+    """Return by a row's key the teams whose scores it surely beats."""
     beaten = dict[int, tuple[str, ...]]()
-    for better, worse in pairs:
-        if better in now and worse in now:
-            key = now[better][0]
-            beaten[key] = (*beaten.get(key, ()), now[worse][1])
+    for win in found:
+        beaten[win.better] = (*beaten.get(win.better, ()), win.worse_team)
     return beaten
 
 

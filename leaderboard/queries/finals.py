@@ -1,14 +1,14 @@
 """The end: what teams enter, how far the final scoring has come, and the final board."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
@@ -20,7 +20,7 @@ from leaderboard.pipeline.final_tests import beta
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
-from leaderboard.queries.paging import PAGE_ROWS, RankedPage, page_of
+from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, page_of
 from leaderboard.queries.scales import SAMPLING_CONFIDENCE, Interval, finest_step, scale
 from scoring import metrics
 from scoring.guarantees.intervals import bonferroni_width, wilson_interval
@@ -92,17 +92,19 @@ class FinalEntry:
 
 @dataclass(frozen=True)
 class FinalRow:
-    """A team on the final board, by the best of its entries; equal scores share a rank.
+    """A team on the final board, by the best of its entries; equal scores share a rank (`tied`).
 
-    `best_place` to `worst_place` are the places that its expected score could have; None where
-    there were no tests. `move` is how many places it went up from the released board, negative for
-    down; None where that had no place for it.
+    A baseline is no team, and has no rank. `best_place` to `worst_place` are the places that its
+    expected score could have; None where there were no tests. `move` is how many places it went up
+    from the released board, negative for down; None where that had no place for it.
     """
 
-    rank: int
+    rank: int | None
+    tied: bool
     best_place: int | None
     worst_place: int | None
     team_id: int
+    uid: str
     team: str
     is_baseline: bool
     is_verified: bool
@@ -117,6 +119,16 @@ class FinalRow:
     def could_be_first(self) -> bool | None:
         """Return whether no team is surely better; None where there were no tests."""
         return None if self.best_place is None else self.best_place == 1
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A team's places on the released board and on the final one; None where it had none."""
+
+    team: str
+    before: int | None
+    after: int
+    mine: bool
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,11 @@ class FinalFacts:
     tests: str
     could_be_first: int | None
     contenders: tuple[str, ...]
+
+    @property
+    def how(self) -> str:
+        """Return what "could be first" follows from; the rest stands below the board."""
+        return f"By tests of all pairs of teams on the same rows, with {self.percent} confidence."
 
     @property
     def percent(self) -> str:
@@ -226,6 +243,17 @@ def final_board(
     )
 
 
+def moved(round: Round, user: Person, first: int) -> list[Moved]:
+    """Return the first teams of both boards, in the order of the final one."""
+    placed, mine = round.board.final_scores, my_team(round.board, user)
+    fields = "position", "team__name", "released_place", "place", "team"
+    now = placed.filter(position__lte=first).order_by("position").values_list(*fields)
+    then = placed.filter(position__isnull=False, released_place__lte=first)
+    before = then.order_by("released_place", "position").values_list(*fields)[:first]
+    rows = sorted({*now, *before})
+    return [Moved(name, was, is_, team == mine) for _, name, was, is_, team in rows]
+
+
 def final_tests(round: Round) -> dict[str, Any] | None:
     """Return what the tests of all pairs of entries found, to be checked; None without tests."""
     found = FinalTests.objects.filter(board=round.board).values_list("document", flat=True)
@@ -258,8 +286,9 @@ class _Reader:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.reads = scale(board)
-        self.placed = board.final_scores.filter(position__isnull=False)
-        self.first = self.placed.filter(position=1).select_related("holdout").first()
+        placed = board.final_scores.filter(position__isnull=False)
+        self.placed = placed.select_related("team", "submission")
+        self.first = placed.filter(position=1).select_related("holdout").first()
         self.decimals = self.reads.decimals
         if self.first is not None:
             # Enough to tell a row's worth of loss apart; a finer difference means nothing.
@@ -290,26 +319,56 @@ class _Ranking(_Reader):
 
     def __init__(self, board: Board, user: Person) -> None:
         super().__init__(board)
+        self.last = self.placed.order_by("-position").first()
+        self.shared = dict[int | None, int]()
         self.my_team = my_team(board, user)
 
     def count(self, search: str) -> int:
         if search:
             return self._named(search).count()
-        last = self.placed.order_by("-position").values_list("position", flat=True).first()
-        return last or 0
+        return self.last.position or 0 if self.last else 0
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """Return the first and the last score of the board."""
+        ends = [self.reads.score(float(each.loss)) for each in (self.first, self.last) if each]
+        return (ends[0], ends[1]) if ends else None
 
     def rows(self, search: str, first: int, count: int) -> list[FinalRow]:
+        # The one before tells which baselines stand on an earlier page.
+        start = max(0, first - 1)
         if search:
-            return self._make(self._named(search).order_by("position")[first : first + count])
-        part = self.placed.filter(position__gt=first, position__lte=first + count)
-        return self._make(part.order_by("position"))
+            part = self._named(search).order_by("position")[start : first + count]
+        else:
+            part = self.placed.filter(position__gt=start, position__lte=first + count)
+            part = part.order_by("position")
+        found = self._make(part)
+        before, rows = found[: first - start], found[first - start :]
+        for row in reversed(self._baselines(search)):
+            above = sum(each.best.loss <= row.best.loss for each in rows)
+            is_later = before and row.best.loss < before[-1].best.loss
+            if not is_later and (above < len(rows) or first + count >= self.count(search)):
+                rows.insert(above, row)
+        return rows
 
-    def mine(self) -> tuple[int, FinalRow] | None:
-        if self.my_team is None:
+    def mine(self) -> Mine[FinalRow] | None:
+        own = self.placed.filter(team=self.my_team).first() if self.my_team else None
+        if own is None or own.position is None:
             return None
-        own = self.placed.filter(team=self.my_team)
-        position = own.values_list("position", flat=True).first()
-        return None if position is None else (position, self._make(own)[0])
+        row = self._make([own])[0]
+        better = self.placed.filter(place__lt=own.place).order_by("-position").first()
+        gap = abs(self.reads.score(float(better.loss)) - row.best.value) if better else None
+        return Mine(own.position, row, "" if gap is None else f"{gap:.{self.decimals}f}")
+
+    def _baselines(self, search: str) -> list[FinalRow]:
+        """Return the rows of baselines, by the best of their entries, in order."""
+        teams = self.board.standings.filter(is_ranked=False).values_list("team", flat=True)
+        scores = self.board.final_scores.filter(team__in=list(teams), position__isnull=True)
+        named = scores.filter(team__name__icontains=search).order_by("submission")
+        best = dict[int, FinalScore]()
+        for score in sorted(named.select_related("team", "submission"), key=attrgetter("loss")):
+            best.setdefault(score.team_id, score)
+        return self._make(best.values())
 
     def facts(self) -> FinalFacts:
         board, first = self.board, self.first
@@ -348,24 +407,30 @@ class _Ranking(_Reader):
     def _named(self, search: str) -> QuerySet[FinalScore]:
         return self.placed.filter(named(self.board, search))
 
-    def _make(self, found: QuerySet[FinalScore]) -> list[FinalRow]:
-        """Make the rows of teams that have a place, with their other entries."""
-        placed = list(found.select_related("team", "submission"))
+    def _make(self, found: Iterable[FinalScore]) -> list[FinalRow]:
+        """Make the rows of teams by their best entries, with the other ones."""
+        placed = list(found)
+        if not placed:
+            return []
+        places = self.placed.filter(place__in={score.place for score in placed}).order_by()
+        self.shared = dict(places.values_list("place").annotate(teams=Count("pk")))
         entries = self.board.final_scores.filter(
             team__in=[score.team_id for score in placed], position__isnull=True
-        )
+        ).exclude(pk__in=[score.pk for score in placed])
         others: dict[int, list[FinalScore]] = {}
         for score in entries.order_by("submission__number").select_related("submission"):
             others.setdefault(score.team_id, []).append(score)
         return [self._row(score, others.get(score.team_id, [])) for score in placed]
 
     def _row(self, score: FinalScore, others: list[FinalScore]) -> FinalRow:
-        loss, place, before = score.released_loss, score.place or 0, score.released_place
+        loss, place, before = score.released_loss, score.place, score.released_place
         return FinalRow(
             rank=place,
+            tied=self.shared.get(place, 0) > 1,
             best_place=score.best_place,
             worst_place=score.worst_place,
             team_id=score.team_id,
+            uid=score.team.uid,
             team=score.team.name,
             is_baseline=score.team.is_baseline,
             is_verified=score.team.is_verified,
@@ -373,6 +438,6 @@ class _Ranking(_Reader):
             others=tuple(self.entry(each) for each in sorted(others, key=attrgetter("loss"))),
             released_rank=before,
             released_score=None if loss is None else self.reads.text(loss),
-            move=None if before is None else before - place,
+            move=None if before is None or place is None else before - place,
             mine=score.team_id == self.my_team,
         )

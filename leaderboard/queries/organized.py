@@ -39,7 +39,7 @@ def organized(user: Person) -> list[OrganizedCompetition]:
     """Return the competitions that this person runs, the newest first."""
     rows = organized_competitions(user).prefetch_related("rounds__ledger", "rounds__boards")
     competitions = list(rows.order_by("-created_at", "-pk"))
-    teams = _counts(Team.objects.filter(merged_into=None), "competition")
+    teams = _counts(Team.objects.filter(merged_into=None, is_baseline=False), "competition")
     sent = _counts(Submission.objects.all(), "team__competition")
     failed = _counts(Submission.objects.filter(status=Status.FAILED), "team__competition")
     waiting = Submission.objects.filter(status=Status.QUEUED).order_by()
@@ -202,7 +202,7 @@ def work(competition: Competition) -> Work:
     waiting = queue(competition)
     rows = Submission.objects.filter(team__competition=competition)
     return Work(
-        teams=competition.teams.filter(merged_into=None).count(),
+        teams=competition.teams.filter(merged_into=None, is_baseline=False).count(),
         submissions=rows.count(),
         queued=waiting.queued,
         scoring=waiting.scoring,

@@ -32,28 +32,49 @@ def list_page(rows: QuerySet[Any], page: int) -> ListPage[Any]:
 
 @dataclass(frozen=True)
 class RankedPage(Generic[Row]):
-    """One page of a board. `my_row` is the person's row wherever it stands."""
+    """One page of a board. `my_row` is the person's row wherever it stands.
+
+    `total` counts teams that were searched for, of all `teams`; rows of baselines stand between
+    theirs. `to_next` is how far the next
+    better score is from the person's, `span` are the first and the last score of the board.
+    """
 
     rows: tuple[Row, ...]
     page: int
     pages: int
     total: int
+    teams: int
     search: str
     my_row: Row | None
     my_page: int | None
+    to_next: str
+    span: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Mine(Generic[Row]):
+    """The row of the person's team, its position, counted from 1, and the way to the next score."""
+
+    position: int
+    row: Row
+    to_next: str = ""
 
 
 class Ranking(Protocol[Row_co]):
     """A board in its order. `search` narrows it to names that contain it."""
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """Return the first and the last score; None without one, or where no other may be seen."""
+
     def count(self, search: str) -> int:
-        """Return how many rows there are."""
+        """Return how many teams there are."""
 
     def rows(self, search: str, first: int, count: int) -> Sequence[Row_co]:
-        """Return some rows, from the `first` one, counted from 0."""
+        """Return the rows of some teams, from the `first` one, counted from 0, and baselines."""
 
-    def mine(self) -> tuple[int, Row_co] | None:
-        """Return the position, counted from 1, and the row of the person's team."""
+    def mine(self) -> "Mine[Row_co] | None":
+        """Return where the person's team stands."""
 
 
 def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> RankedPage[Row]:
@@ -61,13 +82,16 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
     total = ranking.count(search)
     pages = max(1, math.ceil(total / page_rows))
     page = min(max(1, page), pages)
-    position, row = ranking.mine() or (None, None)
+    mine = ranking.mine()
     return RankedPage(
         rows=tuple(ranking.rows(search, (page - 1) * page_rows, page_rows)),
         page=page,
         pages=pages,
         total=total,
+        teams=ranking.count("") if search else total,
         search=search,
-        my_row=row,
-        my_page=None if position is None else math.ceil(position / page_rows),
+        my_row=mine and mine.row,
+        my_page=mine and math.ceil(mine.position / page_rows),
+        to_next=mine.to_next if mine else "",
+        span=ranking.span,
     )

@@ -43,14 +43,15 @@ def team_rows(
 ) -> tuple[list[Team], int]:
     """Return teams by name, or a part of them, with their `members`, and how many there are.
 
-    The own team alone for somebody who may not know of others.
+    The own team alone for somebody who may not know of others; baselines for organizers alone.
     """
     teams = competition.teams.filter(merged_into=None, name__icontains=search)
     if not may_see_others(user, competition):
         mine = membership_of(user, competition)
         teams = teams.filter(pk=mine.team_id) if mine else teams.none()
     elif not may_view_console(user, competition):
-        teams = teams.exclude(pk__in=Sanction.objects.hidden_teams())
+        shown = teams.filter(is_baseline=False)
+        teams = shown.exclude(pk__in=Sanction.objects.hidden_teams())
     members = Count("memberships", filter=Q(memberships__left_at=None))
     return list(teams.annotate(members=members).order_by("name", "pk")[part]), teams.count()
 

@@ -1,17 +1,19 @@
 """Filters for text: Markdown of organizers, moments, ordinals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import nh3
 from django import template
+from django.core.paginator import Paginator
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from leaderboard.queries import BoardRow, FinalRow
 from leaderboard.templatetags import tex
 from scoring.errors import Problem
 from scoring.wording import in_bytes
@@ -128,6 +130,18 @@ def ordinal(number: int) -> str:
         "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )
     return f"{number}{tail}"
+
+
+@register.filter
+def place(row: BoardRow | FinalRow) -> str:
+    """Return the place of a row of a board: "4", or "1=" where others have it too."""
+    return "" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}"
+
+
+@register.filter
+def around(pages: int, page: int) -> Iterator[int | str]:
+    """Return the numbers of the pages to link to: the ends, those around this one, and gaps."""
+    return Paginator(range(pages), 1).get_elided_page_range(page, on_each_side=2, on_ends=1)
 
 
 @register.filter

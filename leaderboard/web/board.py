@@ -10,8 +10,11 @@ from django.utils import timezone
 from leaderboard import models, queries, words
 from leaderboard.access import Person
 from leaderboard.queries import BoardPage, BoardRow, FinalRow, Interval, Scale, Step
+from leaderboard.queries.paging import RankedPage
 from leaderboard.web.charts.axis import Axis
-from leaderboard.web.charts.forest import Estimate, Mark, Tied, bands, forest
+from leaderboard.web.charts.curve import Curve, curve
+from leaderboard.web.charts.forest import Estimate, Mark, forest
+from leaderboard.web.charts.moves import direction
 from leaderboard.web.charts.steps import Series, StepChart, step_chart
 
 CHART_TEAMS = 5
@@ -25,9 +28,10 @@ class Line:
     """A row of a board with its drawing; the texts say in words what is drawn.
 
     `guaranteed` is the stored interval of a released score, in words; `better` names the teams that
-    it surely beats, with the `confidence` of that. A row of the final board has its `move` instead,
-    as `direction` "up", "down" or "same", and the `places` that it could have. `others` are the
-    titles of the other boards of the round with its scores there.
+    it surely beats, with the `confidence` of that. `move` is its change of place in words, as
+    `direction` "up", "down" or "same"; `curve` its best scores over time. A row of the final board
+    has the `places` that it could have. `others` are the titles of the other boards of the round
+    with its scores there.
     """
 
     row: BoardRow | FinalRow
@@ -38,13 +42,14 @@ class Line:
     confidence: str = ""
     move: str = ""
     direction: str = ""
+    curve: Curve | None = None
     places: str = ""
     others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Board:
-    """Rows on one axis. What is `sampled` or `banded` the key has to explain.
+    """Rows on one axis. What is `sampled` the key has to explain; a `whole` axis holds all scores.
 
     columns: the titles of the other boards of the round.
     """
@@ -52,26 +57,22 @@ class Board:
     axis: Axis
     lines: tuple[Line, ...]
     sampled: bool
-    banded: bool
+    whole: bool
     columns: tuple[str, ...] = ()
 
 
-def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
-    """Draw the forest plot of some rows of the board."""
-    reads = queries.scale(board)
-    tied = [
-        Tied(each.value, each.sampling, each.teams)
-        for each in queries.score_counts(board, user)
-        if each.sampling
-    ]
-    shared, confidence = bands(tied), queries.board_confidence(board)
-    estimates = [
-        None if row.value is None else Estimate(row.value, row.sampling, shared.get(row.value))
-        for row in rows
-    ]
+def draw(
+    board: models.Board, page: BoardPage, rows: Sequence[BoardRow], *, whole: bool = False
+) -> Board:
+    """Draw the forest plot of some rows of a page of the board."""
+    reads, round, now = queries.scale(board), board.round, timezone.now()
+    end = min(now, round.closes_at or now)
+    confidence = queries.board_confidence(board)
+    estimates = [None if row.value is None else Estimate(row.value, row.sampling) for row in rows]
     columns = queries.column_scores(board, [row.team_id for row in rows])
     drawn = plot(
         reads,
+        page,
         rows,
         estimates,
         lambda row, mark: Line(
@@ -81,28 +82,35 @@ def draw(board: models.Board, user: Person, rows: Sequence[BoardRow]) -> Board:
             guaranteed=words.guaranteed(row, reads),
             better=words.listed(row.surely_better),
             confidence=confidence,
+            move=_change(row),
+            direction=direction(row.change or 0),
+            curve=curve(row.curve, round.opens_at, end, maximize=reads.maximize),
             others=tuple(
                 (title, scores.get(row.team_id, "–")) for title, scores in columns.items()
             ),
         ),
+        whole=whole,
     )
     return replace(drawn, columns=tuple(columns))
 
 
 def plot(
     reads: Scale,
+    page: RankedPage[Row],
     rows: Sequence[Row],
     estimates: Sequence[Estimate | None],
     line: Callable[[Row, Mark | None], Line],
+    *,
+    whole: bool,
 ) -> Board:
     """Draw rows on the axis that their estimates share, each by what `line` makes of it."""
-    drawn = forest(estimates, Interval(*sorted((reads.worst, reads.best))))
-    known = [each for each in estimates if each]
+    limits = Interval(*sorted((reads.worst, reads.best)))
+    drawn = forest(estimates, limits, page.span, whole=whole)
     return Board(
         axis=drawn.axis,
         lines=tuple(map(line, rows, drawn.marks)),
-        sampled=any(each.sampling for each in known),
-        banded=any(each.band for each in known),
+        sampled=any(each.sampling for each in estimates if each),
+        whole=whole,
     )
 
 
@@ -130,6 +138,13 @@ def history(board: models.Board, user: Person) -> StepChart | None:
     leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
     series = [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]
     return step_chart(series, start - margin, end + margin / 4)
+
+
+def _change(row: BoardRow) -> str:
+    """Return how far the row moved today; empty where it did not, or has no place."""
+    if row.rank is None or row.change == 0:
+        return ""
+    return "new" if row.change is None else str(abs(row.change))
 
 
 def _alternative(row: BoardRow, reads: Scale) -> str:

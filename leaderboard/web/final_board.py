@@ -1,6 +1,7 @@
 """The final board as it is drawn: exact scores with their intervals on one axis, and the moves."""
 
 from leaderboard import models, queries
+from leaderboard.access import Person
 from leaderboard.queries import FinalBoard, FinalRow, Interval, Scale
 from leaderboard.templatetags.text import ordinal
 from leaderboard.web.board import Board, Line, plot
@@ -10,7 +11,7 @@ from leaderboard.web.charts.moves import Move, MovesChart, direction, moves_char
 CHART_TEAMS = 12
 
 
-def draw(board: models.Board, page: FinalBoard, *, together: bool) -> Board:
+def draw(board: models.Board, page: FinalBoard, *, together: bool, whole: bool = False) -> Board:
     """Draw the forest plot of a page, with each score's own interval or all that hold together."""
     reads = queries.scale(board)
 
@@ -19,6 +20,7 @@ def draw(board: models.Board, page: FinalBoard, *, together: bool) -> Board:
 
     return plot(
         reads,
+        page,
         page.rows,
         [Estimate(row.best.value, interval(row)) for row in page.rows],
         lambda row, mark: Line(
@@ -29,19 +31,22 @@ def draw(board: models.Board, page: FinalBoard, *, together: bool) -> Board:
             direction=direction(row.move or 0),
             places=_places(row),
         ),
+        whole=whole,
     )
 
 
-def moves(page: FinalBoard) -> MovesChart | None:
-    """Draw how the first teams moved; on the first page of the whole board only."""
+def moves(round: models.Round, user: Person, page: FinalBoard) -> MovesChart | None:
+    """Draw how the first teams of both boards moved; on the first page of the whole board only."""
     if page.page > 1 or page.search:
         return None
+    found = queries.moved(round, user, CHART_TEAMS)
     return moves_chart(
         [
-            Move(row.team, row.released_rank, row.rank, row.mine)
-            for row in page.rows[:CHART_TEAMS]
-            if row.released_rank is not None
-        ]
+            Move(each.team, each.before, each.after, each.mine)
+            for each in found
+            if each.before is not None
+        ],
+        CHART_TEAMS,
     )
 
 
@@ -54,6 +59,8 @@ def _places(row: FinalRow) -> str:
 
 
 def _move(row: FinalRow) -> str:
+    if row.rank is None:
+        return ""
     if row.move is None or row.released_rank is None:
         return "new"
     if not row.move:

@@ -197,7 +197,7 @@ def test_queries_of_a_page_don_t_grow_with_teams_or_levels(world: World) -> None
             queries.board(world.board, world.alice, page_rows=200)
             queries.board(world.board, world.alice, search="team", page_rows=200)
             queries.leading_steps(world.board, NOBODY)
-            queries.score_counts(world.board, NOBODY)
+            queries.contenders(world.board, NOBODY)
             list(queries.whole_board(world.board, world.alice))
         return len(captured)
 

@@ -24,7 +24,7 @@ def fill(world: World, count: int, first: int = 0) -> list[Team]:
 def test_teams_stand_in_order_of_their_released_scores(world: World) -> None:
     fill(world, 3)
     page = text(browser().get("/c/digits/leaderboard/"))
-    assert page.index("Team 000") < page.index("Team 001", page.index("Last answer"))
+    assert page.index("Team 000") < page.index("Team 001", page.index("Entries"))
     assert "1 Team 000 1.00" in page
 
 

@@ -190,11 +190,11 @@ def test_the_reveal_puts_the_final_board_first_and_keeps_the_other(played: World
     final = text(browser(played.alice).get(BOARD))
     assert "1 team bob 0.84 1st to 2nd as before 0.85" in final
     assert "2 team alice you 0.81 1st to 2nd down 1 from 1st 0.85" in final
-    assert "2 teams could be first: team bob, team alice." in final
+    assert "2 of 2 teams could be first: team bob, team alice" in final
     assert "You: 2nd" in final
     released = text(browser(played.alice).get(f"{BOARD}released/"))
     assert "Final scores" in released
-    assert "1 team alice you 0.85" in released
+    assert "1= team alice you 0.85" in released
     assert "finals revealed" in text(browser().get("/"))
     assert "Final scores" in text(browser().get("/c/digits/"))
 
@@ -204,8 +204,8 @@ def test_equal_scores_share_a_rank(played: World) -> None:
     played.score(third, predictions(range(8, 12)))
     ending.reveal(played.digits)
     page = text(browser().get(BOARD))
-    assert "1 team alice 0.88 1st to 3rd as before 0.85" in page
-    assert "1 team carol 0.88 1st to 3rd as before 0.85" in page
+    assert "1= team alice 0.88 1st to 3rd as before 0.85" in page
+    assert "1= team carol 0.88 1st to 3rd as before 0.85" in page
     assert "3 team bob 0.84 1st to 3rd down 2 from 1st" in page
 
 

@@ -1,5 +1,4 @@
-"""The board as a forest plot: a dot per team, its whisker, and bands of overlapping whiskers, all
-on one axis.
+"""The board as a forest plot: a dot per team and its whisker, all on one axis.
 
 The whisker is the sampling error: how far the score of the same predictions would move with other
 rows. That two overlap says nothing of which is better; only a paired test does.
@@ -19,11 +18,10 @@ _PADDING = 0.03
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of a team: its released score, how sure it is, and the band that it is in."""
+    """What is known of a team: its released score, and how sure it is."""
 
     score: float
     sampling: Interval | None = None
-    band: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class Mark:
     position: float
     beyond: str
     sampling: Whisker | None
-    band: Whisker | None
 
 
 @dataclass(frozen=True)
@@ -58,42 +55,21 @@ class Forest:
     marks: tuple[Mark | None, ...]
 
 
-def forest(rows: Sequence[Estimate | None], limits: Interval) -> Forest:
-    """Return the plot of `rows` in the board's order; `limits` are the scores that the metric can
-    take."""
-    axis = _axis([row for row in rows if row is not None], limits)
-    return Forest(axis, tuple(_mark(axis, row) if row else None for row in rows))
+def forest(
+    rows: Sequence[Estimate | None],
+    limits: Interval,
+    span: tuple[float, float] | None = None,
+    *,
+    whole: bool = False,
+) -> Forest:
+    """Return the plot of `rows` in the board's order.
 
-
-@dataclass(frozen=True)
-class Tied:
-    """A score on the board, its sampling interval, and how many teams have it."""
-
-    score: float
-    sampling: Interval
-    teams: int
-
-
-def bands(scores: Sequence[Tied]) -> dict[float, Interval]:
-    """Return, for each score, best first, the interval of its band's first team.
-
-    A score stays in the band as long as its interval overlaps that of the band's first; the first
-    that doesn't begins a band of its own. So all of a band overlap one interval, which is not so
-    when each is compared with its neighbour only. A band of one team is left out.
+    `limits` are the scores that the metric can take, `span` the board's first and last score. The
+    axis reaches from the first one to the rows, without those that lie far away; the `whole` one
+    reaches to the last.
     """
-    groups: list[list[Tied]] = []
-    for each in scores:
-        first = groups[-1][0].sampling if groups else None
-        if first and each.sampling.low <= first.high and first.low <= each.sampling.high:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-    return {
-        each.score: group[0].sampling
-        for group in groups
-        if sum(each.teams for each in group) > 1
-        for each in group
-    }
+    axis = _axis([row for row in rows if row is not None], limits, span, whole)
+    return Forest(axis, tuple(_mark(axis, row) if row else None for row in rows))
 
 
 def _mark(axis: Axis, row: Estimate) -> Mark:
@@ -102,7 +78,6 @@ def _mark(axis: Axis, row: Estimate) -> Mark:
         position=axis.at(row.score),
         beyond=beyond,
         sampling=_whisker(axis, row.sampling),
-        band=_whisker(axis, row.band),
     )
 
 
@@ -117,12 +92,14 @@ def _whisker(axis: Axis, interval: Interval | None) -> Whisker | None:
     )
 
 
-def _axis(rows: Sequence[Estimate], limits: Interval) -> Axis:
+def _axis(
+    rows: Sequence[Estimate], limits: Interval, span: tuple[float, float] | None, whole: bool
+) -> Axis:
     if not rows:
         return number_axis(limits.low, limits.high)
-    near = _near(rows)
-    low = min(_ends(row)[0] for row in near)
-    high = max(_ends(row)[1] for row in near)
+    shown = [_ends(row) for row in (rows if whole else _near(rows))]
+    shown += [(end, end) for end in (span or ())[: 2 if whole else 1]]
+    low, high = min(low for low, _ in shown), max(high for _, high in shown)
     padding = (high - low or (limits.high - limits.low) / 20) * _PADDING
     return number_axis(max(low - padding, limits.low), min(high + padding, limits.high))
 

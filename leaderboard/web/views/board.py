@@ -1,5 +1,7 @@
 """The leaderboards, released and final, their CSV files, and the public ledger behind them."""
 
+from urllib.parse import urlencode
+
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -22,6 +24,9 @@ from leaderboard.web.posting import shows_refusals
 SEARCH_LENGTH = 60
 
 
+SWITCHES = ("intervals", "axis")
+
+
 @require_safe
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the final board once it is revealed; until then, the board of released scores."""
@@ -38,23 +43,32 @@ def released_leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _released(request: HttpRequest, page: Page) -> HttpResponse:
-    """Show the forest plot of the teams, fifty to a page."""
+    """Show the forest plot of the teams, fifty to a page; `?axis=all` shows all scores on it.
+
+    A page that is open asks again with the version that it shows, and gets a 204 as long as that is
+    what there is.
+    """
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
-    search = _search(request)
+    version = queries.board_version(page.board, request.user)
+    if request.headers.get("Board-Version") == version:
+        return HttpResponse(status=204)
+    search, asked = _search(request), _asked(request, page)
     rows = queries.board(page.board, request.user, page=page_number(request), search=search)
     context = {
         "page": page,
         "revision": queries.revision(page.round, request.user),
         "rows": rows,
-        "board": board.draw(page.board, request.user, rows.rows),
+        "version": version,
+        "board": board.draw(page.board, rows, rows.rows, whole="axis" in asked),
+        "contenders": queries.contenders(page.board, request.user),
         "chart": board.history(page.board, request.user),
         "digits": queries.scale(page.board).decimals,
         "facts": queries.mechanism_facts(page.board, request.user),
         "guarantee": queries.guarantee(page.board, page.team),
         "wear": queries.wear(page.board) if page.organizes else None,
-        "kept": _behind(page),
         "disqualified": disqualified(page.round, request.user),
+        **_addresses(request, asked),
     }
     return render(request, "pages/leaderboard.html", context)
 
@@ -64,25 +78,46 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
 
     `?intervals=all` draws the intervals that hold for all scores at once.
     """
-    together = request.GET.get("intervals") == "all"
+    version = queries.board_version(page.board, request.user)
+    if request.headers.get("Board-Version") == version:
+        return HttpResponse(status=204)
+    asked = _asked(request, page)
+    together = "intervals" in asked
     rows = queries.final_board(
         page.round, request.user, page=page_number(request), search=_search(request)
     )
     context = {
         "page": page,
         "rows": rows,
-        "board": final_board.draw(page.board, rows, together=together),
+        "version": version,
+        "board": final_board.draw(page.board, rows, together=together, whole="axis" in asked),
         "together": together,
-        "kept": f"&intervals=all{_behind(page)}" if together else _behind(page),
-        "chart": final_board.moves(rows),
+        "chart": final_board.moves(page.round, request.user, rows),
         "disqualified": disqualified(page.round, request.user),
+        **_addresses(request, asked),
     }
     return render(request, "pages/final.html", context)
 
 
-def _behind(page: Page) -> str:
-    """Return what was asked for, behind other parts of an address."""
-    return f"&{page.asked}" if page.asked else ""
+def _asked(request: HttpRequest, page: Page) -> dict[str, object]:
+    """Return what an address asks for beside page and search."""
+    switched = {name: "all" for name in SWITCHES if request.GET.get(name) == "all"}
+    return page.asked_fields | switched
+
+
+def _addresses(request: HttpRequest, asked: dict[str, object]) -> dict[str, object]:
+    """Return what links keep of an address, and where each switch leads."""
+    switches = dict[str, str]()
+    for name in SWITCHES:
+        other = {key: value for key, value in asked.items() if key != name}
+        other |= {} if name in asked else {name: "all"}
+        other |= {key: request.GET[key] for key in ("page", "team") if key in request.GET}
+        switches[name] = f"?{urlencode(other)}"
+    return {
+        "asked": asked,
+        "kept": f"&{urlencode(asked)}" if asked else "",
+        "switches": switches,
+    }
 
 
 def _search(request: HttpRequest) -> str:

@@ -180,5 +180,5 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         if rows.my_page not in (None, rows.page):
             rows = queries.board(page.board, request.user, page=rows.my_page)
         near = board.around(rows)
-        context |= {"board": board.draw(page.board, request.user, near), "mine": rows.my_row}
+        context |= {"board": board.draw(page.board, rows, near), "mine": rows.my_row}
     return context

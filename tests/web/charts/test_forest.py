@@ -1,11 +1,10 @@
-"""The board's forest plot: positions, cut whiskers, rows far away, bands."""
+"""The board's forest plot: positions, cut whiskers, rows far away."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.queries import Interval
-from leaderboard.web.charts.forest import Estimate, Forest, Tied, bands, forest
+from leaderboard.web.charts.forest import Estimate, Forest, forest
 
 UNIT = Interval(0.0, 1.0)
 
@@ -65,7 +64,6 @@ def test_scores_without_a_sampling_error_are_plain_dots() -> None:
     mark = plot(Estimate(0.9), Estimate(0.8)).marks[0]
     assert mark is not None
     assert mark.sampling is None
-    assert mark.band is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
@@ -75,34 +73,9 @@ def test_every_dot_lies_on_the_axis(scores: list[float]) -> None:
         assert 0 <= mark.position <= 100
 
 
-def tied(score: float, teams: int = 1, reach: float = 0.02) -> Tied:
-    return Tied(score, around(score, reach), teams)
-
-
-def test_scores_that_overlap_the_first_share_its_band() -> None:
-    shared = bands([tied(0.95), tied(0.93), tied(0.92), tied(0.90)])
-    assert shared[0.93] == shared[0.95]
-    assert shared[0.92] == shared[0.95]
-    assert shared.get(0.90) != shared[0.95]
-
-
-def test_a_band_is_not_a_chain_of_neighbours() -> None:
-    shared = bands([tied(score / 100) for score in range(95, 80, -3)])
-    assert shared[0.95] == shared[0.92]
-    assert shared[0.89] != shared[0.92]
-
-
-def test_a_team_alone_has_no_band() -> None:
-    assert bands([tied(0.95), tied(0.80)]) == {}
-
-
-def test_teams_with_one_score_share_a_band() -> None:
-    assert bands([tied(0.95, teams=2)]) == {0.95: around(0.95, 0.02)}
-
-
-@pytest.mark.parametrize("scores", [[0.1, 0.12, 0.2], [0.95, 0.93, 0.2]])
-def test_bands_follow_the_board_whichever_way_is_better(scores: list[float]) -> None:
-    shared = bands([tied(score) for score in scores])
-    assert scores[0] in shared
-    assert scores[1] in shared
-    assert scores[2] not in shared
+def test_the_axis_reaches_to_the_first_score_of_the_board_and_to_the_last_if_asked() -> None:
+    rows = [estimate(0.5 + step / 100) for step in range(8)]
+    limits = Interval(0, 1)
+    assert forest(rows, limits, (0.9, 0.1)).axis.holds(0.9)
+    assert not forest(rows, limits, (0.9, 0.1)).axis.holds(0.1)
+    assert forest(rows, limits, (0.9, 0.1), whole=True).axis.holds(0.1)
