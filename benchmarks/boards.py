@@ -141,12 +141,14 @@ def _fill(me: Any, teams: int) -> Any:
         predictions_tag=f"'{teams}-' || i",
     )  # fmt: skip
     answer = models.Release.objects.filter(board=board).order_by("pk")[0].pk
-    standing = models.Standing(board=board, reached_at=now, entries=1)
+    curve = [[int(now.timestamp()) - 3600 * hours, hours / 100] for hours in range(10, 0, -1)]
+    standing = models.Standing(board=board, reached_at=now, entries=1, low=0.1, curve=curve)
     _multiply(
         standing, teams, team=by_team, best=f"{answer} - 1 + i", last=f"{answer} - 1 + i",
         loss=f"{level} / 100.0", reached_at=_moment(),
     )  # fmt: skip
     levels.recount(board.pk)
+    levels.begin_day(board.pk, now)  # as on a day on which the board has moved
     score = models.FinalScore(
         board=board, holdout=holdout, chosen=True, rows=teams + 1, resolution=100, low=0.1,
         high=0.6, released_loss=0.5, created_at=now,

@@ -147,6 +147,7 @@ class FinalFacts:
     effective: int
     finalists: int
     teams: int
+    baselines: int
     confidence: float
     width: float | None
     reason: str
@@ -319,6 +320,8 @@ class _Ranking(_Reader):
 
     def __init__(self, board: Board, user: Person) -> None:
         super().__init__(board)
+        unranked = board.standings.filter(is_ranked=False)
+        self.unranked = list(unranked.values_list("team", flat=True))
         self.last = self.placed.order_by("-position").first()
         self.shared = dict[int | None, int]()
         self.my_team = my_team(board, user)
@@ -362,8 +365,7 @@ class _Ranking(_Reader):
 
     def _baselines(self, search: str) -> list[FinalRow]:
         """Return the rows of baselines, by the best of their entries, in order."""
-        teams = self.board.standings.filter(is_ranked=False).values_list("team", flat=True)
-        scores = self.board.final_scores.filter(team__in=list(teams), position__isnull=True)
+        scores = self.board.final_scores.filter(team__in=self.unranked, position__isnull=True)
         named = scores.filter(team__name__icontains=search).order_by("submission")
         best = dict[int, FinalScore]()
         for score in sorted(named.select_related("team", "submission"), key=attrgetter("loss")):
@@ -387,6 +389,7 @@ class _Ranking(_Reader):
             effective=rows,
             finalists=board.finalists,
             teams=self.count(""),
+            baselines=len(self.unranked),
             confidence=round(1 - beta(board), 9),
             width=(
                 bonferroni_width(

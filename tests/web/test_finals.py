@@ -190,7 +190,7 @@ def test_the_reveal_puts_the_final_board_first_and_keeps_the_other(played: World
     final = text(browser(played.alice).get(BOARD))
     assert "1 team bob 0.84 1st to 2nd as before 0.85" in final
     assert "2 team alice you 0.81 1st to 2nd down 1 from 1st 0.85" in final
-    assert "2 of 2 teams could be first: team bob, team alice" in final
+    assert "2 of 2 teams could be first: team bob, team alice." in final
     assert "You: 2nd" in final
     released = text(browser(played.alice).get(f"{BOARD}released/"))
     assert "Final scores" in released

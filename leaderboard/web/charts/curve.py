@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 WIDTH, HEIGHT = 72, 24
 _SIDE, _TOP = 4, 5
@@ -40,9 +41,14 @@ def curve(
         return round(_TOP + (share if maximize else 1 - share) * (HEIGHT - 2 * _TOP), 1)
 
     x, y = WIDTH - _SIDE, down(best)
-    steps = "".join(f"H{across(at)}V{down(loss)}" for at, loss in points[1:])
-    times = len(points) - 1
-    text = "not improved since the first score"
-    if times:
-        text = f"improved {times} time{'s' if times > 1 else ''}"
-    return Curve(f"M{across(points[0][0])} {down(worst)}{steps}H{x}", x, y, text)
+    # Answers may come in another order than the files were sent in.
+    times = accumulate((at for at, _ in points), max)
+    moments = [across(at) for at in times]
+    steps = "".join(
+        f"H{at}V{down(loss)}" for at, (_, loss) in zip(moments[1:], points[1:], strict=True)
+    )
+    steps_up = len(points) - 1
+    text = f"improved {steps_up} time{'s' if steps_up > 1 else ''}"
+    if not steps_up:
+        text = "not improved since the first score"
+    return Curve(f"M{moments[0]} {down(worst)}{steps}H{x}", x, y, text)
