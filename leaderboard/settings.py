@@ -253,6 +253,9 @@ EMAIL_TIMEOUT: int = vars()["EMAIL_TIMEOUT"] or 20
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "holdfast@localhost")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL
 
+# From when on somebody is told that a file has its result, as if they had gone away meanwhile.
+LONG_RUN_MINUTES: int = env.int("LONG_RUN_MINUTES", 5, validate=validate.Range(min=1))
+
 # --- Webhooks: private networks that they may be sent to, and without https -----------------------
 WEBHOOK_NETWORKS: list[IPv4Network | IPv6Network] = list(
     map(_network, env.list("WEBHOOK_NETWORKS", []))

@@ -20,7 +20,7 @@ from leaderboard.ledger.entries import LostRace
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
-from leaderboard.notify import events, invitations, outbox
+from leaderboard.notify import digests, events, invitations, outbox
 from leaderboard.organize import baselines, recast, trials
 from leaderboard.pipeline import duels, finalize, handover, publish
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
@@ -289,8 +289,10 @@ def _check_revisions() -> None:
 
 def _sweep_outbox() -> None:
     """Ask for the mails and webhooks that are due, whatever happened to earlier messages."""
+    digests.note_deadlines()
     outbox.take_back()
     outbox.forget_old()
+    digests.gather_digests()
     for competition_id in outbox.behind():
         enqueue_fan_out(competition_id)
     for channel in Channel:
@@ -380,7 +382,10 @@ def _reject(submission: Submission, error: PredictionError) -> None:
         )
         if rejected:
             events.record_submission(
-                submission, EventKind.SUBMISSION_REJECTED, problems=error.total
+                submission,
+                EventKind.SUBMISSION_REJECTED,
+                problems=error.total,
+                **events.long_wait(submission),
             )
 
 

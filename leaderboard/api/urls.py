@@ -9,6 +9,7 @@ from leaderboard.api import (
     views_competitions,
     views_docs,
     views_finals,
+    views_notices,
     views_submissions,
 )
 
@@ -26,6 +27,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("auth/login/", views_account.LoginView.as_view(), name="api-login"),
     path("auth/logout/", views_account.LogoutView.as_view(), name="api-logout"),
     path("me/", views_account.MeView.as_view(), name="api-me"),
+    path("me/notices/", views_notices.NoticesView.as_view(), name="api-notices"),
+    path("me/notices/read/", views_notices.ReadView.as_view(), name="api-notices-read"),
     path("competitions/", views_competitions.CompetitionsView.as_view(), name="api-competitions"),
     _part("", views_competitions.CompetitionView, "competition"),
     _part("announcements/", views_announcements.AnnouncementsView, "announcements"),

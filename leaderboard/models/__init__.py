@@ -31,6 +31,9 @@ from leaderboard.models.holdout import Rescore as Rescore
 from leaderboard.models.invitee import Invitee as Invitee
 from leaderboard.models.invitee import MailDomain as MailDomain
 from leaderboard.models.invitee import MailState as MailState
+from leaderboard.models.notice import Mailbox as Mailbox
+from leaderboard.models.notice import Notice as Notice
+from leaderboard.models.notice import Rhythm as Rhythm
 from leaderboard.models.release import DayStart as DayStart
 from leaderboard.models.release import LevelCount as LevelCount
 from leaderboard.models.release import Release as Release

@@ -18,17 +18,27 @@ class Channel(models.TextChoices):
 
 
 class NoticeKind(models.TextChoices):
-    """What a person can be told of, and can ask not to be."""
+    """What a person can be told of, and can ask not to be sent by mail."""
 
     ANNOUNCEMENT = "announcement", "Announcements of the organizers"
+    RESULT = "result", "Your results, where scoring took long"
+    DEADLINE = "deadline", "A deadline is near, and your team has selected nothing"
+    INVITATION = "invitation", "Invitations"
+    RULES = "rules", "The rules changed"
+    FINALS = "finals", "The finals have started, or their board is out"
+    REVISION = "revision", "The solution was revised"
     WEBHOOK_DISABLED = "webhook_disabled", "Webhooks that were turned off (owners)"
+    DIGEST = "digest", "The daily mail with all that can wait"
 
 
 class Preference(models.Model):
-    """Whether a person wants to be told of a kind of things; without a row, yes."""
+    """Whether a person wants to be told of a kind of things; without a row, yes.
+
+    One without a competition is about all of them.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="preferences")
-    competition = models.ForeignKey(Competition, models.CASCADE, related_name="+")
+    competition = models.ForeignKey(Competition, models.CASCADE, null=True, related_name="+")
     kind = models.CharField(max_length=24, choices=NoticeKind.choices)
     channel = models.CharField(max_length=10, choices=Channel.choices)
     is_wanted = models.BooleanField()
@@ -37,6 +47,11 @@ class Preference(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["user", "competition", "kind", "channel"], name="one_preference_each"
+            ),
+            models.UniqueConstraint(
+                fields=["user", "kind", "channel"],
+                condition=Q(competition__isnull=True),
+                name="one_preference_for_all",
             ),
         ]
 
@@ -58,7 +73,7 @@ class Delivery(models.Model):
     """Something to be sent: the row is the truth, and a message on the queue only a hint.
 
     It goes to a person or to a webhook. `uid` is the same in every attempt, so that a recipient
-    can tell one that came twice. Without an event it is an organizer's test.
+    can tell one that came twice. Without an event it is an organizer's test, or a person's digest.
     """
 
     uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)

@@ -31,6 +31,8 @@ class EventKind(models.TextChoices):
     REVISED = "revised", "The solution was revised"
     PAUSED = "paused", "The ledger was paused"
     RESUMED = "resumed", "The ledger was resumed"
+    DEADLINE_NEAR = "deadline_near", "The deadline is near"
+    LEADERS_CHANGED = "leaders_changed", "The first places of a board changed"
     FINALS_STARTED = "finals_started", "The finals were started"
     REVEALED = "revealed", "The final board was revealed"
     PUBLICATION = "publication", "Solution and secret are published"
@@ -70,6 +72,10 @@ class EventKind(models.TextChoices):
     LEDGER_MOVED = "ledger_moved", "The ledger was closed here and moved away"
 
 
+# What is asked for by its kind alone, among all that happened.
+SOUGHT = (EventKind.DEADLINE_NEAR, EventKind.LEADERS_CHANGED)
+
+
 class Event(models.Model):
     """A change, written in the transaction that made it, numbered for each competition.
 
@@ -95,6 +101,13 @@ class Event(models.Model):
             models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="event_kind_known"),
             models.CheckConstraint(
                 condition=Q(audience__in=Audience.values), name="event_audience_known"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["competition", "kind", "-number"],
+                condition=Q(kind__in=SOUGHT),
+                name="events_sought",
             ),
         ]
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -40,6 +41,13 @@ def record(
         data=data,
         created_at=timezone.now(),
     )
+
+
+def long_wait(submission: Submission) -> dict[str, Any]:
+    """Return what an event tells of a first result that was waited for so long; else nothing."""
+    minutes = int((timezone.now() - submission.created_at).total_seconds() // 60)
+    is_long = submission.release_id is None and minutes >= settings.LONG_RUN_MINUTES
+    return {"minutes": minutes} if is_long else {}
 
 
 def record_submission(

@@ -6,7 +6,7 @@ from smtplib import SMTPConnectError, SMTPException, SMTPServerDisconnected
 from typing import Final
 
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
@@ -67,7 +67,7 @@ def waiting() -> list[int]:
     return list(lost.order_by().values_list("competition", flat=True).distinct())
 
 
-def message(invitee: Invitee) -> EmailMessage:
+def message(invitee: Invitee) -> EmailMultiAlternatives:
     """Return the mail with a person's link."""
     competition = invitee.competition
     path = reverse("invited", args=[competition.slug, invitee.token])
@@ -79,11 +79,13 @@ def message(invitee: Invitee) -> EmailMessage:
         "site_url": settings.SITE_URL,
     }
     title = " ".join(competition.title.split())
-    return EmailMessage(
+    message = EmailMultiAlternatives(
         f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}You are invited: {title}",
         render_to_string("mail/invitation.txt", context),
         to=[invitee.email],
     )
+    message.attach_alternative(render_to_string("mail/invitation.html", context), "text/html")
+    return message
 
 
 def _hand_over(row: Invitee, connection: BaseEmailBackend) -> int:

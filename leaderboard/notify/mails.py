@@ -1,126 +1,167 @@
-"""Mails: who gets one of which event, and what it says. They are plain text."""
+"""Mails: who is sent one of which event, and how it is set. Each is plain text and HTML."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
-from django.core.mail import EmailMessage
-from django.db.models import QuerySet
+from django.core.mail import EmailMultiAlternatives
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.template.loader import render_to_string
-from django.urls import reverse
+from django.utils import timezone
 
 from leaderboard.access import visible_competitions
 from leaderboard.models import (
     Announcement,
     Channel,
+    Competition,
     Delivery,
     Event,
-    EventKind,
+    Mailbox,
     NoticeKind,
-    Role,
+    Rhythm,
     User,
+)
+from leaderboard.notify.notices import (
+    CAN_WAIT,
+    Text,
+    announcement_of,
+    kind_of,
+    people,
+    text_of,
 )
 from leaderboard.notify.preferences import unsubscribe_url, unwanting
 
-
-@dataclass(frozen=True)
-class Text:
-    """What a mail says before the lines on how to end it."""
-
-    subject: str
-    body: str
+DIGEST: Final = "digest"
 
 
 @dataclass(frozen=True)
-class Notice:
-    """Who is told of an event, and in which words; None where there is nothing to say any more."""
+class Item:
+    """A notice in a mail."""
 
-    kind: NoticeKind
-    recipients: Callable[[Event], QuerySet[User]]
-    write: Callable[[Event], Text | None]
+    competition: Competition
+    text: Text
 
+    @property
+    def url(self) -> str:
+        """Return where it leads."""
+        return settings.SITE_URL + self.text.path
 
-def _members(event: Event) -> QuerySet[User]:
-    """Return the members who had joined when it happened."""
-    if event.data.get("change") != "announced":
-        return User.objects.none()
-    joined = event.competition.memberships.active().filter(accepted_at__lte=event.created_at)
-    return User.objects.filter(pk__in=joined.values("user"))
-
-
-def _announcement(event: Event) -> Text | None:
-    shown = Announcement.objects.shown().filter(competition=event.competition)
-    found = shown.filter(number=event.subjects["announcement"]).first()
-    if found is None:
-        return None
-    path = reverse("announcements", args=[event.competition.slug])
-    context = {"announcement": found, "url": f"{settings.SITE_URL}{path}#{found.number}"}
-    return Text(found.title, render_to_string("mail/announcement.txt", context))
+    @property
+    def base(self) -> str:
+        """Return what relative addresses in its body are relative to."""
+        return self.url.partition("#")[0]
 
 
-def _owners(event: Event) -> QuerySet[User]:
-    """Return the owners, where a webhook was turned off because it failed."""
-    if event.data.get("change") != "disabled":
-        return User.objects.none()
-    return User.objects.filter(roles__competition=event.competition, roles__role=Role.OWNER)
+def readers() -> QuerySet[User]:
+    """Return the people whom mails reach: an address is confirmed, and was not refused."""
+    confirmed = EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)
+    first = confirmed.order_by("-primary", "pk").values("email")[:1]
+    found = User.objects.annotate(address=Subquery(first)).filter(address__isnull=False)
+    refused = Q(mailbox__refused=F("address")) & ~Q(mailbox__refused="")
+    return found.exclude(pk__in=found.filter(refused).values("pk"))
 
 
-def _webhook_disabled(event: Event) -> Text:
-    path = reverse("organize-webhooks", args=[event.competition.slug])
-    context = {"event": event, "url": settings.SITE_URL + path}
-    return Text("A webhook was turned off", render_to_string("mail/webhook_disabled.txt", context))
+def choosing(rhythm: Rhythm) -> QuerySet[Mailbox]:
+    """Return the keys of the people who chose when to get what can wait."""
+    return Mailbox.objects.filter(rhythm=rhythm).values("user")  # type: ignore[return-value]
 
 
-NOTICES: Final[Mapping[str, Notice]] = {
-    EventKind.ANNOUNCED: Notice(NoticeKind.ANNOUNCEMENT, _members, _announcement),
-    EventKind.WEBHOOK_CHANGED: Notice(NoticeKind.WEBHOOK_DISABLED, _owners, _webhook_disabled),
-}
+def wanting(event: Event, found: Iterable[int]) -> tuple[set[int], set[int]]:
+    """Return who of these people is sent a mail of the event at once, and who with the digest."""
+    kind = kind_of(event)
+    wanting = readers().filter(pk__in=list(found))
+    wanting = wanting.exclude(pk__in=unwanting(event.competition, kind, Channel.MAIL))
+    keys = set(wanting.values_list("pk", flat=True))
+    if kind not in CAN_WAIT:
+        return keys, set()
+    rhythms = Mailbox.objects.filter(user__in=keys).exclude(rhythm=Rhythm.AT_ONCE)
+    others = dict(rhythms.values_list("user", "rhythm"))
+    return keys - others.keys(), {key for key in others if others[key] == Rhythm.DAILY}
 
 
-def recipients(event: Event) -> QuerySet[User]:
-    """Return who is sent a mail of this event: who wants one and has a confirmed address."""
-    notice = NOTICES[event.kind]
-    confirmed = EmailAddress.objects.filter(verified=True).values("user")
-    unwilling = unwanting(event.competition, notice.kind, Channel.MAIL)
-    people = notice.recipients(event).filter(is_active=True, pk__in=confirmed)
-    return people.exclude(pk__in=unwilling).order_by("pk")
-
-
-def write(delivery: Delivery) -> EmailMessage | None:
+def write(delivery: Delivery) -> EmailMultiAlternatives | None:
     """Return the mail of a delivery; None where nobody is to get it any more."""
-    event, user = delivery.event, delivery.recipient
-    assert event is not None and user is not None  # noqa: S101, PT018  (a mail has both)
-    address = _address_of(user)
-    wanted = recipients(event).filter(pk=user.pk).exists()
-    may_see = visible_competitions(user).filter(pk=event.competition_id).exists()
-    text = NOTICES[event.kind].write(event) if wanted and may_see else None
-    if text is None or address is None:
+    user = delivery.recipient
+    assert user is not None  # noqa: S101  (a mail has one)
+    address = readers().filter(pk=user.pk, is_active=True).values_list("address").first()
+    if address is None:
         return None
-    title = event.competition.title
-    kind = NOTICES[event.kind].kind
-    link = unsubscribe_url(user, event.competition, kind, Channel.MAIL)
-    context = {"text": text.body, "user": user, "competition": event.competition, "link": link}
+    items = _digest(delivery, user) if delivery.event is None else _single(delivery.event, user)
+    if not items:
+        return None
+    first = items[0]
+    if delivery.event is None:
+        kind, competition = NoticeKind.DIGEST, None
+        prefix, subject = "Holdfast", f"{len(items)} notice{'s' if len(items) > 1 else ''}"
+        list_id = DIGEST
+    else:
+        kind, competition = kind_of(delivery.event), first.competition
+        prefix, subject = competition.title, first.text.subject
+        list_id = f"{kind}.{competition.slug}"
+    link = unsubscribe_url(user, competition, kind, Channel.MAIL)
+    context = {
+        "items": items,
+        "competition": competition,
+        "subject": subject,
+        "user": user,
+        "link": link,
+        "site_url": settings.SITE_URL,
+    }
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
-    return EmailMessage(
-        subject=" ".join(f"[{title}] {text.subject}".split()),
-        body=render_to_string("mail/frame.txt", context),
-        to=[address],
+    message = EmailMultiAlternatives(
+        subject=" ".join(f"[{prefix}] {subject}".split()),
+        body=render_to_string("mail/notices.txt", context),
+        to=list(address),
         headers={
             # The same in every attempt: who gets one twice after a crash is shown it once.
             "Message-ID": f"<{delivery.uid}@{host}>",
-            "List-Id": f"<{kind}.{event.competition.slug}.{host}>",
+            "List-Id": f"<{list_id}.{host}>",
             "List-Unsubscribe": f"<{link}>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
             "Auto-Submitted": "auto-generated",
         },
     )
+    message.attach_alternative(render_to_string("mail/notices.html", context), "text/html")
+    return message
 
 
-def _address_of(user: User) -> str | None:
-    """Return the confirmed address of a person, the primary one first."""
-    rows = EmailAddress.objects.filter(user=user, verified=True).order_by("-primary", "pk")
-    found: str | None = rows.values_list("email", flat=True).first()
-    return found
+def note_refusal(message: EmailMultiAlternatives, user: User, answer: str) -> None:
+    """Write down that the person's address was refused for good: the account page says so."""
+    fields = {"refused": message.to[0], "refused_at": timezone.now(), "refused_because": answer}
+    Mailbox.objects.update_or_create(user=user, defaults=fields)
+
+
+def _single(event: Event, user: User) -> list[Item]:
+    """Return what a mail of one event says, while it concerns and interests the person."""
+    kind = kind_of(event)
+    unwilling = unwanting(event.competition, kind, Channel.MAIL)
+    concerned = people(event).filter(pk=user.pk).exclude(pk__in=unwilling)
+    if kind in CAN_WAIT:
+        concerned = concerned.exclude(pk__in=choosing(Rhythm.NEVER))
+    may_see = visible_competitions(user).filter(pk=event.competition_id)
+    if not (concerned.exists() and may_see.exists()):
+        return []
+    return [_item(event, announcement_of(event))]
+
+
+def _digest(delivery: Delivery, user: User) -> list[Item]:
+    """Return what a digest says: its notices, in order, without what ended meanwhile."""
+    if Mailbox.objects.filter(user=user, rhythm=Rhythm.NEVER).exists():
+        return []
+    rows = delivery.notices.filter(competition__in=visible_competitions(user))
+    rows = rows.filter(announcement__withdrawn_at__isnull=True).order_by("created_at", "pk")
+    related = ("event__competition", "announcement")
+    return [
+        _item(row.event, row.announcement)
+        for row in rows.select_related(*related)
+        if not unwanting(row.competition, NoticeKind(row.kind), Channel.MAIL)
+        .filter(user=user)
+        .exists()
+    ]
+
+
+def _item(event: Event, announcement: Announcement | None) -> Item:
+    return Item(event.competition, text_of(event, announcement))

@@ -1,4 +1,4 @@
-"""The outbox: events become deliveries, and deliveries are sent.
+"""The outbox: events become notices and deliveries, and deliveries are sent.
 
 The rows are the truth. A worker claims one by an update of its state, so that no two send it, and
 what a dead worker held is taken back after a lease. So everything is sent at least once, and twice
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from smtplib import SMTPDataError, SMTPRecipientsRefused
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.core import mail
 from django.db import transaction
@@ -26,10 +26,12 @@ from leaderboard.models import (
     Event,
     EventCount,
     EventKind,
+    Notice,
     OutboxCursor,
+    User,
     Webhook,
 )
-from leaderboard.notify import mails, webhooks
+from leaderboard.notify import mails, notices, webhooks
 from leaderboard.notify.events import record
 from leaderboard.notify.webhooks import Outcome
 from leaderboard.platform import logs
@@ -44,9 +46,10 @@ GIVE_UP: Final = {Channel.WEBHOOK: timedelta(days=1), Channel.MAIL: timedelta(da
 PATIENCE: Final = timedelta(days=3)
 LEAST_FAILURES: Final = 10
 KEPT: Final = timedelta(days=30)
+LONGEST_ANSWER: Final = 200  # characters of what a mail server says
 
 
-# --- Events become deliveries ---------------------------------------------------------------------
+# --- Events become notices and deliveries ---------------------------------------------------------
 
 
 def behind() -> list[int]:
@@ -59,10 +62,10 @@ def behind() -> list[int]:
 
 
 def fan_out(competition_id: int) -> bool:
-    """Write the next deliveries of a competition; return whether there are more to write.
+    """Write the next notices and deliveries of a competition; return whether there are more.
 
-    At most `PEOPLE` in one transaction, which moves the cursor as well: whoever dies in between
-    has written nothing.
+    Those of at most `PEOPLE` in one transaction, which moves the cursor as well: whoever dies in
+    between has written nothing.
     """
     OutboxCursor.objects.get_or_create(competition_id=competition_id)
     with transaction.atomic():
@@ -73,16 +76,16 @@ def fan_out(competition_id: int) -> bool:
         if newest is None:
             return False
         hooks = list(Webhook.objects.filter(competition=competition_id, disabled_at=None))
-        kinds = {*mails.NOTICES, *(kind for hook in hooks for kind in hook.kinds)}
         wanted = ahead.filter(number__lte=newest)
         if all(hook.kinds for hook in hooks):
-            wanted = wanted.filter(kind__in=kinds)
+            posted = {kind for hook in hooks for kind in hook.kinds}
+            wanted = wanted.filter(notices.telling() | Q(kind__in=posted))
         rows = wanted.select_related("competition")
         event = rows.order_by("number").first()
         if event is None:
             cursor.number, cursor.person = newest, 0
         elif people := _next_people(event, cursor.person):
-            _insert(_new(event, Channel.MAIL, recipient_id=person) for person in people)
+            _tell(event, people)
             cursor.person = people[-1]
         else:
             chosen = (
@@ -91,40 +94,67 @@ def fan_out(competition_id: int) -> bool:
                 if event.kind in (each.kinds or [event.kind])
                 and each.created_at <= event.created_at
             )
-            _insert(_new(event, Channel.WEBHOOK, webhook=each) for each in chosen)
+            _insert(
+                new_delivery(Channel.WEBHOOK, event.kind, event=event, webhook=each)
+                for each in chosen
+            )
             cursor.number, cursor.person = event.number, 0
         cursor.save()
     return event is not None
 
 
 def _next_people(event: Event, after: int) -> list[int]:
-    """Return the keys of the next people who get a mail of this event."""
-    if event.kind not in mails.NOTICES:
+    """Return the keys of the next people who are told of this event."""
+    if not notices.tells(event):
         return []
-    people = mails.recipients(event).filter(pk__gt=after)
+    people = notices.recipients(event).filter(pk__gt=after)
     return list(people.values_list("pk", flat=True)[:PEOPLE])
+
+
+def _tell(event: Event, people: list[int]) -> None:
+    """Write these people's notices of an event, and the mails of those who want one at once."""
+    kind, announcement = notices.kind_of(event), notices.announcement_of(event)
+    at_once, later = mails.wanting(event, people)
+    rows = [
+        Notice(
+            event=event,
+            competition_id=event.competition_id,
+            recipient_id=person,
+            kind=kind,
+            announcement=announcement,
+            created_at=event.created_at,
+            waits_for_digest=person in later,
+        )
+        for person in people
+    ]
+    Notice.objects.bulk_create(rows, ignore_conflicts=True)
+    _insert(
+        new_delivery(Channel.MAIL, event.kind, event=event, recipient_id=person)
+        for person in people
+        if person in at_once
+    )
 
 
 def _insert(rows: Iterator[Delivery]) -> None:
     Delivery.objects.bulk_create(list(rows), ignore_conflicts=True)
 
 
-def _new(event: Event | None, channel: Channel, **recipient: Any) -> Delivery:
+def new_delivery(channel: Channel, kind: str, **fields: Any) -> Delivery:
+    """Return a row of the outbox that is due at once, not written yet."""
     now = timezone.now()
     return Delivery(
-        event=event,
         channel=channel,
-        kind=event.kind if event else "test",
+        kind=kind,
         created_at=now,
         due_at=now,
         expires_at=now + GIVE_UP[channel],
-        **recipient,
+        **fields,
     )
 
 
 def add_test(webhook: Webhook) -> None:
     """Put a test into the outbox, to be sent at once."""
-    _new(None, Channel.WEBHOOK, webhook=webhook).save()
+    new_delivery(Channel.WEBHOOK, "test", webhook=webhook).save()
     Webhook.objects.filter(pk=webhook.pk).update(retry_at=None)
 
 
@@ -233,12 +263,22 @@ def _mail(delivery: Delivery, server: Any) -> Outcome | None:
         server.send_messages([message])
     except (SMTPRecipientsRefused, SMTPDataError) as error:
         server.close()
-        return Outcome(False, "The mail server refused it.", is_final=not _is_temporary(error))
+        is_final = not _is_temporary(error)
+        if is_final and isinstance(error, SMTPRecipientsRefused):
+            mails.note_refusal(message, cast(User, delivery.recipient), _answer(error))
+        return Outcome(False, "The mail server refused it.", is_final=is_final)
     except OSError as error:
         server.close()
         logger.warning("Mails wait: %s.", logs.place(error))
-        return Outcome(False, "The mail server is away.")
+        return Outcome(False, "The mail server is away.", is_away=True)
     return Outcome(True)
+
+
+def _answer(error: SMTPRecipientsRefused) -> str:
+    """Return what the mail server said of an address."""
+    ((code, said),) = error.recipients.values()
+    text = said.decode(errors="replace").replace("\0", "")  # PostgreSQL stores no NUL
+    return f"{code} {' '.join(text.split())}"[:LONGEST_ANSWER]
 
 
 def _is_temporary(error: SMTPRecipientsRefused | SMTPDataError) -> bool:
@@ -256,6 +296,9 @@ def _note(delivery: Delivery, found: Outcome | None) -> None:
         fields["state"] = DeliveryState.DROPPED
     elif found.is_sent:
         fields["state"] = DeliveryState.SENT
+    elif found.is_away:  # that is nobody's end: what waits begins to count when it is back
+        expires_at = now + wait + GIVE_UP[Channel(delivery.channel)]
+        fields = {"state": DeliveryState.WAITING, "due_at": now + wait, "expires_at": expires_at}
     elif found.is_final or now + wait > delivery.expires_at:
         fields["state"] = DeliveryState.FAILED
     else:

@@ -28,12 +28,16 @@ _MOST_BYTES: Final = 4 * _LONGEST_ANSWER  # that are read
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an attempt. `is_final`: another one would end the same."""
+    """What became of an attempt. `is_final`: another one would end the same.
+
+    `is_away`: there was none, because what everything is handed to doesn't answer.
+    """
 
     is_sent: bool
     answer: str = ""
     status: int | None = None
     is_final: bool = False
+    is_away: bool = False
 
 
 def secret_of(webhook: Webhook) -> str:

@@ -58,7 +58,9 @@ def invite(competition: Competition, people: Collection[str], *, by: User | None
         locked.invited.add(*users)
         found = Invited(len(new), len(users) - len(invited), len(listed) + len(invited))
         if found.by_mail or found.by_account:
-            record(locked, by, people=found.by_mail + found.by_account)
+            told = sorted(user.uid for user in users if user not in invited)
+            count = found.by_mail + found.by_account
+            record(locked, by, subjects={"people": told}, people=count)
     return found
 
 
@@ -125,7 +127,10 @@ def ask_for_mails(competition: Competition, invitees: Collection[Invitee]) -> No
 
 
 def record(competition: Competition, by: User | None, **facts: Any) -> None:
-    """Record what was done to the list, in numbers: events tell no names and addresses."""
+    """Record what was done to the list, in numbers: events tell no names and addresses.
+
+    Accounts are told of their invitation, so they are the event's subjects by permanent ids.
+    """
     events.record(competition, EventKind.INVITED, actor=by, audience=Audience.ORGANIZERS, **facts)
 
 

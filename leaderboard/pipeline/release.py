@@ -11,7 +11,7 @@ from leaderboard.ledger.answers import answer
 from leaderboard.ledger.duels import led_by
 from leaderboard.ledger.entries import LostRace
 from leaderboard.models import Board, EventKind, Holdout, Status, Submission
-from leaderboard.notify import events
+from leaderboard.notify import events, leaders
 from leaderboard.participate import quotas
 from leaderboard.pipeline.queue import enqueue_duels
 from leaderboard.vault import Measured
@@ -43,6 +43,8 @@ def release(
             raise LostRace
         lock.check(ledger)
         now = timezone.now()
+        waited = events.long_wait(submission)
+        before = leaders.first_places(submission.round)
         entries = [
             answer(ledger, submission, holdout, board, digest, each, now)
             for board, each in measured.items()
@@ -52,7 +54,10 @@ def release(
         submission.status, submission.release = Status.RELEASED, entries[0]
         submission.finished_at = now
         submission.save(update_fields=["status", "release", "finished_at", "takes_quota"])
-        events.record_submission(submission, EventKind.SUBMISSION_RELEASED, entries=len(entries))
+        events.record_submission(
+            submission, EventKind.SUBMISSION_RELEASED, entries=len(entries), **waited
+        )
+        leaders.record_changes(submission.round, before)
         if any(map(led_by, entries)):
             transaction.on_commit(partial(enqueue_duels, ledger.pk), robust=True)
     watermark.append(ledger.uid, watermark.Head(ledger.entries, ledger.head_hash))

@@ -2,8 +2,6 @@
 
 from leaderboard.participate.quotas import Quota as Quota
 from leaderboard.queries.announcements import announcements as announcements
-from leaderboard.queries.announcements import has_confirmed_address as has_confirmed_address
-from leaderboard.queries.announcements import mail_choices as mail_choices
 from leaderboard.queries.board_rows import BoardRow as BoardRow
 from leaderboard.queries.boards import BoardPage as BoardPage
 from leaderboard.queries.boards import Step as Step
@@ -42,6 +40,11 @@ from leaderboard.queries.guarantees import guarantee as guarantee
 from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of
+from leaderboard.queries.notices import count_unread as count_unread
+from leaderboard.queries.notices import inbox as inbox
+from leaderboard.queries.notices import leaders_changes as leaders_changes
+from leaderboard.queries.notices import mail_settings as mail_settings
+from leaderboard.queries.notices import notice_rows as notice_rows
 from leaderboard.queries.mine import my_competitions as my_competitions
 from leaderboard.queries.organized import organized as organized
 from leaderboard.queries.organized import organized_part as organized_part

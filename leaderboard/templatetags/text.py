@@ -1,14 +1,17 @@
 """Filters for text: Markdown of organizers, moments, ordinals."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from html import unescape
 from typing import Any
+from urllib.parse import urljoin
 
 import nh3
 from django import template
 from django.core.paginator import Paginator
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -60,6 +63,16 @@ def markdown(text: str) -> SafeString:
         link_rel="noopener nofollow ugc",
     )
     return mark_safe(clean)  # noqa: S308  # sanitised one line above
+
+
+@register.filter
+def absolute(html: SafeString, base: str) -> SafeString:
+    """Return what `markdown` made with absolute addresses, for where there is no page: a mail."""
+
+    def resolve(found: re.Match[str]) -> str:
+        return f'{found[1]}="{escape(urljoin(base, unescape(found[2])))}"'
+
+    return mark_safe(re.sub(r'\b(href|src)="([^"]*)"', resolve, html))  # noqa: S308  # escaped
 
 
 def _descend(tokens: list[Token]) -> None:

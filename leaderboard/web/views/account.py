@@ -66,8 +66,7 @@ def _account_page(
     cards = queries.competition_cards(user)
     context = {
         "cards": [card for card in cards if card.joined],
-        "mails": queries.mail_choices(user),
-        "has_confirmed_address": queries.has_confirmed_address(user),
+        "mails": queries.mail_settings(user),
         "tokens": queries.api_tokens(user),
         "form": form or TokenForm(user),
         "new_token": new_token,

@@ -20,6 +20,7 @@ from leaderboard.queries.people import disqualified
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, of_round, page_number
 from leaderboard.web.posting import shows_refusals
+from leaderboard.web.views.feeds import address_of
 
 SEARCH_LENGTH = 60
 
@@ -68,6 +69,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         "guarantee": queries.guarantee(page.board, page.team),
         "wear": queries.wear(page.board) if page.organizes else None,
         "disqualified": disqualified(page.round, request.user),
+        "feed": address_of("leaderboard-feed", request, page.competition),
         **_addresses(request, asked),
     }
     return render(request, "pages/leaderboard.html", context)
@@ -94,6 +96,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
         "together": together,
         "chart": final_board.moves(page.round, request.user, rows),
         "disqualified": disqualified(page.round, request.user),
+        "feed": address_of("leaderboard-feed", request, page.competition),
         **_addresses(request, asked),
     }
     return render(request, "pages/final.html", context)
