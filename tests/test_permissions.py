@@ -77,7 +77,12 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
 /account/mails/
   GET            in   302  302  302  302  302  302
-  POST           in   302+ 302+ 302  302+ 302  302
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
+/inbox/
+  GET            in   200  200  200  200  200  200
+/inbox/read/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
 /unsubscribe/<signed>/
   GET            200  200  200  200  200  200  200
   POST           200+ 200+ 200+ 200+ 200+ 200+ 200+
@@ -106,6 +111,8 @@ MATRIX = """
 /c/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard/released/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/leaderboard.atom
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard.csv
   GET            200  200  200  200  200  200  200
@@ -204,6 +211,10 @@ MATRIX = """
   POST           401  409  409  409  409  409  409
 /api/v1/me/
   GET            401  200  200  200  200  200  200
+/api/v1/me/notices/
+  GET            401  200  200  200  200  200  200
+/api/v1/me/notices/read/
+  POST           401  200+ 200+ 200+ 200+ 200+ 200+
 /api/v1/competitions/
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/

@@ -437,6 +437,8 @@ def _play(world: World) -> None:
     membership.invite(team=team, user=world.alice)
     for title in ("Welcome", "More data"):
         announcements.announce(world.digits, by=world.organizer, title=title, text="See $x$.")
+    while outbox.fan_out(world.digits.pk):
+        pass
     hook = webhooks.add_webhook(world.digits, by=world.organizer, url=HOOK)
     outbox.add_test(hook)
     Delivery.objects.update(state="failed", finished_at=timezone.now())

@@ -16,7 +16,7 @@ from leaderboard.models import NoticeKind
 from leaderboard.participate import notices
 from leaderboard.queries.notices import MOST_COUNTED, NoticeRow
 
-COUNT_HELP = f"How many you have not read; {MOST_COUNTED} stands for that many or more."
+UNREAD = f"How many you have not read; {MOST_COUNTED} stands for that many or more."
 
 
 class NoticesQuery(PageQuery):
@@ -44,7 +44,7 @@ class NoticeItem(Out):
 class Unread(Out):
     """How many notices are left to read."""
 
-    count_unread = serializers.IntegerField(help_text=COUNT_HELP)
+    count_unread = serializers.IntegerField(help_text=UNREAD)
 
 
 class ReadBody(Body):
@@ -70,7 +70,7 @@ class NoticesView(View):
                 200: pages_of(
                     NoticeItem,
                     "Notice",
-                    count_unread=serializers.IntegerField(help_text=COUNT_HELP),
+                    count_unread=serializers.IntegerField(help_text=UNREAD),
                 )
             },
             *("invalid", "not_found", "not_authenticated"),

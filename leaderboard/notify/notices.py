@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from django.db.models import Q, QuerySet
@@ -155,12 +156,16 @@ def _invited(event: Event) -> QuerySet[User]:
     """
     joined = Membership.objects.filter(competition=event.competition_id)
     invited = event.competition.invited.exclude(pk__in=joined.values("user"))
-    if event.kind == EventKind.OPENED:
-        return invited
     opened_at = event.competition.opened_by_organizer_at
     if opened_at is None or event.created_at < opened_at:
         return invited.none()
-    return invited.filter(uid__in=event.subjects.get("people", ()))
+    named: list[list[str]] = [event.subjects.get("people", [])]
+    if event.kind == EventKind.OPENED:
+        before = Event.objects.filter(
+            competition=event.competition_id, kind=EventKind.INVITED, number__lt=event.number
+        )
+        named = [each.get("people", []) for each in before.values_list("subjects", flat=True)]
+    return invited.filter(uid__in=list(chain.from_iterable(named)))
 
 
 def _owners(event: Event) -> QuerySet[User]:

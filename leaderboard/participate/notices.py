@@ -1,4 +1,4 @@
-"""What a person has read, what it wants to be told of, and the keys by which feed readers read."""
+"""What a person has read and wants to be told of, and the keys by which feed readers read."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Atom feeds of a competition: what was announced, and how the first places of its board changed."""
+"""Atom feeds of a competition: what was announced, and changes of its first places."""
 
 import re
 from collections.abc import Iterable

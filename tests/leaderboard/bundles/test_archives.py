@@ -84,6 +84,7 @@ def test_every_table_of_a_competition_comes_along_or_stays_on_purpose() -> None:
     stays = {
         # People of this installation, and what they were promised by mail
         *("Organizer", "Invitation", "Invitee", "Preference", "Competition_invited", "MailDomain"),
+        "Notice",
         # What this installation sends, counts and looks for by itself
         *("Webhook", "Delivery", "OutboxCursor", "EventCount", "Sketch", "Handover"),
         # What is for a draft alone
