@@ -26,7 +26,9 @@ from django.core.files.storage import InMemoryStorage, default_storage
 from django.db import transaction
 from django.test import Client
 
-from leaderboard.models import Competition, Team, User
+from leaderboard.models import Competition, Notice, Team, User
+from leaderboard.notify import outbox
+from leaderboard.organize import announcements
 from leaderboard.organize.teams import change_team
 from leaderboard.participate import membership, selection
 from leaderboard.pipeline import finalize
@@ -48,8 +50,9 @@ PARAMETERS = {
         "confidence": "0.95",
     },
 }
-_BOARDS = re.compile("leaderboard|final|ledger|submissions|teams|digits/$|^/$")
+_BOARDS = re.compile("leaderboard|final|ledger|submissions|teams|inbox|notices|digits/$|^/$")
 FORMATS = {"leaderboard/": "csv", "final/": "csv", "ledger/": "jsonl"}
+API_LISTS = ("/api/v1/competitions/", "/api/v1/me/", "/api/v1/me/notices/")
 SEARCHES = ("leaderboard/?team=b", "leaderboard/?page=2", "ledger/?page=2", "teams/?search=b")
 ORGANIZED = ("/", "/c/digits/leaderboard/", "/c/digits/ledger/", "/api/v1/competitions/")
 
@@ -79,7 +82,7 @@ class Watch:
 
 def _addresses(values: dict[str, Any]) -> Iterator[str]:
     """Yield what anybody could ask of the competition, and what lists it."""
-    yield from ("/", "/account/", "/api/v1/competitions/", "/api/v1/me/")
+    yield from ("/", "/account/", "/inbox/", *API_LISTS)
     for route in all_routes():
         if "slug" in route.parameters:
             path = route.path(values)
@@ -164,6 +167,14 @@ def _build(mechanism: str, *, busy: bool) -> Watch:
     return watch
 
 
+def _tell(world: World) -> None:
+    """Let a worker write everybody's notices; their ids are random."""
+    while outbox.fan_out(world.digits.pk):
+        pass
+    for place, row in enumerate(Notice.objects.filter(recipient=world.alice).order_by("pk")):
+        Notice.objects.filter(pk=row.pk).update(uid=f"notice {place} of alice")
+
+
 def _play(world: World, watch: Watch, others: _Others) -> None:
     """Have alice's team send four files, while the others do this and that, or nothing."""
     competition, carol = world.digits, User.objects.get(username="carol")
@@ -186,6 +197,8 @@ def _play(world: World, watch: Watch, others: _Others) -> None:
     values |= {"uid": team.uid, "tab": "rules", "username": "organizer", **dict.fromkeys(keys, 1)}
     everywhere = list(_addresses(values))
     boards = [path for path in everywhere if _BOARDS.search(path)]
+    announcements.announce(competition, by=world.organizer, title="News", text="")
+    _tell(world)
     watch.look("open", world.alice, everywhere)
     if competition.current_round.board.mechanism == "ladder":
         watch.look("open", carol, everywhere)
@@ -195,6 +208,7 @@ def _play(world: World, watch: Watch, others: _Others) -> None:
     others.act(others.select)
     finalize.start_finals(competition.current_round)
     ending.measure(competition)
+    _tell(world)
     watch.look("scored", world.alice, boards)
     finalize.reveal(competition.current_round)
     competition.refresh_from_db()
@@ -207,6 +221,7 @@ def worlds(
 ) -> tuple[Watch, Watch]:
     """What is seen of the quiet world and of the busy one."""
     found = list[Watch]()
+    monkeypatch.setattr(settings, "LONG_RUN_MINUTES", 0)  # everybody is told of each result
     for name in ("quiet", "busy"):
         monkeypatch.setattr(default_storage, "_wrapped", InMemoryStorage())
         monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / name)

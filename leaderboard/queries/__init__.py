@@ -40,12 +40,12 @@ from leaderboard.queries.guarantees import guarantee as guarantee
 from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
 from leaderboard.queries.ledgers import lines_of as lines_of
+from leaderboard.queries.mine import my_competitions as my_competitions
 from leaderboard.queries.notices import count_unread as count_unread
 from leaderboard.queries.notices import inbox as inbox
 from leaderboard.queries.notices import leaders_changes as leaders_changes
 from leaderboard.queries.notices import mail_settings as mail_settings
 from leaderboard.queries.notices import notice_rows as notice_rows
-from leaderboard.queries.mine import my_competitions as my_competitions
 from leaderboard.queries.organized import organized as organized
 from leaderboard.queries.organized import organized_part as organized_part
 from leaderboard.queries.organized import work as work

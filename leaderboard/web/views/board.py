@@ -159,7 +159,7 @@ def ledger(request: HttpRequest, slug: str) -> HttpResponse:
         "ledger": queries.ledger(page.round, request.user, page=page_number(request)),
         "facts": queries.mechanism_facts(page.board, request.user),
         "publications": queries.publications(page.round),
-        "kept": _behind(page),
+        "kept": f"&{page.asked}" if page.asked else "",
     }
     return render(request, "pages/ledger.html", context)
 
