@@ -12,8 +12,10 @@ class LeaderboardConfig(AppConfig):
     verbose_name = "Competitions"
 
     def ready(self) -> None:
-        # Imported for their registration: system checks, and the Celery app that tasks bind to.
+        # Imported for their registration: system checks, the Celery app that tasks bind to, and
+        # what listens to allauth.
         from leaderboard import celery, checks  # noqa: F401
+        from leaderboard.participate import account_log  # noqa: F401
         from leaderboard.vault import custom_metrics
 
         custom_metrics.register()

@@ -183,6 +183,34 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The email address is not confirmed",
         "Confirm your email address first: follow the link in the mail you were sent.",
     ),
+    "second_factor_required": Refusal(
+        401,
+        "A second factor is needed",
+        "The password is right, and this account has a second factor: send `code` as well, from "
+        "your authenticator app or your recovery codes.",
+        "Send `code`, too: what the authenticator app shows, or a recovery code.",
+        "code",
+        variants={
+            "passkey": "This account is opened by a passkey, which needs a browser. Sign in there, "
+            "and make a token on your account page.",
+        },
+    ),
+    "wrong_code": Refusal(
+        401,
+        "The code is not right",
+        "This code is not right, or was used already. An app shows a new one every half minute; a "
+        "recovery code works once.",
+        "The code is wrong, or was used before. After five wrong ones the account waits.",
+        "code",
+        variants={"many": "Too many wrong codes. Wait five minutes, then use a new one."},
+    ),
+    "second_factor_missing": Refusal(
+        403,
+        "A second factor is needed first",
+        "This site asks everybody who runs competitions for a second factor. Set one up on your "
+        "account page; tokens work from then on.",
+        "Organizers and operators need a second factor here: set one up on the account page.",
+    ),
     "not_authenticated": Refusal(
         401,
         "You are not signed in",
@@ -688,6 +716,16 @@ REFUSALS: Mapping[str, Refusal] = {
             "solution is lost with it. Give the entries up (--give-up), then revise the solution "
             "again.",
             "not_as_published": "Entry {number} can't be written as it was published.",
+        },
+    ),
+    "account_stays": Refusal(
+        409,
+        "The account can't be deleted yet",
+        "You are the only owner of {names}. Name another owner there, or delete what is a draft.",
+        variants={
+            "operator": "This account runs the whole site. Let another operator take that role "
+            "from it first.",
+            "name": "This is not the name of your account.",
         },
     ),
     "invitation_used": Refusal(

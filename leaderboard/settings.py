@@ -44,6 +44,15 @@ def _page_rate(name: str, default: str) -> str:
     return f"{amount}/{period[0]}/ip"
 
 
+def _provider(prefix: str, **app: Any) -> list[dict[str, Any]]:
+    """Return the app at an identity provider, none where no id is set. An id needs its secret."""
+    client_id: str = env.str(f"{prefix}_CLIENT_ID", "")
+    secret: str = env.str(f"{prefix}_CLIENT_SECRET", "")
+    if bool(client_id) is not bool(secret):
+        raise ValidationError(f"{prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET are set together")
+    return [{"client_id": client_id, "secret": secret, **app}] if client_id else []
+
+
 def _network(text: str) -> IPv4Network | IPv6Network:
     """Return a network, like 10.1.0.0/16."""
     try:
@@ -83,6 +92,11 @@ INSTALLED_APPS = [
     "leaderboard.apps.HoldfastStaticFilesConfig",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.github",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "rest_framework",
     "knox",
     "drf_spectacular",
@@ -105,6 +119,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "leaderboard.platform.addresses.MethodMiddleware",
+    "leaderboard.web.second_factor.SecondFactorMiddleware",
 ]
 
 ROOT_URLCONF = "leaderboard.urls"
@@ -227,7 +242,10 @@ AUTH_PASSWORD_VALIDATORS = [{"NAME": "leaderboard.participate.passwords.RevokeTo
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
-ACCOUNT_FORMS = {"add_email": "leaderboard.web.forms.AddEmailForm"}
+ACCOUNT_FORMS = {
+    "add_email": "leaderboard.web.forms.AddEmailForm",
+    "signup": "leaderboard.web.forms.SignupForm",
+}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION: str = env.str(
@@ -244,6 +262,61 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Holdfast] "
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if SECURE else "http"
+
+# Second factors. With "organizers", who runs competitions or this site does nothing without one.
+SECOND_FACTOR: str = env.str(
+    "SECOND_FACTOR", "optional", validate=validate.OneOf(["optional", "organizers"])
+)
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Holdfast"
+# Clocks differ by some seconds: the code before and the one after count as well, once each.
+MFA_TOTP_TOLERANCE = 1
+MFA_ADAPTER = "leaderboard.participate.codes.Adapter"
+MFA_FORMS = {
+    "authenticate": "leaderboard.participate.codes.CodeForm",
+    "reauthenticate": "leaderboard.participate.codes.ConfirmingCodeForm",
+}
+# Browsers make passkeys on https and on localhost only; allauth has to be told of the second.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SECURE
+
+# Identity providers. An address of theirs never opens an account that is there already: people
+# choose a name of their own, and connect further providers once they are signed in.
+OIDC_NAME: str = env.str("OIDC_NAME", "Single sign-on")
+OIDC_URL: str = env.str("OIDC_URL", "")
+_OIDC = _provider("OIDC", provider_id="sso", name=OIDC_NAME, settings={"server_url": OIDC_URL})
+if bool(_OIDC) is not bool(OIDC_URL):
+    raise ValidationError("OIDC_URL, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET are set together")
+if OIDC_URL:
+    validate.URL(
+        schemes={"http", "https"},
+        require_tld=False,
+        error="OIDC_URL: not an address like https://id.example.org",
+    )(OIDC_URL)
+SOCIALACCOUNT_PROVIDERS: dict[str, dict[str, Any]] = {
+    "github": {"APPS": _provider("GITHUB")},
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            *_provider(
+                "GOOGLE",
+                provider_id="google",
+                name="Google",
+                settings={"server_url": "https://accounts.google.com"},
+            ),
+            *_provider(
+                "ORCID",
+                provider_id="orcid",
+                name="ORCID",
+                settings={"server_url": "https://orcid.org", "scope": ["openid"]},
+            ),
+            *_OIDC,
+        ],
+    },
+}
+SOCIALACCOUNT_AUTO_SIGNUP = False
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"

@@ -10,6 +10,8 @@ urlpatterns = [
     path("", include("leaderboard.web.urls")),
     path("organize/", include("leaderboard.web.organize.urls")),
     path("account/", include("allauth.account.urls")),
+    path("account/second-factor/", include("allauth.mfa.urls")),
+    path("account/providers/", include("allauth.socialaccount.urls")),
     path("api/v1/", include("leaderboard.api.urls")),
     path("admin/", admin.site.urls),
 ]

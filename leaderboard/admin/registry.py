@@ -7,6 +7,9 @@ the site before it is there.
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.http import HttpRequest
@@ -109,3 +112,5 @@ class TokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 admin.site.unregister(AuthToken)
 admin.site.register(AuthToken, TokenAdmin)
+# How people sign in is theirs; an operator resets second factors by `manage.py account`.
+admin.site.unregister([Authenticator, SocialAccount, SocialApp, SocialToken, UserSession])

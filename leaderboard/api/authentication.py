@@ -10,7 +10,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from leaderboard.participate import tokens
+from leaderboard.models import User
+from leaderboard.participate import second_factors, tokens
 
 INVALID = "The token is not valid: it has expired, was revoked, or is misspelt."
 
@@ -33,19 +34,24 @@ class TokenAuthentication(KnoxTokenAuthentication):  # type: ignore[misc]  # kno
         if not token.replace(b"_", b"").isalnum():
             raise AuthenticationFailed(INVALID)
         try:
-            return super().authenticate_credentials(token)
+            user, found = super().authenticate_credentials(token)
         except AuthenticationFailed:
             raise AuthenticationFailed(INVALID) from None
+        tokens.note_use(found)
+        return user, found
 
 
 class ScopeGranted(BasePermission):
     """Let a token do what it was made for; a session does all that its person may.
 
-    Which scope that is, a view says by `needed_scope`. Raises Refused, naming the one that lacks.
+    Which scope that is, a view says by `needed_scope`. Raises Refused, naming the one that lacks,
+    and where somebody who runs competitions lacks the second factor that this site asks for.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:
         needed = view.needed_scope(request.method)
         if needed is not None and isinstance(request.auth, AuthToken):
             tokens.check_scope(request.auth, needed)
+        if needed is not None and isinstance(request.user, User):
+            second_factors.check_not_missing(request.user)
         return True

@@ -22,7 +22,10 @@ from leaderboard.refusals import PROBLEMS
 Json = dict[str, Any]
 CLI = "x-holdfast-cli"
 SCOPE = "x-holdfast-scope"
-ANYWHERE = ("scope_missing", "throttled", "internal_error", "unavailable")
+ANYWHERE = (
+    *("scope_missing", "second_factor_missing"),
+    *("throttled", "internal_error", "unavailable"),
+)
 PROBLEM = inline_serializer(
     name="ProblemDocument",
     fields={

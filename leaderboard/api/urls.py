@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("me/", views_account.MeView.as_view(), name="api-me"),
     path("me/notices/", views_notices.NoticesView.as_view(), name="api-notices"),
     path("me/notices/read/", views_notices.ReadView.as_view(), name="api-notices-read"),
+    path("me/export/", views_account.ExportView.as_view(), name="api-export"),
     path("competitions/", views_competitions.CompetitionsView.as_view(), name="api-competitions"),
     _part("", views_competitions.CompetitionView, "competition"),
     _part("announcements/", views_announcements.AnnouncementsView, "announcements"),

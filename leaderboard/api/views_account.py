@@ -3,6 +3,7 @@
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib.auth import authenticate
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from knox.models import AuthToken
 from rest_framework import status
@@ -16,7 +17,7 @@ from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
 from leaderboard.models import Scope, User
-from leaderboard.participate import tokens
+from leaderboard.participate import codes, second_factors, tokens
 
 
 class TokenView(View):
@@ -39,18 +40,21 @@ class LoginView(PublicView):
         description=(
             "The token is shown this once. It expires, and `auth/logout/` or the account page "
             "revokes it. It may do what its `scopes` say: `read` and `submit` unless you choose. "
+            "An account with a second factor also needs a `code`. "
             "Guesses are limited per account and per address."
         ),
         request=LoginBody,
         responses=responses(
             {200: Login},
             *("invalid", "malformed", "wrong_credentials", "email_not_verified"),
+            *("second_factor_required", "wrong_code"),
             any_scope=True,
         ),
         auth=[],
     )
     def post(self, request: Request) -> Response:
         body = LoginBody.read(request)
+        code = body.pop("code", "")
         wished = {name: body.pop(name) for name in ("scopes", "name") if name in body}
         user = authenticate(request, **body)
         if not isinstance(user, User):
@@ -60,6 +64,11 @@ class LoginView(PublicView):
             EmailAddress.objects.filter(user=user, verified=True).exists()
         ):
             raise Refused("email_not_verified")
+        if second_factors.count(user):
+            if not code:
+                has_code = codes.has_app_or_codes(user)
+                raise Refused("second_factor_required", variant=None if has_code else "passkey")
+            codes.check_code(user, code)
         issued = tokens.issue(user, days=settings.TOKEN_DAYS, **wished)
         row = {
             "token": issued.text,
@@ -114,3 +123,19 @@ class MeView(TokenView):
             "teams": queries.my_teams(user),
         }
         return Response(Me(row).data)
+
+
+class ExportView(View):
+    @extend_schema(
+        operation_id="export_me",
+        tags=["account"],
+        summary="Get all that is stored about you",
+        description=(
+            "One JSON document: account, addresses, sessions, tokens, teams, submissions with "
+            "their answers, roles, and what you did. Files are named, not included. Deleting the "
+            "account is done on its page, where one proves to be its owner."
+        ),
+        responses=responses({200: OpenApiTypes.OBJECT}, "not_authenticated"),
+    )
+    def get(self, request: Request) -> Response:
+        return Response(queries.account_data(person(request)))

@@ -60,5 +60,7 @@ from leaderboard.models.trial import StagedFile as StagedFile
 from leaderboard.models.trial import Trial as Trial
 from leaderboard.models.trial import TrialKind as TrialKind
 from leaderboard.models.trial import TrialLedger as TrialLedger
+from leaderboard.models.user import AccountEvent as AccountEvent
+from leaderboard.models.user import AccountEventKind as AccountEventKind
 from leaderboard.models.user import User as User
 from leaderboard.models.webhook import Webhook as Webhook

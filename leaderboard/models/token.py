@@ -12,13 +12,17 @@ class Scope(models.TextChoices):
 
 
 class TokenGrant(models.Model):
-    """Name and scopes of a token. One without a row, from before there were any, has the usual."""
+    """Name and scopes of a token. One without a row, from before there were any, has the usual.
+
+    `last_used_at` is right to some minutes: it is not written with every request.
+    """
 
     token = models.OneToOneField(
         "knox.AuthToken", models.CASCADE, primary_key=True, related_name="grant"
     )
     name = models.CharField(max_length=80, blank=True)
     scopes = models.JSONField(default=list)
+    last_used_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.name or ", ".join(self.scopes)

@@ -74,7 +74,7 @@ def read_link(signed: str) -> Subscription | None:
     try:
         uid, key, kind, channel = signing.Signer(salt=SALT).unsign_object(signed)
         competition = None if key is None else Competition.objects.get(pk=key)
-        user = User.objects.get(uid=uid)
+        user = User.objects.get(uid=uid, deleted_at=None)
     except (signing.BadSignature, User.DoesNotExist, Competition.DoesNotExist):
         return None
     return Subscription(user, competition, NoticeKind(kind), Channel(channel))

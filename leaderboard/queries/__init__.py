@@ -1,6 +1,10 @@
 """All reads for the pages and the API, made of public facts and releases only."""
 
 from leaderboard.participate.quotas import Quota as Quota
+from leaderboard.queries.account import Security as Security
+from leaderboard.queries.account import account_data as account_data
+from leaderboard.queries.account import security as security
+from leaderboard.queries.account import sessions as sessions
 from leaderboard.queries.announcements import announcements as announcements
 from leaderboard.queries.board_rows import BoardRow as BoardRow
 from leaderboard.queries.boards import BoardPage as BoardPage

@@ -19,6 +19,7 @@ class TokenRow:
     scopes: tuple[Scope, ...]
     created_at: datetime
     expires_at: datetime | None
+    last_used_at: datetime | None
 
 
 def api_tokens(user: User) -> list[TokenRow]:
@@ -27,8 +28,7 @@ def api_tokens(user: User) -> list[TokenRow]:
     grants = {each.token_id: each for each in TokenGrant.objects.filter(token__in=valid)}
     rows = []
     for each in valid.order_by("-created"):
-        grant = grants.get(each.pk)
-        scopes = tuple(map(Scope, grant.scopes)) if grant else USUAL
-        name = grant.name if grant else ""
-        rows.append(TokenRow(each.token_key, name, scopes, each.created, each.expiry))
+        grant = grants.get(each.pk, TokenGrant(scopes=USUAL))
+        scopes, used = tuple(map(Scope, grant.scopes)), grant.last_used_at
+        rows.append(TokenRow(each.token_key, grant.name, scopes, each.created, each.expiry, used))
     return rows

@@ -14,6 +14,26 @@ from leaderboard.participate.tokens import NAME_LENGTH, USUAL
 from leaderboard.pipeline.intake import MESSAGE_LENGTH
 
 
+class SignupForm(account_forms.SignupForm):  # type: ignore[misc]  # allauth ships no types
+    """A new account; passwords that differ are reported whatever else is wrong."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        if "password2" not in self.errors and self["password1"].data != self["password2"].data:
+            self.add_error("password2", "This is not the same password as above.")
+        return cleaned
+
+
+class DeleteAccountForm(forms.Form):
+    """Asks for the account's name, so that nobody deletes one by a slip."""
+
+    username = forms.CharField(
+        label="Your user name, to confirm",
+        max_length=150,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
 class AddEmailForm(account_forms.AddEmailForm):  # type: ignore[misc]  # allauth ships no types
     """One more address for an account.
 

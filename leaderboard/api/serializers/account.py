@@ -14,6 +14,12 @@ class LoginBody(Body):
     password = serializers.CharField(
         max_length=1000, trim_whitespace=False, style={"input_type": "password"}
     )
+    code = serializers.CharField(
+        max_length=40,
+        required=False,
+        help_text="Of your authenticator app, or a recovery code, where the account has a second "
+        "factor.",
+    )
     scopes = serializers.MultipleChoiceField(
         choices=Scope.choices,
         allow_empty=False,

@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from leaderboard.errors import Refused
 from leaderboard.models import Scope, User
 from leaderboard.participate import tokens
 
@@ -46,7 +47,10 @@ class Command(BaseCommand):
         except User.DoesNotExist:
             raise CommandError(f"There is no active account named {username!r}.") from None
         scopes = tuple(map(Scope, scope)) if scope else tokens.USUAL
-        issued = tokens.issue(user, days=days, scopes=scopes, name=name[: tokens.NAME_LENGTH])
+        try:
+            issued = tokens.issue(user, days=days, scopes=scopes, name=name[: tokens.NAME_LENGTH])
+        except Refused as refused:
+            raise CommandError(refused.detail) from None
         self.stdout.write(issued.text)
         if issued.expires_at:
             self.stderr.write(f"Expires on {issued.expires_at:%d %B %Y}.")

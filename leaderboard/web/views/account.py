@@ -1,20 +1,26 @@
-"""A person's account: competitions joined, API tokens."""
+"""A person's account: competitions joined, API tokens, sessions, data, deletion."""
 
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from allauth.account.views import EmailView
+from allauth.socialaccount.adapter import get_adapter
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard import queries
 from leaderboard.access import signed_in
-from leaderboard.participate import tokens
-from leaderboard.web.forms import TokenForm
+from leaderboard.errors import Refused
+from leaderboard.participate import accounts, tokens
+from leaderboard.participate import sessions as open_sessions
+from leaderboard.platform.forms import attempt
+from leaderboard.web.forms import DeleteAccountForm, TokenForm
 from leaderboard.web.posting import sent_from
 
 
@@ -59,6 +65,62 @@ def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("account")
 
 
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def sessions(request: HttpRequest) -> HttpResponse:
+    """List where the person is signed in; end all but this one."""
+    user = signed_in(request)
+    if request.method == "POST":
+        open_sessions.end_others(request, user)
+        messages.success(request, "You are signed out everywhere else.")
+        return redirect("account-sessions")
+    context = {"sessions": queries.sessions(user), "tokens": queries.api_tokens(user)}
+    return _private(render(request, "pages/sessions.html", context))
+
+
+@login_required
+@reauthentication_required(app="leaderboard")
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    """Hand out all that is stored about the person."""
+    data = queries.account_data(signed_in(request))
+    response = JsonResponse(data, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = 'attachment; filename="my-data.json"'
+    return _private(response)
+
+
+@login_required
+@reauthentication_required(app="leaderboard")
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest) -> HttpResponse:
+    """Delete the account, once it is asked for by its name."""
+    user = signed_in(request)
+    form = DeleteAccountForm(request.POST if request.method == "POST" else None)
+
+    def act() -> None:
+        if form.cleaned_data["username"] != user.username:
+            raise Refused("account_stays", variant="name")
+        accounts.delete(user)
+
+    status = attempt(form, act) if form.is_bound else 200
+    if status:
+        try:
+            accounts.check_may_delete(user)
+            problem = ""
+        except Refused as refused:
+            problem = refused.detail
+        context = {"form": form, "problem": problem}
+        return _private(render(request, "pages/account_delete.html", context, status=status))
+    logout(request)
+    messages.success(request, "Your account is deleted.")
+    return redirect("home")
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    return response
+
+
 def _account_page(
     request: HttpRequest, form: TokenForm | None = None, new_token: str = "", status: int = 200
 ) -> HttpResponse:
@@ -70,8 +132,8 @@ def _account_page(
         "tokens": queries.api_tokens(user),
         "form": form or TokenForm(user),
         "new_token": new_token,
+        "security": queries.security(user),
+        "has_providers": bool(get_adapter().list_providers(request)),
         "site_url": settings.SITE_URL,
     }
-    response = render(request, "pages/account.html", context, status=status)
-    response["Cache-Control"] = "no-store"
-    return response
+    return _private(render(request, "pages/account.html", context, status=status))

@@ -1,0 +1,138 @@
+"""What ends an account, or what protects it."""
+
+import secrets
+from functools import partial
+from operator import itemgetter
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from leaderboard.errors import Refused
+from leaderboard.models import (
+    AccountEventKind,
+    Audience,
+    Competition,
+    EventKind,
+    Invitation,
+    Membership,
+    Organizer,
+    Role,
+    Team,
+    User,
+)
+from leaderboard.notify import events
+from leaderboard.participate import membership, sessions, tokens
+from leaderboard.participate.admission import alias_of
+
+
+def reset_second_factors(user: User, *, reason: str) -> int:
+    """Remove all second factors, for an operator who knows the person; return how many there were.
+
+    Whoever held one may hold a session or a token as well: all of them end.
+    """
+    with transaction.atomic():
+        removed, _ = Authenticator.objects.filter(user=user).delete()
+        tokens.revoke_all(user)
+        sessions.end_all(user)
+        user.events.create(kind=AccountEventKind.FACTORS_RESET, detail=reason[:200])
+    return removed
+
+
+def delete(user: User) -> None:
+    """Delete an account for good: what names the person goes, what others rely on stays.
+
+    Submissions, answers, entries of ledgers and places on boards stay, under a name like "deleted
+    user 1a2b3c4d", and so do the files, which finals and verification need. A team of others goes
+    on with its longest member as captain; a team of this person alone takes such a name, too.
+    Lists of people that organizers wrote stay theirs. Raises Refused.
+    """
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=user.pk)
+        check_may_delete(user)
+        teams = Team.objects.filter(memberships__in=user.memberships.active())
+        steps = [(each.competition_id, partial(_leave, each, user)) for each in teams]
+        roles = user.roles.select_related("competition")
+        steps += [(each.competition_id, partial(_give_up, each, user)) for each in roles]
+        # Events lock a competition's count: in one order, so that no two can block each other.
+        for _, step in sorted(steps, key=itemgetter(0)):
+            step()
+        _forget_teams(user)
+        _forget(user)
+
+
+def check_may_delete(user: User) -> None:
+    """Raise Refused where the site or a competition would be left without anybody."""
+    if user.is_superuser:
+        raise Refused("account_stays", variant="operator")
+    left = _owned_alone(user)
+    if left:
+        raise Refused("account_stays", names=", ".join(each.title for each in left))
+
+
+def _owned_alone(user: User) -> QuerySet[Competition]:
+    owned = user.roles.filter(role=Role.OWNER).values("competition")
+    shared = Organizer.objects.filter(role=Role.OWNER).exclude(user=user).values("competition")
+    return Competition.objects.filter(pk__in=owned).exclude(pk__in=shared)
+
+
+def _leave(team: Team, user: User) -> None:
+    """Leave as any member does; of a captain with others, the longest member takes over."""
+    others = Membership.objects.active().filter(team=team).exclude(user=user)
+    heir = others.order_by("accepted_at", "pk").first()
+    if team.captain_id == user.pk and heir is not None:
+        Team.objects.filter(pk=team.pk).update(captain=heir.user)
+    membership.leave(team=team, user=user)
+
+
+def _give_up(role: Organizer, user: User) -> None:
+    role.delete()
+    events.record(
+        role.competition,
+        EventKind.ORGANIZER_REMOVED,
+        actor=user,
+        audience=Audience.ORGANIZERS,
+        subjects={"person": user.uid},
+    )
+
+
+def _forget_teams(user: User) -> None:
+    """Rename the teams that were this person's alone, unless organizers gave the name."""
+    alone = Team.objects.filter(captain=user, is_baseline=False)
+    alone = alone.exclude(memberships__in=Membership.objects.exclude(user=user))
+    for team in alone.select_related("competition"):
+        if not alias_of(team.competition, user):
+            Team.objects.filter(pk=team.pk).update(name=_deleted_name())
+        team.submissions.update(message="")
+
+
+def _forget(user: User) -> None:
+    for model in (Authenticator, EmailAddress, SocialAccount):
+        model.objects.filter(user=user).delete()
+    Invitation.objects.filter(created_by=user).delete()
+    for staged in user.staged_files.all():
+        transaction.on_commit(partial(default_storage.delete, staged.file.name))
+        staged.delete()
+    user.preferences.all().delete()
+    user.invited_to_competitions.clear()
+    user.groups.clear()
+    user.user_permissions.clear()
+    user.events.all().delete()
+    user.events.create(kind=AccountEventKind.DELETED)
+    tokens.revoke_all(user)
+    sessions.end_all(user)
+    user.username, user.email = _deleted_name(), ""
+    user.first_name = user.last_name = ""
+    user.is_active = user.is_organizer = user.is_staff = False
+    user.last_login, user.deleted_at = None, timezone.now()
+    user.set_unusable_password()
+    user.save()
+
+
+def _deleted_name() -> str:
+    # Nobody can have this name or guess which one will be taken: no user name has a space.
+    return f"deleted user {secrets.token_hex(4)}"
