@@ -52,7 +52,7 @@ PARAMETERS = {
 }
 _BOARDS = re.compile("leaderboard|final|ledger|submissions|teams|inbox|notices|digits/$|^/$")
 FORMATS = {"leaderboard/": "csv", "final/": "csv", "ledger/": "jsonl"}
-API_LISTS = ("/api/v1/competitions/", "/api/v1/me/", "/api/v1/me/notices/")
+API_LISTS = ("/api/v1/me/export/", "/api/v1/competitions/", "/api/v1/me/", "/api/v1/me/notices/")
 SEARCHES = ("leaderboard/?team=b", "leaderboard/?page=2", "ledger/?page=2", "teams/?search=b")
 ORGANIZED = ("/", "/c/digits/leaderboard/", "/c/digits/ledger/", "/api/v1/competitions/")
 

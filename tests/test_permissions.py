@@ -73,6 +73,26 @@ MATRIX = """
 /account/tokens/<key>/revoke/
   GET            in   302  302  302  302  302  302
   POST           in   302+ 302  302  302  302  302
+/account/sessions/
+  GET            in   200  200  200  200  200  200
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
+/account/data.json
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/delete/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/providers/
+  GET            in   200  200  200  200  200  200
+  POST           in   200  200  200  200  200  200
+/account/github/login/
+  GET            404  404  404  404  404  404  404
+/account/github/login/callback/
+  GET            404  404  404  404  404  404  404
+/account/oidc/<provider_id>/login/
+  GET            404  404  404  404  404  404  404
+/account/oidc/<provider_id>/login/callback/
+  GET            404  404  404  404  404  404  404
 /c/<slug>/
   GET            200  200  200  200  200  200  200
 /account/mails/
@@ -195,6 +215,50 @@ MATRIX = """
   PUT            200  200  200  200  200  200  200
 /account/password/reset/done/
   GET            200  200  200  200  200  200  200
+/account/second-factor/
+  GET            in   200  200  200  200  200  200
+/account/second-factor/authenticate/
+  GET            302  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
+/account/second-factor/reauthenticate/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/totp/activate/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/totp/deactivate/
+  GET            in   404  404  404  404  404  404
+/account/second-factor/recovery-codes/
+  GET            in   404  404  404  404  404  404
+/account/second-factor/recovery-codes/generate/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/recovery-codes/download/
+  GET            in   404  404  404  404  404  404
+/account/second-factor/webauthn/
+  GET            in   200  200  200  200  200  200
+/account/second-factor/webauthn/add/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/webauthn/reauthenticate/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/webauthn/keys/<pk>/remove/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/webauthn/keys/<pk>/edit/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  302  302  302  302  302
+/account/second-factor/webauthn/login/
+  GET            302  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
+/account/providers/login/cancelled/
+  GET            200  200  200  200  200  200  200
+/account/providers/login/error/
+  GET            401  401  401  401  401  401  401
+/account/providers/signup/
+  GET            302  302  302  302  302  302  302
+  POST           302  302  302  302  302  302  302
 /api/v1/
   GET            200  200  200  200  200  200  200
 /api/v1/schema/
@@ -215,6 +279,8 @@ MATRIX = """
   GET            401  200  200  200  200  200  200
 /api/v1/me/notices/read/
   POST           401  200+ 200+ 200+ 200+ 200+ 200+
+/api/v1/me/export/
+  GET            401  200  200  200  200  200  200
 /api/v1/competitions/
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/

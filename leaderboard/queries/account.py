@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.db.models import QuerySet
 
 from leaderboard.models import AccountEvent, Event, Invitation, Membership, Team, User
@@ -16,7 +17,8 @@ from leaderboard.participate.second_factors import is_missing
 from leaderboard.queries.submissions import submission_rows
 from leaderboard.queries.tokens import api_tokens
 
-_SHOWN_EVENTS = 10
+_SHOWN_EVENTS: Final = 10
+_PROVIDERS: Final = {"github": "GitHub", "google": "Google", "orcid": "ORCID"}
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ class Security:
 def security(user: User) -> Security:
     """Return how the person signs in."""
     types = list(Authenticator.objects.filter(user=user).values_list("type", flat=True))
-    providers = SocialAccount.objects.filter(user=user)
+    connected = SocialAccount.objects.filter(user=user).values_list("provider", flat=True)
     return Security(
         has_password=user.has_usable_password(),
         has_app=Authenticator.Type.TOTP in types,
         passkeys=types.count(Authenticator.Type.WEBAUTHN),
-        providers=tuple(each.get_provider_account().get_brand()["name"] for each in providers),
+        providers=tuple(_PROVIDERS.get(each, settings.OIDC_NAME) for each in connected),
         events=tuple(user.events.all()[:_SHOWN_EVENTS]),
     )
 

@@ -40,6 +40,7 @@ urlpatterns = [
     path("account/sessions/", account.sessions, name="account-sessions"),
     path("account/data.json", account.export, name="account-export"),
     path("account/delete/", account.delete, name="account-delete"),
+    path("account/providers/", identities.connections, name="socialaccount_connections"),
     path("account/github/login/", identities.github_login, name="github_login"),
     path("account/github/login/callback/", identities.github_callback, name="github_callback"),
     path(

@@ -34,6 +34,7 @@ from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
 from tests.api.organize import cases
+from tests.factors import add_app
 from tests.cast import World, ledger_of, make_user, predictions, set_round
 from tests.leaderboard.test_refusals import raised
 
@@ -78,6 +79,16 @@ def _scope_missing(stage: Stage) -> Any:
     token = tokens.issue(stage.world.alice, days=1, scopes=[Scope.READ]).text
     client = APIClient(raise_request_exception=False)
     return client.post(f"{API}competitions/digits/join/", HTTP_AUTHORIZATION=f"Token {token}")
+
+
+def _second_factor(stage: Stage, **code: str) -> Any:
+    add_app(stage.world.alice)
+    return stage.login(username="alice", password="alice-password", **code)
+
+
+def _second_factor_missing(stage: Stage) -> Any:
+    with override_settings(SECOND_FACTOR="organizers"):
+        return stage.login(username="organizer", password="organizer-password")
 
 
 def _csrf_failed(stage: Stage) -> Any:
@@ -235,6 +246,9 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "not_authenticated": lambda stage: stage.anonymous.get(f"{API}me/"),
     "not_allowed": _board_raises(PermissionDenied()),
     "scope_missing": _scope_missing,
+    "second_factor_required": _second_factor,
+    "wrong_code": lambda stage: _second_factor(stage, code="000000"),
+    "second_factor_missing": _second_factor_missing,
     "csrf_failed": _csrf_failed,
     "rules_not_accepted": lambda stage: stage.bob.get(f"{DIGITS}files/train.csv/"),
     "not_a_member": lambda stage: send(stage.bob),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from allauth.socialaccount import views as socialaccount
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.github import views as github
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
@@ -37,6 +38,8 @@ def _of_provider(view: View) -> View:
     return wrapper
 
 
+# Of a provider that is not set up any more, nothing can be disconnected.
+connections = _of_provider(socialaccount.connections)
 github_login = _of_provider(github.oauth2_login)
 github_callback = _of_provider(github.oauth2_callback)
 oidc_login = _of_provider(openid_connect.login)
