@@ -6,39 +6,86 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('leaderboard', '0012_token_scopes'),
+        ("leaderboard", "0012_token_scopes"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='tokengrant',
-            name='last_used_at',
+            model_name="tokengrant",
+            name="last_used_at",
             field=models.DateTimeField(null=True),
         ),
         migrations.AddField(
-            model_name='user',
-            name='deleted_at',
+            model_name="user",
+            name="deleted_at",
             field=models.DateTimeField(editable=False, null=True),
         ),
         migrations.AddField(
-            model_name='user',
-            name='session_epoch',
+            model_name="user",
+            name="session_epoch",
             field=models.PositiveIntegerField(default=0, editable=False),
         ),
         migrations.CreateModel(
-            name='AccountEvent',
+            name="AccountEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('factor_added', 'A second factor was added'), ('factor_removed', 'A second factor was removed'), ('factors_reset', 'An operator removed all second factors'), ('codes_renewed', 'New recovery codes were made'), ('password_changed', 'The password was changed'), ('provider_added', 'A provider was connected'), ('provider_removed', 'A provider was disconnected'), ('signed_out', 'All other sessions were signed out'), ('deleted', 'The account was deleted')], max_length=24)),
-                ('detail', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("factor_added", "A second factor was added"),
+                            ("factor_removed", "A second factor was removed"),
+                            ("factors_reset", "An operator removed all second factors"),
+                            ("codes_renewed", "New recovery codes were made"),
+                            ("password_changed", "The password was changed"),
+                            ("provider_added", "A provider was connected"),
+                            ("provider_removed", "A provider was disconnected"),
+                            ("signed_out", "All other sessions were signed out"),
+                            ("deleted", "The account was deleted"),
+                        ],
+                        max_length=24,
+                    ),
+                ),
+                ("detail", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['factor_added', 'factor_removed', 'factors_reset', 'codes_renewed', 'password_changed', 'provider_added', 'provider_removed', 'signed_out', 'deleted'])), name='account_event_known')],
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    "factor_added",
+                                    "factor_removed",
+                                    "factors_reset",
+                                    "codes_renewed",
+                                    "password_changed",
+                                    "provider_added",
+                                    "provider_removed",
+                                    "signed_out",
+                                    "deleted",
+                                ],
+                            )
+                        ),
+                        name="account_event_known",
+                    )
+                ],
             },
         ),
     ]

@@ -40,7 +40,7 @@ def reset_second_factors(user: User, *, reason: str) -> int:
         tokens.revoke_all(user)
         sessions.end_all(user)
         user.events.create(kind=AccountEventKind.FACTORS_RESET, detail=reason[:200])
-    return removed
+    return int(removed)
 
 
 def delete(user: User) -> None:
@@ -115,7 +115,7 @@ def _forget(user: User) -> None:
         model.objects.filter(user=user).delete()
     Invitation.objects.filter(created_by=user).delete()
     for staged in user.staged_files.all():
-        transaction.on_commit(partial(default_storage.delete, staged.file.name))
+        transaction.on_commit(partial(default_storage.delete, str(staged.file)))
         staged.delete()
     user.preferences.all().delete()
     user.invited_to_competitions.clear()

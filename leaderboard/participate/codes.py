@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import secrets
-from typing import Any, Final
+from typing import Final
 
 from allauth.mfa.adapter import DefaultMFAAdapter, get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
@@ -35,6 +35,10 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
         "add_email_blocked": "An account with a second factor can't take an address that is not "
         "confirmed. Remove the second factor, add and confirm the address, and set it up again.",
     }
+
+    def generate_authenticator_name(self, user: User, kind: str) -> str:
+        many = Authenticator.objects.filter(user=user, type=kind).count()
+        return f"Passkey {many + 1}" if many else "Passkey"
 
     def encrypt(self, text: str) -> str:
         return _cipher().encrypt(text.encode()).decode()
@@ -74,7 +78,9 @@ def check_code(user: User, code: str) -> None:
         form.authenticator.record_usage()
         return
     (problem,) = form.errors.as_data()["code"]
-    raise Refused("wrong_code", variant="many" if problem.code == "too_many_login_attempts" else None)
+    raise Refused(
+        "wrong_code", variant="many" if problem.code == "too_many_login_attempts" else None
+    )
 
 
 def has_app_or_codes(user: User) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from html import unescape
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urljoin
 
 import nh3
@@ -40,6 +40,18 @@ _ATTRIBUTES = {
 }
 _SCHEMES = {"http", "https", "mailto"}
 _PARSER = tex.read_tex(MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]))
+
+# What user agents hold, the most telling first: nearly all call themselves Mozilla and Safari.
+_AGENTS: Final = (
+    (
+        *(("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome")),
+        *(("CriOS/", "Chrome"), ("Safari/", "Safari")),
+    ),
+    (
+        *(("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows")),
+        *(("Mac OS", "macOS"), ("Linux", "Linux")),
+    ),
+)
 
 
 @register.filter
@@ -162,6 +174,13 @@ def moment(when: datetime) -> SafeString:
     """Return a moment in full, in UTC, as a `time` element."""
     utc = f"{when.day} {when:%B %Y, %H:%M} UTC"
     return format_html('<time datetime="{}">{}</time>', when.isoformat(), utc)
+
+
+@register.filter
+def browser(user_agent: str) -> str:
+    """Return browser and system of a user agent as people know them; itself where neither is."""
+    found = [next((name for part, name in kind if part in user_agent), "") for kind in _AGENTS]
+    return " on ".join(filter(None, found)) or user_agent or "No browser named"
 
 
 @register.filter

@@ -34,8 +34,8 @@ from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
 from tests.api.organize import cases
-from tests.factors import add_app
 from tests.cast import World, ledger_of, make_user, predictions, set_round
+from tests.factors import add_app
 from tests.leaderboard.test_refusals import raised
 
 LOGIN = f"{API}auth/login/"

@@ -61,11 +61,11 @@ def test_a_token_of_an_organizer_waits_for_the_second_factor(
     with override_settings(SECOND_FACTOR="optional"):
         token = tokens.issue(world.organizer, days=1, scopes=[scope]).text
     path = "organize/competitions/" if scope is Scope.ORGANIZE else "competitions/"
-    header = {"HTTP_AUTHORIZATION": f"Token {token}"}
-    refused = anonymous.get(f"{API}{path}", **header)
+    anonymous.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    refused = anonymous.get(f"{API}{path}")
     assert (refused.status_code, refused.json()["code"]) == (403, "second_factor_missing")
     add_app(world.organizer)
-    assert anonymous.get(f"{API}{path}", **header).status_code == 200
+    assert anonymous.get(f"{API}{path}").status_code == 200
 
 
 @override_settings(SECOND_FACTOR="organizers")

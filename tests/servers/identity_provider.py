@@ -44,9 +44,7 @@ def configure() -> None:
             {
                 "BACKEND": "django.template.backends.django.DjangoTemplates",
                 "APP_DIRS": True,
-                "OPTIONS": {
-                    "context_processors": ["django.template.context_processors.request"]
-                },
+                "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
             }
         ],
         IDP_OIDC_PRIVATE_KEY=key.private_bytes(
@@ -61,7 +59,7 @@ def configure() -> None:
 class Quiet(WSGIRequestHandler):
     """Requests are not written to the test's output."""
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         return
 
 
@@ -78,15 +76,16 @@ def main(port: int, callback: str) -> None:
     from django.urls import include, path
 
     def be(request: HttpRequest, name: str) -> HttpResponse:
-        login(request, User.objects.get(username=name))
+        login(request, User.objects.get(username=name))  # type: ignore[arg-type]  # of that site
         return HttpResponse()
 
-    global urlpatterns
-    urlpatterns = [
-        path("be/<slug:name>/", be),
-        path("account/", include("allauth.account.urls")),
-        path("", include("allauth.idp.urls")),
-    ]
+    urlpatterns.extend(
+        [
+            path("be/<slug:name>/", be),
+            path("account/", include("allauth.account.urls")),
+            path("", include("allauth.idp.urls")),
+        ]
+    )
     call_command("migrate", verbosity=0)
     for name, email in PEOPLE.items():
         person = User.objects.create_user(name, email)
@@ -100,7 +99,8 @@ def main(port: int, callback: str) -> None:
     client.set_response_types([Client.ResponseType.CODE])
     client.save()
     server = make_server("127.0.0.1", port, get_wsgi_application(), handler_class=Quiet)
-    print(READY, flush=True)
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
     server.serve_forever()
 
 

@@ -79,7 +79,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@reauthentication_required(app="leaderboard")
+@reauthentication_required(app="leaderboard")  # type: ignore[untyped-decorator]  # of allauth
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
     """Hand out all that is stored about the person."""
@@ -90,7 +90,7 @@ def export(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@reauthentication_required(app="leaderboard")
+@reauthentication_required(app="leaderboard")  # type: ignore[untyped-decorator]  # of allauth
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest) -> HttpResponse:
     """Delete the account, once it is asked for by its name."""
