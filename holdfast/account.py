@@ -1,26 +1,28 @@
-"""Signing in and out, and who is signed in."""
+"""Signing in and out, who is signed in, and the default competition."""
 
 import getpass
 import os
 import platform
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from holdfast import config, output
-from holdfast.client import Client, Json, connect
+from holdfast.client import Client
 from holdfast.config import Settings
 from holdfast.errors import Failure, Refused
-from holdfast.options import OneFormatOption
+from holdfast.options import OneFormatOption, competition_of
+from holdfast.output import Column
 
 UNAUTHORIZED = 401
 COLUMNS = [
-    output.Column("username", "User"),
-    output.Column("email", "Email"),
-    output.Column("token_expires_at", "Token expires", output.local_time),
-    output.Column("token_scopes", "Token may", ", ".join),
+    Column("username", "User"),
+    Column("email", "Email"),
+    Column("token_expires_at", "Token expires", output.local_time),
+    Column("token_scopes", "Token may", ", ".join),
 ]
 
 
@@ -60,17 +62,20 @@ def login(
         address = config.clean_url(output.ask(f"Server [{known}]: ") or known)
     if config.sent_in_clear(address):
         output.warn(f"{address} is not encrypted: others on the network can read what you send.")
-    settings = Settings(address, _ask("Token", secret=True) if token else "")
-    with Client(settings) as client:
-        if token:
-            answer = client.get("me/")
-        else:
-            name = username or _ask("User name")
-            body: Json = {"username": name, "password": _ask("Password", secret=True)}
-            if scopes:
-                body |= {"scopes": scopes, "name": f"holdfast login on {platform.node()}"[:80]}
-            answer = client.send("POST", "auth/login/", json=body)
-    settings = Settings(address, settings.token or str(answer["token"]), str(answer["username"]))
+    if token:
+        made = Client(address, _ask("Token", secret=True))
+    else:
+        name = username or _ask("User name")
+        called = f"holdfast login on {platform.node()}"[:80]
+        made = Client.sign_in(
+            address, name, _ask("Password", secret=True), scopes=scopes or (), name=called
+        )
+    with made as client:
+        owner = client.me().username if token else client.connection.settings.username
+        settings = Settings(address, client.token, owner)
+    saved = config.load()
+    if saved.url == address:
+        settings = replace(settings, competition=saved.competition)
     path = config.save(settings)
     output.say(f"Signed in to {address} as {settings.username}.")
     output.note(f"The token is stored in {path}, readable only by you.")
@@ -86,8 +91,8 @@ def logout() -> None:
         output.say("You were not signed in.")
         return
     try:
-        with Client(saved) as client:
-            client.send("POST", "auth/logout/", json={})
+        with Client(saved.url, saved.token) as client:
+            client.sign_out()
     except Failure as failure:
         # A token that the server no longer knows has been revoked already.
         if not isinstance(failure, Refused) or failure.status != UNAUTHORIZED:
@@ -100,15 +105,55 @@ def logout() -> None:
 
 def whoami(style: OneFormatOption = output.Format.table) -> None:
     """Show who is signed in, where, and in which teams."""
-    with connect() as client:
-        me = client.get("me/")
+    with Client() as client:
+        me = client.me().json
     if style is not output.Format.table:
         output.show([me], COLUMNS, style)
         return
     pairs = {column.title: column.cell(me) for column in COLUMNS}
-    pairs |= {"Server": client.settings.url, "Token expires": pairs["Token expires"] or "never"}
+    pairs |= {"Server": client.url, "Token expires": pairs["Token expires"] or "never"}
     pairs |= {f"Team in {team['competition']}": team["name"] for team in me.get("teams") or []}
-    output.show_one(pairs, [output.Column(name, name) for name in pairs], style)
+    output.show_one(pairs, [Column(name, name) for name in pairs], style)
+
+
+class Setting(StrEnum):
+    """What `holdfast config` can set."""
+
+    COMPETITION = "competition"
+
+
+settings_app = typer.Typer(help="See and set what commands take as given.", no_args_is_help=True)
+Name = Annotated[Setting, typer.Option("-n", "--name", help="Which setting.")]
+
+
+@settings_app.command("view")
+def view_settings() -> None:
+    """Show the settings, but never the token."""
+    saved = config.load()
+    shown = {
+        "Server": saved.url,
+        "User": saved.username,
+        "Competition": config.default_competition(),
+        "File": str(config.config_path()),
+    }
+    output.show_one(shown, [Column(name, name) for name in shown], output.Format.table)
+
+
+@settings_app.command("set")
+def set_setting(
+    name: Name, value: Annotated[str, typer.Option("-v", "--value", help="Its value.")]
+) -> None:
+    """Set the default competition, which later commands mean where none is named."""
+    slug = competition_of(value, None)
+    config.save(replace(config.load(), competition=slug))
+    output.say(f"The default {name.value} is {slug}.")
+
+
+@settings_app.command("unset")
+def unset_setting(name: Name) -> None:
+    """Forget the default competition."""
+    config.save(replace(config.load(), competition=""))
+    output.say(f"There is no default {name.value} any more.")
 
 
 def _ask(name: str, *, secret: bool = False) -> str:

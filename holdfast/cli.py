@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
@@ -20,19 +21,20 @@ from holdfast import (
     submissions,
     verify,
 )
+from holdfast.client import SentBefore
 from holdfast.errors import Failure
-from holdfast.options import fill_wait
+from holdfast.options import fill_seconds
 from holdfast.organize.app import app as organize
 
 INTERRUPTED = 130
 SHORTCUTS = "The same as under `competitions`"
 
 
-class WaitingCommand(TyperCommand):
-    """A command whose `--wait` may come without a number."""
+class SecondsCommand(TyperCommand):
+    """A command whose `--wait` or `--watch` may come without a number."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, fill_wait(args))
+        return super().parse_args(ctx, fill_seconds(args))
 
 
 # Below `competitions` and, but for `list`, at the top: in the order of a participant's day.
@@ -46,12 +48,15 @@ SHARED: dict[str, Callable[..., None]] = {
     "submission": submissions.submission,
     "leaderboard": competitions.leaderboard,
     "finals": finals.finals,
+    "board": competitions.leaderboard,
+    "rules": competitions.rules,
     "team": competitions.team,
+    "open": competitions.open_,
 }
 app = typer.Typer(
     name="holdfast",
     help="Take part in Holdfast competitions from the terminal, or run them.",
-    epilog="HOLDFAST_URL and HOLDFAST_TOKEN take precedence over what `holdfast login` stores.",
+    epilog="HOLDFAST_URL, HOLDFAST_TOKEN and HOLDFAST_COMPETITION go before what is stored.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,11 +68,12 @@ for own in (
 ):
     app.command()(own)
 for name, command in SHARED.items():
-    cls = WaitingCommand if name in ("submit", "submission") else None
+    cls = SecondsCommand if name in ("submit", "submission", "leaderboard", "board") else None
     group.command(name, cls=cls)(command)
     if name != "list":
         app.command(name, cls=cls, rich_help_panel=SHORTCUTS)(command)
 app.add_typer(group, name="competitions")
+app.add_typer(account.settings_app, name="config")
 app.add_typer(organize, name="organize")
 app.add_typer(group, name="c", hidden=True)
 
@@ -93,7 +99,10 @@ def main() -> None:
         # A terminal that can't show a character gets a question mark, not a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # they are TextIOWrapper
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", SentBefore)
+            warnings.showwarning = lambda message, *_: output.warn(str(message))
+            app()
     except Failure as failure:
         _end(failure)
     except OSError as error:

@@ -1,273 +1,418 @@
-"""HTTP: one request, one plain reason when it fails. No other module talks to the network."""
+"""The client: `holdfast.Client` for a server, `Competition` for what one does in a competition.
 
-import re
-import ssl
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from io import BytesIO
+    hf = holdfast.Client()                     # as `holdfast login` or the environment says
+    c = hf.competition("digits")
+    c.join(team="Blue", accept_rules=True)
+    c.download("data")
+    r = c.submit(table, message="trees", wait=True)
+    r.status, r.score
+
+The command line does what it does through this module. Errors are those of `holdfast.errors`, with
+the API's codes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import IO, Any, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
-import httpx
+from holdfast import checking, config, output
+from holdfast.connection import PAGE_SIZE, SLUG, Connection, Json, competition_path, connect
+from holdfast.download import download, files_of, local_name
+from holdfast.errors import Failure, Refused
+from holdfast.frames import Labels, Predictions, as_upload
+from holdfast.measuring import Measured
+from holdfast.records import (
+    Account,
+    Announcement,
+    Board,
+    BoardRow,
+    File,
+    FinalRow,
+    Info,
+    Record,
+    Rows,
+    Selection,
+    Submission,
+    Summary,
+    Team,
+)
+from holdfast.waiting import WAIT_SECONDS
+from holdfast.waiting import wait as wait_for
 
-from holdfast import __version__, config, output
-from holdfast.config import Settings
-from holdfast.errors import Failure, Refused, TooLong, Unreachable
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
 
-Json = dict[str, Any]
-TIMEOUT = httpx.Timeout(60, connect=10)
-PAGE_SIZE = 200  # the most rows that the server sends at once
-LONGEST_JSON = 64_000_000  # bytes: a hundred times the largest page of a list
-SIGN_IN = "Run `holdfast login`, or set HOLDFAST_TOKEN."
-CHECK_ADDRESS = "Check the address and your network; `holdfast login --url URL` changes it."
-MAY_HAVE_ARRIVED = "What you sent may have arrived: look before you send it again."
+    import numpy as np
+    from numpy.typing import NDArray
+
+R = TypeVar("R", bound=Record)
+LONGEST_BOARD = 250_000_000  # bytes of CSV: a million teams and more
 
 
-def transport() -> httpx.BaseTransport | None:
-    """Return the way to the network, None for httpx's own. Tests replace this function."""
-    return None
+class SentBefore(UserWarning):
+    """A file that the team has sent already is sent again."""
 
 
 class Client:
-    """The API v1 of a server, used by one account. Use it as a context manager."""
+    """A server, and the account that a token belongs to. It can be used as a context manager.
 
-    def __init__(self, settings: Settings) -> None:
-        """Connect to nothing yet; the first request does."""
-        self.settings = settings
-        headers = {
-            "User-Agent": f"holdfast/{__version__}",
-            "Accept": "application/json",
-            # Size limits and resumed downloads count bytes of the plain content.
-            "Accept-Encoding": "identity",
-        }
-        if settings.token:
-            headers["Authorization"] = f"Token {settings.token}"
-        self._http = httpx.Client(
-            base_url=f"{settings.url}/api/v1/",
-            headers=headers,
-            timeout=TIMEOUT,
-            transport=transport(),
+    url, token: where left out, those of HOLDFAST_URL and HOLDFAST_TOKEN, then those that
+    `holdfast login` stored. progress: whether uploads and downloads show a bar, in a terminal or a
+    notebook.
+    """
+
+    def __init__(self, url: str = "", token: str = "", *, progress: bool = True) -> None:
+        """Connect to nothing yet; the first request does. Raises Failure where no server is set."""
+        self.connection: Connection = connect(url, token)
+        self.progress = progress
+
+    @classmethod
+    def sign_in(
+        cls,
+        url: str,
+        username: str,
+        password: str,
+        *,
+        scopes: Iterable[str] = (),
+        name: str = "",
+    ) -> Self:
+        """Return a client with a new token, which may read and submit unless scopes are given.
+
+        name: what the token is called on the account page.
+        """
+        body: Json = {"username": username, "password": password}
+        body |= {"scopes": list(scopes), "name": name} if scopes else {}
+        settings = config.Settings(config.clean_url(url))
+        with Connection(settings) as connection:
+            answer = connection.send("POST", "auth/login/", json=body)
+        client = cls(settings.url, str(answer["token"]))
+        client.connection.settings = replace(
+            client.connection.settings, username=str(answer["username"])
         )
+        return client
+
+    def sign_out(self) -> None:
+        """Revoke the token."""
+        self.connection.send("POST", "auth/logout/", json={})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.close()
+        self.close()
 
-    def get(self, path: str, **params: str | int) -> Json:
-        return self.send("GET", path, params=params)
+    def close(self) -> None:
+        """Close the connections."""
+        self.connection.close()
 
-    def send(self, method: str, path: str, **arguments: Any) -> Json:
-        """Send a request with httpx's arguments, and return the JSON object that answers it.
+    def __repr__(self) -> str:
+        return f"<holdfast.Client: {self.url}>"
 
-        The object is empty for 204. Raises Refused or Unreachable where there is none.
+    @property
+    def url(self) -> str:
+        """Return the server's address."""
+        return self.connection.settings.url
+
+    @property
+    def token(self) -> str:
+        """Return the token; empty where there is none."""
+        return self.connection.settings.token
+
+    def me(self) -> Account:
+        """Return who is signed in, and in which teams."""
+        return Account.read(self.connection.get("me/"))
+
+    def competitions(
+        self, search: str = "", *, page: int | None = None, page_size: int = PAGE_SIZE
+    ) -> Rows[Summary]:
+        """Return the competitions that you may see: all, or one page of them."""
+        return self.rows(Summary, "competitions/", page=page, page_size=page_size, search=search)
+
+    def competition(self, slug: str = "") -> Competition:
+        """Return a competition by its short name; the default one where it is left out.
+
+        Nothing is asked of the server yet.
         """
-        with self._answer(method, path, **arguments) as open_response:
-            response = _read(open_response)
-        if not response.is_success:
-            raise self._refusal(response)
-        return {} if response.status_code == httpx.codes.NO_CONTENT else self._object(response)
+        slug = slug or config.default_competition()
+        if not SLUG.fullmatch(slug):
+            raise Failure(
+                f"{slug!r} is no competition's short name." if slug else "Name a competition.",
+                hint="`holdfast config set -n competition -v digits` sets a default one.",
+            )
+        return Competition(self, slug)
 
-    def every(self, path: str, **params: str | int) -> Iterator[Json]:
-        """Yield all rows of a list, page by page."""
-        page = 1
-        while True:
-            answer = self.get(path, **params, page=page, page_size=PAGE_SIZE)
-            yield from answer["results"]
-            if not answer["results"] or not answer.get("next"):
-                return
-            page += 1
-
-    @contextmanager
-    def stream(
+    def rows(
         self,
+        kind: type[R],
         path: str,
-        headers: Mapping[str, str] | None = None,
         *,
-        method: str = "GET",
-        **params: str | int,
-    ) -> Iterator[httpx.Response]:
-        """Yield a successful response whose body is not read yet."""
-        sent = {"Accept": "*/*", **(headers or {})}
-        with self._answer(method, path, headers=sent, params=params) as response:
-            if not response.is_success:
-                raise self._refusal(_read(response))
-            yield response
+        page: int | None = None,
+        page_size: int = PAGE_SIZE,
+        **params: str,
+    ) -> Rows[R]:
+        """Return a list of the API, all of it or a page; empty params are left out."""
+        given = {name: value for name, value in params.items() if value}
+        found: list[Json] = []
+        first: Json = {}
+        for number in count(page or 1):
+            answer = self.connection.get(path, **given, page=number, page_size=page_size)
+            first = first or answer
+            found += answer["results"]
+            if page is not None or not answer["results"] or not answer.get("next"):
+                break
+        return Rows(map(kind.read, found), int(first.get("count", len(found))), first)
 
-    def save(
-        self, path: str, target: Path, limit: int, *, method: str = "GET", **params: str | int
-    ) -> None:
-        """Write the content at the path to a file; raise TooLong if it has over `limit` bytes.
 
-        The file appears only once it is complete; its folder is made if needed.
+class Competition:
+    """What a participant reads and does in a competition."""
+
+    def __init__(self, client: Client, slug: str) -> None:
+        """Ask nothing of the server yet."""
+        self.client = client
+        self.slug = slug
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Competition: {self.slug} at {self.client.url}>"
+
+    @property
+    def url(self) -> str:
+        """Return the address of its page."""
+        return f"{self.client.url}/c/{self.slug}/"
+
+    def info(self) -> Info:
+        """Return texts, times, limits, columns and the mechanism's facts."""
+        return Info.read(self._get())
+
+    def rules(self) -> str:
+        """Return the rules, as Markdown."""
+        return self.info().rules
+
+    def announcements(self) -> Rows[Announcement]:
+        """Return what the organizers announced, the newest first."""
+        return self._rows(Announcement, "announcements")
+
+    def join(self, team: str = "", *, invitation: str = "", accept_rules: bool = False) -> Team:
+        """Accept the rules, and create a team or follow an invitation to one.
+
+        team: its name; your own name if left out. Raises Failure unless the rules are accepted.
         """
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.part")
-        try:
-            with (
-                self.stream(path, None, method=method, **params) as response,
-                part.open("wb") as file,
-            ):
-                write(response, file, limit)
-        except TooLong:
-            part.unlink(missing_ok=True)
-            raise
-        part.replace(target)
-
-    @contextmanager
-    def _answer(self, method: str, path: str, **arguments: Any) -> Iterator[httpx.Response]:
-        url = self.settings.url
-        try:
-            request = self._http.build_request(method, path, **arguments)
-            with closing(self._http.send(request, stream=True)) as response:
-                # A few bytes that were compressed several times can expand to any amount.
-                encoding = response.headers.get("content-encoding", "identity").lower()
-                if encoding not in ("identity", "gzip"):
-                    raise Unreachable(
-                        f"{url} compressed its answer as {encoding!r}, though asked not to.",
-                        hint="Is there a proxy in between that should not do this?",
-                    )
-                yield response
-        except httpx.RequestError as error:
-            raise _explain(url, error) from None
-
-    def _refusal(self, response: httpx.Response) -> Failure:
-        """Return the server's reason: its problem document, or what the bare status means."""
-        url, status = self.settings.url, response.status_code
-        if response.is_redirect:
-            return Unreachable(
-                f"{url} redirects to {response.headers.get('location', 'another address')}.",
-                hint="If that is the server's address, run `holdfast login --url` with it.",
+        if team and invitation:
+            raise Failure("The inviting team has a name already: leave `team` out.")
+        if not accept_rules:
+            raise Failure(
+                "Joining takes accepting the rules: read them with `rules()`, then give "
+                "`accept_rules=True`."
             )
-        if not response.headers.get("content-type", "").startswith("application/problem+json"):
-            if status not in (502, 503, 504):
-                return self._not_holdfast(response)
-            return Unreachable(
-                f"{url} is not available at the moment ({status}).", hint="Try again in a minute."
+        fields = {"team_name": team, "invitation": invitation.rstrip("/").rpartition("/")[2]}
+        body: Json = {name: value for name, value in fields.items() if value}
+        return Team.read(self._send("POST", "join", json={"accept_rules": True, **body}))
+
+    def team(self, *, rename: str = "") -> Team:
+        """Return your team and what it may still submit, after giving it a new name if wanted."""
+        if rename:
+            return Team.read(self._send("PATCH", "team", json={"name": rename}))
+        return Team.read(self._get("team"))
+
+    def files(self) -> Rows[File]:
+        """Return the files to download."""
+        return Rows(map(File.read, files_of(self.client.connection, self.slug)))
+
+    def download(
+        self, folder: str | PathLike[str] = ".", *, file: str = "", force: bool = False
+    ) -> dict[Path, bool]:
+        """Download all files, or one; return their paths, each with whether it is new.
+
+        A file that is there and unchanged is left alone, a broken download resumes where it
+        stopped. Raises Failure for one that differs, unless `force` replaces it.
+        """
+        entries = files_of(self.client.connection, self.slug)
+        chosen = [entry for entry in entries if file in ("", entry["name"])]
+        if not chosen:
+            names = ", ".join(str(entry["name"]) for entry in entries)
+            unknown = f"{self.slug} has no file named {file!r}. Its files: {names}."
+            raise Failure(unknown if names else f"{self.slug} has no files yet.")
+        found = {}
+        for entry in chosen:
+            path = Path(folder) / local_name(str(entry["name"]))
+            with output.progress(path.name, int(entry["size"]), self._quiet) as advance:
+                found[path] = download(
+                    self.client.connection,
+                    self.slug,
+                    entry,
+                    path.parent,
+                    force=force,
+                    advance=advance,
+                )
+        return found
+
+    def submit(
+        self,
+        predictions: Predictions,
+        *,
+        message: str = "",
+        claim: float | None = None,
+        wait: bool | float = False,
+        poll_interval: float = 2.0,
+    ) -> Submission:
+        """Send predictions, and return the submission; with `wait`, once it is scored.
+
+        predictions: a file's path, a data frame of pandas or polars, or an array of NumPy with a
+        row for each of the sample submission, in its order. claim: the score that you expect, where
+        the competition asks for it. wait: True, or the most seconds.
+        Warns (SentBefore) about a file that your team has sent before. A file that turns out to be
+        wrong comes back as `rejected`, with its `problems`; waiting too long raises StillWaiting.
+        """
+        upload = as_upload(predictions, lambda: self._rules)
+        if (same := self.sent_before(upload.sha256)) is not None:
+            warnings.warn(
+                f"{upload.name} has the same content as your team's submission {same}. Its answer "
+                "will be the same.",
+                SentBefore,
+                stacklevel=2,
             )
-        problem, hint = self._object(response), ""
-        if problem.get("code") in ("rules_not_accepted", "not_a_member"):
-            hint = "To join, run `holdfast join COMP`."
-        elif status == httpx.codes.UNAUTHORIZED:
-            expired = "The token may have expired or been revoked. "
-            hint = f"{expired if self.settings.token else ''}{SIGN_IN}"
-        refused = Refused(
-            str(problem.get("detail") or problem.get("title") or "The server refused."),
-            details=problem_lines(problem.get("errors"), problem.get("total")),
-            hint=hint,
+        fields = {"message": message} | ({} if claim is None else {"claimed_score": repr(claim)})
+        with (
+            output.progress(f"Sending {upload.name}", upload.size, self._quiet) as advance,
+            closing(upload.open()) as file,
+        ):
+            files = {"file": (upload.name, _Counted(file, advance), "text/csv")}
+            sent = self._send("POST", "submissions", data=fields, files=files)
+        found = Submission.read(sent)
+        if wait is False:
+            return found
+        return self.wait(found, WAIT_SECONDS if wait is True else wait, poll_interval)
+
+    def sent_before(self, sha256: str) -> int | None:
+        """Return the number of the team's first submission of a file with this digest, if any.
+
+        None as well where the server doesn't tell: to a token that may submit but not read.
+        """
+        try:
+            found = self.submissions(sha256=sha256)
+        except Refused:
+            return None
+        return min((each.number for each in found if each.sha256 == sha256), default=None)
+
+    def wait(
+        self,
+        submission: Submission | int,
+        seconds: float = WAIT_SECONDS,
+        poll_interval: float = 2.0,
+    ) -> Submission:
+        """Return a submission once it is scored, rejected or failed. Raises StillWaiting."""
+        if isinstance(submission, int):
+            submission = self.submission(submission)
+        number = submission.number
+        found = wait_for(
+            self.client.connection,
+            submission.json,
+            competition_path(self.slug, "submissions", number),
+            f"Submission {number}",
+            f"To look at it later, run `holdfast submission {self.slug} {number}`.",
+            seconds=seconds,
+            interval=poll_interval,
         )
-        seconds = response.headers.get("retry-after", "")
-        refused.status, refused.retry_after = status, float(seconds) if seconds.isdigit() else 0
-        return refused
+        return Submission.read(found)
 
-    def _object(self, response: httpx.Response) -> Json:
-        try:
-            body = response.json()
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            raise self._not_holdfast(response)
-        return body
+    def submissions(
+        self, *, sha256: str = "", page: int | None = None, page_size: int = PAGE_SIZE
+    ) -> Rows[Submission]:
+        """Return your team's submissions, the newest first: all, or one page of them."""
+        return self._rows(Submission, "submissions", page=page, page_size=page_size, sha256=sha256)
 
-    def _not_holdfast(self, response: httpx.Response) -> Unreachable:
-        kind = response.headers.get("content-type", "").partition(";")[0]
-        what = "a web page" if kind == "text/html" else kind or "nothing"
-        return Unreachable(
-            f"{self.settings.url} answered {response.status_code} with {what}, "
-            "not as a Holdfast server does.",
-            hint=CHECK_ADDRESS,
-        )
+    def submission(self, number: int) -> Submission:
+        """Return one of your team's submissions."""
+        return Submission.read(self._get("submissions", number))
 
+    def board(
+        self, search: str = "", *, page: int | None = None, page_size: int = PAGE_SIZE
+    ) -> Board[BoardRow]:
+        """Return the leaderboard, all of it or a page, with its guarantee and your own row."""
+        found = self._rows(BoardRow, "leaderboard", page=page, page_size=page_size, search=search)
+        return Board(found, found.total, found.about)
 
-def connect() -> Client:
-    """Return a client for the server and account that environment and configuration name."""
-    settings = config.current()
-    path = config.config_path()
-    if config.readable_by_others(path):
-        output.warn(f"{path} holds your token and others can read it: run `chmod 600 {path}`.")
-    return Client(settings)
+    def final_board(
+        self, search: str = "", *, page: int | None = None, page_size: int = PAGE_SIZE
+    ) -> Board[FinalRow]:
+        """Return the final board, once it is revealed."""
+        found = self._rows(FinalRow, "final", page=page, page_size=page_size, search=search)
+        return Board(found, found.total, found.about)
 
+    def save_board(self, path: str | PathLike[str], *, final: bool = False) -> Path:
+        """Save the whole board as the CSV file that the website has; return its path."""
+        address = competition_path(self.slug, "final" if final else "leaderboard")
+        self.client.connection.save(address, Path(path), LONGEST_BOARD, format="csv")
+        return Path(path)
 
-def write(
-    response: httpx.Response,
-    file: IO[bytes],
-    limit: int,
-    advance: Callable[[int], object] = lambda count: None,
-) -> None:
-    """Copy a body as it arrives; raise TooLong as soon as it has more than `limit` bytes."""
-    announced = response.headers.get("content-length", "")
-    too_long = TooLong(f"The server sends more than {output.size(limit)} where it should not.")
-    if announced.isdecimal() and int(announced) > limit:
-        raise too_long
-    left = limit
-    for chunk in response.iter_bytes():
-        left -= len(chunk)
-        if left < 0:
-            raise too_long
-        file.write(chunk)
-        advance(len(chunk))
+    def selection(self) -> Selection:
+        """Return what your team enters for the final scores."""
+        return Selection.read(self._get("finals"))
 
+    def select(self, numbers: Iterable[int]) -> Selection:
+        """Enter these submissions, and no others; none leaves it to your best score."""
+        body = {"numbers": list(numbers)}
+        return Selection.read(self._send("PUT", "finals", json=body))
 
-def _read(response: httpx.Response) -> httpx.Response:
-    """Return the response with its body in memory; raise TooLong if it doesn't belong there."""
-    body = BytesIO()
-    write(response, body, LONGEST_JSON)
-    dropped = ("content-encoding", "content-length", "transfer-encoding")
-    headers = {name: value for name, value in response.headers.items() if name not in dropped}
-    return httpx.Response(response.status_code, headers=headers, content=body.getvalue())
+    def check(self, predictions: Predictions) -> int:
+        """Check predictions on this machine, by the server's own parser; return how many rows.
 
+        Nothing is sent or counted. Raises Rejected, with `problems`, for what the server would
+        reject, and NotInstalled without `holdfast[science]`.
+        """
+        checking.require("Checking here", "scoring.predictions")
+        upload = as_upload(predictions, lambda: self._rules)
+        with upload.open() as file:
+            return checking.read(file, self._rules, upload.name).rows
 
-def competition_path(slug: str, *rest: str | int) -> str:
-    """Return the API's path below a competition, each part quoted."""
-    parts = ("competitions", slug, *rest)
-    return "".join(f"{quote(str(part), safe='')}/" for part in parts)
+    def evaluate(self, labels: Labels, predictions: Predictions) -> float:
+        """Return the score of predictions for your own labels, by the competition's metric.
 
+        labels, predictions: files or data frames with the competition's columns, or arrays in the
+        same order. Exactly what the server would measure if these were the hidden rows.
+        """
+        return Measured.of(self._get(), labels, predictions).score
 
-def _explain(url: str, error: httpx.RequestError) -> Unreachable:
-    """Turn what httpx raised into a plain reason and what to do about it."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ssl.SSLError):
-        cause = cause.__cause__ or cause.__context__
-    match error, cause:
-        case httpx.ConnectTimeout(), _:
-            return Unreachable(f"{url} did not answer in time.", hint=CHECK_ADDRESS)
-        case httpx.TimeoutException(), _:
-            return Unreachable(f"{url} took too long to answer.", hint=MAY_HAVE_ARRIVED)
-        case httpx.ProxyError(), _:
-            return Unreachable(
-                f"The proxy in between failed: {error}.",
-                hint="Check the variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
-            )
-        case httpx.ConnectError(), ssl.SSLCertVerificationError():
-            return Unreachable(
-                f"The certificate of {url} cannot be trusted: {cause.verify_message}.",
-                hint="If your organization signs its own, set SSL_CERT_FILE to its CA file.",
-            )
-        case httpx.ConnectError(), ssl.SSLError():
-            return Unreachable(
-                f"{url} does not speak TLS correctly: {cause}.", hint="Is it http, not https?"
-            )
-        case httpx.ConnectError(), _:
-            reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error))
-            return Unreachable(f"Cannot connect to {url}: {reason}.", hint=CHECK_ADDRESS)
-    broken = str(error) or type(error).__name__
-    return Unreachable(f"The connection to {url} broke: {broken}.", hint=MAY_HAVE_ARRIVED)
+    def losses(self, labels: Labels, predictions: Predictions) -> NDArray[np.float64]:
+        """Return the loss of each of your own rows, from 0 to 1: what `holdfast.twin` is asked
+        about. Raises Failure for metrics that are no means over rows.
+        """
+        return Measured.of(self._get(), labels, predictions).losses
+
+    @cached_property
+    def _rules(self) -> checking.Rules:
+        checking.require("Reading the sample submission", "scoring.predictions")
+        return checking.rules_of(self.client.connection, self.slug)
+
+    @property
+    def _quiet(self) -> bool:
+        return not self.client.progress
+
+    def _get(self, *path: str | int) -> Json:
+        return self.client.connection.get(competition_path(self.slug, *path))
+
+    def _send(self, method: str, part: str, **arguments: Any) -> Json:
+        path = competition_path(self.slug, part)
+        return self.client.connection.send(method, path, **arguments)
+
+    def _rows(self, kind: type[R], part: str, **params: Any) -> Rows[R]:
+        return self.client.rows(kind, competition_path(self.slug, part), **params)
 
 
-def problem_lines(problems: Any, total: Any = None) -> list[str]:
-    """Return one line for each problem: where, then what; and the total if some are left out."""
-    known = [item for item in problems or [] if isinstance(item, dict)]
-    lines = []
-    for problem in known:
-        line, column = problem.get("line"), problem.get("column")
-        places = [f"line {line}"] if line is not None else []
-        places += [f"column `{column}`"] if column else []
-        message, where = str(problem.get("message", "")), ", ".join(places)
-        if where and not message.lower().startswith(places[0]):
-            message = f"{where[0].upper()}{where[1:]}: {message}"
-        lines.append(message)
-    if int(total or 0) > len(known):
-        lines.append(f"{int(total):,} in all.")
-    return lines
+class _Counted:
+    """A file that reports how many bytes were read from it."""
+
+    def __init__(self, file: BinaryIO, advance: output.Advance) -> None:
+        self._file, self._advance = file, advance
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._advance(len(data))
+        return data

@@ -1,28 +1,31 @@
 """What a participant reads and does in a competition, except submissions."""
 
 import sys
+import tempfile
+import time
+import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from holdfast import options, output
-from holdfast.client import Client, Json, competition_path, connect, write
-from holdfast.download import download, local_name
-from holdfast.errors import Failure
+from holdfast import client, options, output
+from holdfast.client import Client
+from holdfast.connection import Json
+from holdfast.errors import Failure, NotNow, Unreachable
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
+from holdfast.records import Board, Rows
 
 Search = Annotated[str, typer.Option("-s", "--search", help="Words to look for.")]
 Folder = Annotated[
     Path | None,
     typer.Option("-p", "--path", help="The folder to save in; the current one if left out."),
 ]
-LONGEST_BOARD = 250_000_000  # bytes of CSV: a million teams and more
 LIST_COLUMNS = [
     Column("slug", "Competition"),
     Column("title", "Title"),
@@ -71,6 +74,20 @@ TEAM_COLUMNS = [
     ),
     Column("created_at", "Since", output.local_time),
 ]
+
+
+class Page(StrEnum):
+    """A page of a competition on the website."""
+
+    overview = "overview"
+    data = "data"
+    rules = "rules"
+    leaderboard = "leaderboard"
+    submit = "submit"
+    submissions = "submissions"
+    team = "team"
+
+
 LIMITS = Column("limits", "Submissions", lambda limits: str(limits["summary"]))
 
 
@@ -83,9 +100,10 @@ def list_(
     csv: options.CsvFlag = False,
 ) -> None:
     """List the competitions that you may see."""
-    view = View(page, page_size, everything, Format.csv if csv else style, search)
-    with connect() as client:
-        view.show(client, "competitions/", LIST_COLUMNS, "No competition is open to you here.")
+    view = View(page, page_size, everything, Format.csv if csv else style)
+    with Client() as server:
+        find = partial(server.competitions, search)
+        view.show(find, LIST_COLUMNS, "No competition is open to you here.")
 
 
 def files(
@@ -96,14 +114,9 @@ def files(
 ) -> None:
     """List a competition's files."""
     slug = competition_of(competition, option)
-    with connect() as client:
-        found = files_of(client, slug)
+    with Client() as server:
+        found = [entry.json for entry in server.competition(slug).files()]
     output.show(found, FILE_COLUMNS, Format.csv if csv else style, empty="No files yet.")
-
-
-def files_of(client: Client, slug: str) -> list[Json]:
-    """Return the server's entries of a competition's files."""
-    return list(client.get(competition_path(slug, "files"))["results"])
 
 
 @dataclass(frozen=True)
@@ -114,34 +127,29 @@ class View:
     page_size: int
     everything: bool
     style: Format
-    search: str = ""
 
     def show(
         self,
-        client: Client,
-        path: str,
+        find: Callable[..., Rows[Any]],
         columns: Sequence[Column],
         empty: str,
         flatten: Callable[[Json], Json] = dict,
-    ) -> list[Json]:
-        """Print the rows and return them; `empty` is the sentence in place of an empty table.
+    ) -> Rows[Any]:
+        """Print the rows that are found and return them; `empty` is the sentence in place of an
+        empty table.
 
         If there are more rows, stderr says so even when CSV goes to a file: none should be missed.
         """
-        params = {"search": self.search} if self.search else {}
-        if self.everything:
-            rows = list(client.every(path, **params))
-            count = len(rows)
-        else:
-            answer = client.get(path, **params, page=self.page, page_size=self.page_size)
-            rows, count = list(answer["results"]), int(answer["count"])
+        part = {} if self.everything else {"page": self.page, "page_size": self.page_size}
+        found = find(**part)
+        rows = [record.json for record in found]
         if self.style is not Format.json:
             rows = [flatten(row) for row in rows]
         output.show(rows, columns, self.style, empty)
-        if rows and len(rows) < count:
+        if rows and len(rows) < found.total:
             rest = f"--page {self.page + 1} shows the next, --all all of them."
-            output.note(f"{len(rows):,} of {count:,}; {rest}")
-        return rows
+            output.note(f"{len(rows):,} of {found.total:,}; {rest}")
+        return found
 
 
 def download_(
@@ -164,21 +172,10 @@ def download_(
     slug = competition_of(competition, option)
     if here and path:
         raise typer.BadParameter("-w and -p name two folders; give one of them.")
-    folder = path or Path()
-    with connect() as client:
-        entries = files_of(client, slug)
-        chosen = [entry for entry in entries if file in ("", entry["name"])]
-        if not chosen:
-            names = ", ".join(str(entry["name"]) for entry in entries)
-            unknown = f"{slug} has no file named {file!r}. Its files: {names}."
-            raise Failure(unknown if names else f"{slug} has no files yet.")
-        for entry in chosen:
-            name = local_name(str(entry["name"]))
-            with output.progress(quiet) as bar:
-                advance = partial(bar.advance, bar.add_task(name, total=entry["size"]))
-                is_new = download(client, slug, entry, folder, force=force, advance=advance)
-            if not quiet:
-                output.say(f"{folder / name}: {'saved' if is_new else 'unchanged, skipped'}")
+    with Client(progress=not quiet) as server:
+        found = server.competition(slug).download(path or Path(), file=file, force=force)
+    for target, is_new in {} if quiet else found.items():
+        output.say(f"{target}: {'saved' if is_new else 'unchanged, skipped'}")
 
 
 def leaderboard(
@@ -198,6 +195,15 @@ def leaderboard(
     page: options.PageNumber = 1,
     page_size: options.PageSize = 50,
     everything: options.Everything = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch",
+            metavar="[SECONDS]",
+            min=2,
+            help="Show it again and again, every 15 seconds unless you give another number.",
+        ),
+    ] = None,
     style: options.FormatOption = Format.table,
     csv: options.CsvFlag = False,
     quiet: options.Quiet = False,
@@ -205,44 +211,71 @@ def leaderboard(
     """Show the leaderboard: the released scores, and your place.
 
     Low and High are the ends of the 95 % sampling interval; below the board stands what it
-    guarantees. With --final, Could be is the places that a team's expected score could have, and
-    the CSV is that of the website: all rows, with simultaneous intervals.
+    guarantees. With --final, Could be is the places that a team's expected score could have. The
+    CSV is that of the website: all rows, with exact values.
     """
     slug = competition_of(competition, option)
-    board = "final" if final else "leaderboard"
-    address = competition_path(slug, board)
-    view = View(page, page_size, everything, Format.csv if csv else style, search)
-    with connect() as client:
+    view = View(page, page_size, everything, Format.csv if csv else style)
+    if view.style is Format.csv and search:
+        raise typer.BadParameter("the board's CSV has all rows; leave --search out.")
+    if watch is not None and (save or view.style is not Format.table):
+        raise typer.BadParameter("--watch shows the board as a table.")
+    with Client() as server:
+        found = server.competition(slug)
         if save:
-            target = (path or Path()) / f"{slug}-{board}.csv"
-            client.save(address, target, LONGEST_BOARD, format="csv")
+            name = f"{slug}-{'final' if final else 'leaderboard'}.csv"
+            target = found.save_board((path or Path()) / name, final=final)
             if not quiet:
                 output.note(f"Saved as {target}.")
         if save and not show:
             return
-        if final and view.style is Format.csv:
-            _print_file(client, address, search)
+        if view.style is Format.csv:
+            _print_csv(found, final)
             return
-        columns = FINAL_COLUMNS if final else BOARD_COLUMNS
-        flatten = partial(_flat, digits=view.style is Format.table)
-        rows = view.show(client, address, columns, "No team is on the board yet.", flatten)
-        about = client.get(address, page_size=1)
-    for name in ("sentence", "questions_text"):
-        if about.get("guarantee"):
-            output.note(about["guarantee"][name])
+        print_board = partial(_print_board, found, view, search, final)
+        if watch is None:
+            print_board()
+        else:
+            _watch(print_board, watch)
+
+
+def _print_board(found: client.Competition, view: View, search: str, final: bool) -> None:
+    columns = FINAL_COLUMNS if final else BOARD_COLUMNS
+    flatten = partial(_flat, digits=view.style is Format.table)
+    find = partial(found.final_board if final else found.board, search)
+    board = view.show(find, columns, "No team is on the board yet.", flatten)
+    assert isinstance(board, Board)  # noqa: S101  (what `find` returns)
+    if board.guarantee:
+        output.note(board.guarantee.sentence)
+        output.note(board.guarantee.questions_text)
     # Your place is on the screen already if one of the rows is yours.
-    if about.get("me") and not any(row.get("is_mine") for row in rows):
-        output.note(_own_place(about["me"]))
+    if board.me and not any(row.is_mine for row in board):
+        output.note(_own_place(board.me))
 
 
-def _print_file(client: Client, address: str, search: str) -> None:
-    """Print the website's file of the final board, which has all rows."""
-    if search:
-        raise typer.BadParameter("the final board's CSV has all rows; leave --search out.")
-    whole = BytesIO()
-    with client.stream(address, format="csv") as response:
-        write(response, whole, LONGEST_BOARD)
-    sys.stdout.write(whole.getvalue().decode())
+def _watch(print_board: Callable[[], None], seconds: float) -> None:
+    """Print the board again and again, until it is interrupted.
+
+    A server that is briefly away or busy is asked again, no sooner than it says.
+    """
+    screen = output.console(sys.stdout)
+    while True:
+        pause = seconds
+        screen.clear()
+        try:
+            print_board()
+        except (Unreachable, NotNow) as failure:
+            output.report(failure)
+            pause = max(pause, getattr(failure, "retry_after", 0.0))
+        output.note(f"{output.clock()}; again every {seconds:g} seconds, Ctrl-C ends it.")
+        time.sleep(pause)
+
+
+def _print_csv(found: client.Competition, final: bool) -> None:
+    """Print the website's file, which has all rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = found.save_board(Path(folder) / "board.csv", final=final)
+        sys.stdout.write(target.read_bytes().decode())
 
 
 def _own_place(mine: Json) -> str:
@@ -291,20 +324,45 @@ def join(
     slug = competition_of(competition, option)
     if team and invitation:
         raise typer.BadParameter("the inviting team has a name already; leave --team out.")
-    fields = {"team_name": team, "invitation": invitation.rstrip("/").rpartition("/")[2]}
-    with connect() as client:
+    with Client() as server:
+        found = server.competition(slug)
         if not accept_rules:
-            found = client.get(competition_path(slug))
+            info = found.info()
             if not sys.stdin.isatty():
                 raise typer.BadParameter("read the rules, then add --accept-rules to accept them.")
-            output.say(f"The rules of {found['title']}:", "bold")
-            for line in str(found["rules"]).splitlines() or ["(none)"]:
-                output.say(line)
+            output.say(f"The rules of {info.title}:", "bold")
+            _say_lines(info.rules)
             if output.ask("Do you accept these rules? [y/N] ").lower() not in ("y", "yes"):
                 raise Failure("You have not joined: you did not accept the rules.")
-        body = {"accept_rules": True} | {name: value for name, value in fields.items() if value}
-        made = client.send("POST", competition_path(slug, "join"), json=body)
-    output.say(f"You have joined {slug} as team {made['name']}.")
+        made = found.join(team, invitation=invitation, accept_rules=True)
+    output.say(f"You have joined {slug} as team {made.name}.")
+
+
+def rules(
+    competition: options.Competition = None, option: options.CompetitionOption = None
+) -> None:
+    """Show the rules of a competition."""
+    with Client() as server:
+        _say_lines(server.competition(competition_of(competition, option)).rules())
+
+
+def _say_lines(text: str) -> None:
+    for line in text.splitlines() or ["(none)"]:
+        output.say(line)
+
+
+def open_(
+    competition: options.Competition = None,
+    option: options.CompetitionOption = None,
+    page: Annotated[Page, typer.Option("--page", help="Which of its pages.")] = Page.overview,
+) -> None:
+    """Open a competition in the browser; its address is printed as well."""
+    with Client() as server:
+        found = server.competition(competition_of(competition, option))
+        address = found.url + (f"{page.value}/" if page is not Page.overview else "")
+    output.say(address)
+    if not webbrowser.open(address):
+        output.note("No browser could be started here.")
 
 
 def team(
@@ -314,8 +372,7 @@ def team(
     style: options.OneFormatOption = Format.table,
 ) -> None:
     """Show your team and what it may still submit, or rename it."""
-    path = competition_path(competition_of(competition, option), "team")
-    with connect() as client:
-        mine = client.send("PATCH", path, json={"name": rename}) if rename else client.get(path)
+    with Client() as server:
+        mine = server.competition(competition_of(competition, option)).team(rename=rename).json
     columns = [*TEAM_COLUMNS, LIMITS] if style is Format.table else TEAM_COLUMNS
     output.show_one(mine, columns, style)

@@ -1,7 +1,8 @@
 """Where the server's address and the token are stored, and which of them a command uses.
 
 The file is JSON, readable by its owner only: `$HOLDFAST_CONFIG`, else `holdfast/config.json` below
-`$XDG_CONFIG_HOME` or `~/.config`. `HOLDFAST_URL` and `HOLDFAST_TOKEN` take precedence over it.
+`$XDG_CONFIG_HOME` or `~/.config`. `HOLDFAST_URL`, `HOLDFAST_TOKEN` and `HOLDFAST_COMPETITION` take
+precedence over it.
 """
 
 import json
@@ -9,7 +10,7 @@ import os
 import re
 import stat
 import tempfile
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import httpx
@@ -24,11 +25,15 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True)
 class Settings:
-    """The server's address without a trailing slash, a token (may be empty), and its owner."""
+    """The server's address without a trailing slash, a token (may be empty), and its owner.
+
+    competition: the one that is meant where none is named; it is kept when signing out.
+    """
 
     url: str = ""
     token: str = ""
     username: str = ""
+    competition: str = ""
 
 
 def config_path() -> Path:
@@ -57,23 +62,30 @@ def load() -> Settings:
             hint="Remove it and run `holdfast login` again.",
         ) from None
     known = raw if isinstance(raw, dict) else {}
-    return Settings(*(str(known.get(name) or "") for name in ("url", "token", "username")))
+    return Settings(*(str(known.get(field.name) or "") for field in fields(Settings)))
 
 
-def current() -> Settings:
-    """Return the settings a command uses: from the environment, then from the file.
+def current(url: str = "", token: str = "") -> Settings:
+    """Return the settings to use: those given, then those of the environment, then of the file.
 
-    The stored token belongs to the stored server and is never sent to another one.
+    A token is never sent to another server than the one it stands beside, stored or in the
+    environment.
     """
-    saved = load()
-    url = clean_url(os.environ.get("HOLDFAST_URL") or saved.url)
-    if not url:
+    saved, named = load(), clean_url(os.environ.get("HOLDFAST_URL") or "")
+    address = clean_url(url) or named or saved.url
+    if not address:
         raise Failure(
             "No server is set.", hint="Run `holdfast login`, or set HOLDFAST_URL to its address."
         )
-    same_server = url == saved.url
-    token = os.environ.get("HOLDFAST_TOKEN", "").strip() or (saved.token if same_server else "")
-    return replace(saved if same_server else Settings(), url=url, token=token)
+    same_server = address == saved.url
+    given = os.environ.get("HOLDFAST_TOKEN", "") if named in ("", address) else ""
+    token = token.strip() or given.strip() or (saved.token if same_server else "")
+    return replace(saved if same_server else Settings(), url=address, token=token)
+
+
+def default_competition() -> str:
+    """Return the competition that is meant where none is named; it may be empty."""
+    return os.environ.get("HOLDFAST_COMPETITION", "").strip() or load().competition
 
 
 def save(settings: Settings) -> Path:
@@ -90,8 +102,12 @@ def save(settings: Settings) -> Path:
 
 
 def forget() -> None:
-    """Remove the file; no error if there is none."""
-    config_path().unlink(missing_ok=True)
+    """Forget server, token and owner; the file is removed unless it says something else."""
+    kept = Settings(competition=load().competition)
+    if kept.competition:
+        save(kept)
+    else:
+        config_path().unlink(missing_ok=True)
 
 
 def clean_url(text: str) -> str:

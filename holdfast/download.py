@@ -2,17 +2,16 @@
 
 import hashlib
 import re
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import httpx
 
-from holdfast.client import Client, Json, competition_path, write
+from holdfast.connection import Connection, Json, competition_path, write
 from holdfast.errors import Failure, TooLong
+from holdfast.output import Advance
 
 SHA256 = re.compile("[0-9a-f]{64}")
 INFORM = "Please inform the organizer of the competition."
-Advance = Callable[[int], None]
 
 
 def local_name(name: str) -> str:
@@ -35,7 +34,7 @@ def digest(path: Path) -> str:
 
 
 def download(
-    client: Client, slug: str, file: Json, folder: Path, *, force: bool, advance: Advance
+    client: Connection, slug: str, file: Json, folder: Path, *, force: bool, advance: Advance
 ) -> bool:
     """Download one file of a competition into the folder; return False if it is there already.
 
@@ -74,7 +73,7 @@ def download(
     return True
 
 
-def _complete(part: Path, client: Client, slug: str, file: Json, advance: Advance) -> None:
+def _complete(part: Path, client: Connection, slug: str, file: Json, advance: Advance) -> None:
     """Append what is missing to the part, or start over where the server can't resume.
 
     A part longer than the file can't be its beginning.
@@ -95,3 +94,8 @@ def _complete(part: Path, client: Client, slug: str, file: Json, advance: Advanc
         else:
             out.truncate(0)
             write(response, out, length, advance)
+
+
+def files_of(client: Connection, slug: str) -> list[Json]:
+    """Return the server's entries of a competition's files."""
+    return list(client.every(competition_path(slug, "files")))

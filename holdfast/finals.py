@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from holdfast import output
-from holdfast.client import competition_path, connect
+from holdfast.client import Client
+from holdfast.config import default_competition
 from holdfast.options import CompetitionOption, OneFormatOption, competition_of
 from holdfast.output import Column, Format
 
@@ -42,14 +43,17 @@ def finals(
     Numbers replace the whole selection. It is open until the organizer starts the finals.
     """
     given = words or []
-    slug = competition_of(None if option else next(iter(given), None), option)
-    numbers = given if option else given[1:]
+    # A lone number is a submission of the default competition, as in `holdfast submission 3`.
+    named = not option and bool(given) and not (given[0].isdecimal() and default_competition())
+    slug = competition_of(given[0] if named else None, option)
+    numbers = given[1:] if named else given
     wrong = [number for number in numbers if not number.isdecimal()]
     if wrong:
         raise typer.BadParameter(f"{wrong[0]!r} is not the number of a submission.")
     if clear and numbers:
         raise typer.BadParameter("--clear selects none; leave the numbers out.")
-    path, selection = competition_path(slug, "finals"), {"numbers": list(map(int, numbers))}
-    with connect() as client:
-        found = client.send("PUT", path, json=selection) if numbers or clear else client.get(path)
-    output.show_one(found, COLUMNS, style)
+    with Client() as server:
+        competition = server.competition(slug)
+        chosen = numbers or clear
+        found = competition.select(map(int, numbers)) if chosen else competition.selection()
+    output.show_one(found.json, COLUMNS, style)

@@ -1,12 +1,14 @@
 """Arguments and options that several commands share, spelled as on Kaggle."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from holdfast import config, output
+from holdfast.connection import SLUG
 from holdfast.output import Format
+from holdfast.waiting import WAIT_SECONDS
 
 Competition = Annotated[
     str | None, typer.Argument(metavar="COMP", help="The competition's short name.")
@@ -38,15 +40,19 @@ Wait = Annotated[
         help="Wait for the result, for 600 seconds unless you give another number.",
     ),
 ]
-WAIT_SECONDS = "600"
-SLUG = re.compile(r"[A-Za-z0-9_-]+")
+
+SECONDS = {"--wait": WAIT_SECONDS, "--watch": 15.0}
 
 
 def competition_of(positional: str | None, option: str | None) -> str:
-    """Return the one competition that is named; anything else is wrong usage."""
+    """Return the one competition that is named, or the default one, as Kaggle's command reports
+    it; anything else is wrong usage.
+    """
     if positional and option and positional != option:
         raise typer.BadParameter(f"two competitions are named, {positional} and {option}.")
     slug = positional or option
+    if not slug and (slug := config.default_competition()):
+        output.note(f"Using competition: {slug}")
     if not slug:
         raise typer.BadParameter("name a competition; `holdfast competitions list` shows them.")
     if not SLUG.fullmatch(slug):
@@ -56,10 +62,10 @@ def competition_of(positional: str | None, option: str | None) -> str:
     return slug
 
 
-def fill_wait(arguments: list[str]) -> list[str]:
-    """Give a bare `--wait` its number, so that the option's value can be left out."""
+def fill_seconds(arguments: list[str]) -> list[str]:
+    """Give a bare `--wait` or `--watch` its number, so that the option's value can be left out."""
     filled = []
     for argument, following in zip(arguments, [*arguments, ""][1:], strict=True):
-        bare = argument == "--wait" and not following.replace(".", "", 1).isdigit()
-        filled.append(f"--wait={WAIT_SECONDS}" if bare else argument)
+        bare = argument in SECONDS and not following.replace(".", "", 1).isdigit()
+        filled.append(f"{argument}={SECONDS[argument]:g}" if bare else argument)
     return filled

@@ -10,10 +10,14 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
+from html import escape
+from importlib import import_module
 from typing import Any, TextIO
 
 from rich import box
@@ -25,6 +29,7 @@ from rich.text import Text
 from holdfast.errors import Failure
 
 Row = Mapping[str, Any]
+Advance = Callable[[int], object]
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # A formula can begin a cell, or a part of one where spreadsheets split at semicolons.
 FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
@@ -160,8 +165,13 @@ def show_one(row: Row, columns: Sequence[Column], style: Format) -> None:
 
 
 def local_time(text: str) -> str:
-    """Return the server's ISO time in this machine's time zone, to the minute."""
-    return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+    """Return the server's ISO time in this machine's time zone, to the minute, with the zone."""
+    return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M %Z}"
+
+
+def clock() -> str:
+    """Return the time on this machine, with its zone."""
+    return f"{datetime.now().astimezone():%H:%M:%S %Z}"
 
 
 def number(count: int, one: str, many: str) -> str:
@@ -180,13 +190,48 @@ def size(count: int) -> str:
     return f"{value:,.1f}".removesuffix(".0") + f" {units[-1]}"
 
 
-def progress(quiet: bool) -> Progress:
-    """Return a byte progress bar on stderr, silent if wanted or if stderr is no terminal."""
-    return Progress(
+@contextmanager
+def progress(name: str, total: int, quiet: bool = False) -> Iterator[Advance]:
+    """Show a byte progress bar, and yield what is called with each number of new bytes.
+
+    In a notebook it is a part of the page; else on stderr, silent where that is no terminal.
+    """
+    if not quiet and (display := _notebook_display()):
+        bar = _NotebookBar(name, total, display)
+        yield bar.advance
+        return
+    with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
         console=console(sys.stderr),
         disable=quiet or not sys.stderr.isatty(),
-    )
+    ) as shown:
+        yield partial(shown.advance, shown.add_task(name, total=total))
+
+
+class _NotebookBar:
+    """A progress element, which changes with each percent."""
+
+    def __init__(self, name: str, total: int, display: Any) -> None:
+        self._name, self._total, self._have, self._percent = name, total, 0, 0
+        self._html = display.HTML
+        self._shown = display.display(self._html(self._text()), display_id=True)
+
+    def advance(self, count: int) -> None:
+        self._have += count
+        percent = 100 * self._have // max(1, self._total)
+        if percent != self._percent:
+            self._percent = percent
+            self._shown.update(self._html(self._text()))
+
+    def _text(self) -> str:
+        bar = f'<progress max="{self._total}" value="{self._have}"></progress>'
+        return f"<label>{escape(clean(self._name))} {bar} {size(self._total)}</label>"
+
+
+def _notebook_display() -> Any:
+    """Return IPython's module for it where this runs in a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return import_module("IPython.display") if hasattr(shell, "kernel") else None

@@ -1,26 +1,23 @@
 """Planning a competition on this machine: which board, which split, and what both will promise.
 
-The same plan as on the organizers' pages. It needs the packages of `holdfast[check]`.
+The same plan as on the organizers' pages. It needs the packages of `holdfast[science]`.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast import output
-from holdfast.errors import Failure
+from holdfast.checking import require
 from holdfast.options import OneFormatOption
 from holdfast.output import Column, Format
 
 if TYPE_CHECKING:
     from scoring.guarantees.planner import Plan
-
-INSTALL = "pip install 'holdfast[check]'"
 
 
 def _figure(value: float) -> str:
@@ -77,8 +74,7 @@ def plan(
 
     Nothing is sent anywhere. Figures are in units of the score.
     """
-    if find_spec("numpy") is None or find_spec("scoring") is None:
-        raise Failure("Planning takes a few more packages.", hint=f"Install them: {INSTALL}")
+    require("Planning", "scoring.guarantees.planner")
     errors = import_module("scoring.errors")
     planner, needs = map(import_module, ("scoring.guarantees.planner", "scoring.mechanisms.needs"))
     ends = _number("worst", worst), _number("best", best)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from enum import StrEnum
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast import output
-from holdfast.client import problem_lines
+from holdfast.checking import require
+from holdfast.connection import problem_lines
 from holdfast.errors import Failure
 from holdfast.options import EXISTING
 
@@ -65,13 +65,7 @@ def split(
 def _split(
     file: Path, by: By, column: str, parts: tuple[float, ...], seed: str
 ) -> tuple[str, dict[str, int]]:
-    try:
-        import_module("scoring.split_table")
-    except ModuleNotFoundError as error:
-        raise Failure(
-            f"Splitting needs the package {error.name}, which isn't installed.",
-            hint='In a clone of Holdfast: pip install ".[check]".',
-        ) from None
+    require("Splitting", "scoring.split_table")
     from scoring.errors import ParameterError, SolutionError
     from scoring.split import Shares
     from scoring.split_table import split_table

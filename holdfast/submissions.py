@@ -1,19 +1,17 @@
 """Sending predictions and seeing what became of them."""
 
-from collections.abc import Callable
-from io import FileIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast import options, output
-from holdfast.client import Client, Json, competition_path, connect, problem_lines
+from holdfast.client import Client
 from holdfast.competitions import View, with_digits
+from holdfast.connection import Json, problem_lines
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
-from holdfast.waiting import wait
 
 COLUMNS = [
     Column("number", "No", numeric=True),
@@ -63,33 +61,26 @@ def submit(
     Exits 1 if the file is refused or, after waiting, rejected.
     """
     slug = competition_of(competition, option)
-    fields = {"message": message} | ({} if claim is None else {"claimed_score": repr(claim)})
-    if not (size := file.stat().st_size):
-        raise Failure(f"{file} is empty. Nothing was sent.")
     in_words = style is Format.table
-    with connect() as client:
-        path = competition_path(slug, "submissions")
-        with output.progress(quiet) as bar:
-            task = bar.add_task(f"Sending {file.name}", total=size)
-            with CountedFile(file, lambda sent: bar.advance(task, sent)) as counted:
-                files = {"file": (file.name, counted, "text/csv")}
-                sent = client.send("POST", path, data=fields, files=files)
+    with Client(progress=not quiet) as server:
+        found = server.competition(slug)
+        sent = found.submit(file, message=message, claim=claim)
         if in_words and not quiet:
-            output.say(f"Submission {sent['number']} to {slug} is received.")
-            output.say(sent["limits"]["summary"])
+            output.say(f"Submission {sent.number} to {slug} is received.")
+            output.say(sent.json["limits"]["summary"])
         if seconds is not None:
-            sent = _wait(client, sent, slug, seconds, interval)
+            sent = found.wait(sent, seconds, interval)
     if not in_words:
-        _show(sent, style)
+        _show(sent.json, style)
     if seconds is None:
         return
-    if sent["status"] != "released":
+    if sent.status != "released":
         raise Failure(
-            f"Submission {sent['number']}: {sent['summary']}", details=_problem_lines(sent)
+            f"Submission {sent.number}: {sent.summary}", details=_problem_lines(sent.json)
         )
     if in_words:
-        reach = _flat(sent)["guarantee_text"]
-        output.say(sent["summary"] + f" Guarantee: {reach}." * bool(reach), "bold")
+        reach = sent.release.guarantee_text if sent.release else ""
+        output.say(sent.summary + f" Guarantee: {reach}." * bool(reach), "bold")
 
 
 def submissions(
@@ -102,10 +93,11 @@ def submissions(
     csv: options.CsvFlag = False,
 ) -> None:
     """List your team's submissions, the newest first."""
-    path = competition_path(competition_of(competition, option), "submissions")
+    slug = competition_of(competition, option)
     view = View(page, page_size, everything, Format.csv if csv else style)
-    with connect() as client:
-        view.show(client, path, COLUMNS, "Your team has not submitted yet.", _flat)
+    with Client() as server:
+        find = server.competition(slug).submissions
+        view.show(find, COLUMNS, "Your team has not submitted yet.", _flat)
 
 
 def submission(
@@ -124,35 +116,14 @@ def submission(
     if len(reference) > 2 or not reference[-1].isdecimal():
         raise typer.BadParameter("give the submission's number, after the competition's name.")
     slug = competition_of(reference[0] if len(reference) == 2 else None, option)
-    with connect() as client:
-        found = client.get(competition_path(slug, "submissions", int(reference[-1])))
+    with Client() as server:
+        competition = server.competition(slug)
+        found = competition.submission(int(reference[-1]))
         if seconds is not None:
-            found = _wait(client, found, slug, seconds, interval)
-    _show(found, style)
-    if seconds is not None and found["status"] != "released":
+            found = competition.wait(found, seconds, interval)
+    _show(found.json, style)
+    if seconds is not None and found.status != "released":
         raise typer.Exit(1)
-
-
-class CountedFile(FileIO):
-    """A file that reports how many bytes were read from it."""
-
-    def __init__(self, path: Path, advance: Callable[[int], None]) -> None:
-        """Open the file; `advance` gets the number of bytes of each read."""
-        super().__init__(path)
-        self._advance = advance
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = super().read(-1 if size is None else size) or b""
-        self._advance(len(data))
-        return data
-
-
-def _wait(client: Client, sent: Json, slug: str, seconds: float, interval: float) -> Json:
-    number = sent["number"]
-    path = competition_path(slug, "submissions", number)
-    hint = f"To look at it later, run `holdfast submission {slug} {number}`."
-    name = f"Submission {number}"
-    return wait(client, sent, path, name, hint, seconds=seconds, interval=interval)
 
 
 def _problem_lines(found: Json) -> list[str]:

@@ -1,7 +1,7 @@
 """Checking a competition's ledger on this machine, without trusting the server.
 
 The hash chain is checked with the standard library alone. Everything that follows from the answers,
-and after publication the answers themselves, needs the packages of `holdfast[check]`.
+and after publication the answers themselves, needs the packages of `holdfast[science]`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import output
-from holdfast.check import Rules, download_sample, read, row_ids
-from holdfast.client import Client, competition_path, connect
-from holdfast.errors import Failure, TooLong
+from holdfast.checking import Rules, download_sample, read_file, row_ids
+from holdfast.connection import Connection, competition_path, connect
+from holdfast.errors import INSTALL, Failure, TooLong
 from holdfast.options import (
     EXISTING,
     Competition,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from scoring.verification.publications import Known
 
 PACKAGES = ("numpy", "scipy", "pyarrow")
-INSTALL = "pip install 'holdfast[check]'"
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
 
 
@@ -53,7 +52,7 @@ class _Server:
     stack: ExitStack
 
     @cached_property
-    def client(self) -> Client:
+    def client(self) -> Connection:
         return self.stack.enter_context(connect())
 
     def fetch(self, what: str, name: str, *path: str | int, **params: str) -> Path:
@@ -126,7 +125,7 @@ def verify(
     """Verify a competition's ledger on this machine; after publication, every answer as well.
 
     Nothing is sent, and nothing kept unless --save names a file. Exits 1 at the first difference.
-    Without the packages of the `check` extra, only the hash chain is checked.
+    Without the packages of the `science` extra, only the hash chain is checked.
     """
     if save and save.exists():
         raise Failure(f"{save} exists already.", hint="It may be a copy for --since: keep it.")
@@ -273,7 +272,7 @@ def _take_own(case: _Case, files: list[Path], sample: Path | None, server: _Serv
     path = sample or download_sample(server.client, server.slug, server.folder)
     rules = Rules(schema, row_ids(path, schema), Limits())
     for file in files:
-        found = read(file, rules)
+        found = read_file(file, rules)
         case.own[found.digest] = Known(found)
 
 

@@ -5,10 +5,11 @@ import time
 
 from rich.status import Status
 
-from holdfast.client import Client, Json
-from holdfast.errors import Failure, Refused, Unreachable
+from holdfast.connection import Connection, Json
+from holdfast.errors import Refused, StillWaiting, Unreachable
 from holdfast.output import console
 
+WAIT_SECONDS = 600.0
 FINAL = frozenset(("released", "rejected", "failed"))
 BUSY = frozenset((429, 503))  # too many requests; the site can't work at the moment
 FIRST_PAUSE = 0.25  # seconds; doubles up to the interval, as most files are scored at once
@@ -16,9 +17,18 @@ STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
 
 def wait(
-    client: Client, sent: Json, path: str, name: str, hint: str, *, seconds: float, interval: float
+    client: Connection,
+    sent: Json,
+    path: str,
+    name: str,
+    hint: str,
+    *,
+    seconds: float,
+    interval: float,
 ) -> Json:
-    """Ask for what is at the path until it is final, and return it; raise Failure after a time.
+    """Ask for what is at the path until it is final, and return it.
+
+    Raises StillWaiting after a time.
 
     A server that is briefly away or busy is asked again, no sooner than it says. name, hint: what
     it is called where it takes too long, and what to do then.
@@ -29,7 +39,7 @@ def wait(
         while (state := sent["status"]) not in FINAL:
             status.update(f"{STEPS.get(state, 'Waiting')} …")
             if time.monotonic() + pause > end:
-                raise Failure(
+                raise StillWaiting(
                     f"{name} is still {state} after {seconds:g} seconds.",
                     hint=f"It will be scored. {hint}",
                 )

@@ -8,7 +8,7 @@ import typer
 
 from bundles.errors import BundleError
 from holdfast import options, output
-from holdfast.client import Client, Json, connect
+from holdfast.connection import Connection, Json, connect
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.organize.commands import Yes, confirm, organize_path
@@ -134,7 +134,7 @@ def vault_key() -> None:
 
 
 def send_bundle(
-    client: Client, file: Path, *, slug: str = "", sure: bool = False, only_plan: bool = False
+    client: Connection, file: Path, *, slug: str = "", sure: bool = False, only_plan: bool = False
 ) -> Json:
     """Send a bundle, to be planned or made, and return the server's answer."""
     fields = {"slug": slug} if slug else {}

@@ -3,17 +3,20 @@
 import sys
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast import options, output
-from holdfast.client import Json, competition_path, connect
+from holdfast.client import Client
 from holdfast.competitions import Search, View
+from holdfast.connection import Json, competition_path, connect
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.output import Column, Format
+from holdfast.records import Record
 
 Yes = Annotated[bool, typer.Option("--yes", help="Don't ask: do it.")]
 
@@ -88,9 +91,11 @@ def list_(
     csv: options.CsvFlag = False,
 ) -> None:
     """List the competitions that you run."""
-    view = View(page, page_size, everything, Format.csv if csv else style, search)
-    with connect() as client:
-        view.show(client, "organize/competitions/", LIST_COLUMNS, "You run no competition here.")
+    view = View(page, page_size, everything, Format.csv if csv else style)
+    path = "organize/competitions/"
+    with Client() as server:
+        find = partial(server.rows, Record, path, search=search)
+        view.show(find, LIST_COLUMNS, "You run no competition here.")
 
 
 def boards(

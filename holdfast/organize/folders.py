@@ -14,7 +14,7 @@ from bundles.errors import BundleError
 from bundles.folders import open_directory
 from bundles.kaggle import is_kaggle, read_kaggle
 from holdfast import options, output
-from holdfast.client import Client, Json, connect
+from holdfast.connection import Connection, Json, connect
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.organize.bundles import explain
@@ -161,7 +161,7 @@ def create(
         )
 
 
-def _send_files(client: Client, folder: Path, fields: Json) -> Json:
+def _send_files(client: Connection, folder: Path, fields: Json) -> Json:
     """Send each file of the folder once, and return the draft that the server made of them."""
     with ExitStack() as stack:
         files = {
@@ -186,7 +186,7 @@ def _show_proposals(found: Json) -> None:
         output.say(f"- {each['title']} {each['value']}: {each['reason']}")
 
 
-def send_solution(client: Client, slug: str, path: Path) -> Json:
+def send_solution(client: Connection, slug: str, path: Path) -> Json:
     """Send the hidden labels, which the server seals; return what it counted."""
     with path.open("rb") as file:
         files = {"solution": (path.name, file, "text/csv")}

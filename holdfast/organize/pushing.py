@@ -19,7 +19,7 @@ from bundles.bundle import NAME, BoardPart, Bundle, FilePart, RoundPart, read_bu
 from bundles.errors import BundleError
 from bundles.folders import open_directory
 from holdfast import options, output
-from holdfast.client import Client, Json, connect
+from holdfast.connection import Connection, Json, connect
 from holdfast.errors import Failure, Refused
 from holdfast.options import competition_of
 from holdfast.organize.bundles import explain
@@ -40,7 +40,7 @@ class Change:
     sign: str
     what: str
     detail: str
-    send: Callable[[Client], object]
+    send: Callable[[Connection], object]
     of_draft: bool = False
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ def read_folder(folder: Path) -> Bundle:
 class Pusher:
     """A folder, and the competition on a server that it is compared with."""
 
-    client: Client
+    client: Connection
     slug: str
     folder: Path
     bundle: Bundle
@@ -175,7 +175,7 @@ class Pusher:
         }
         return self.bundle.settings | texts | of_round
 
-    def open(self, client: Client) -> object:
+    def open(self, client: Connection) -> object:
         """Open the draft."""
         return client.send("POST", organize_path(self.slug, "open"), json={})
 
@@ -250,14 +250,14 @@ class Pusher:
 
     def _sender(
         self, method: str, *path: str, whole: bool = False, **arguments: Any
-    ) -> Callable[[Client], object]:
+    ) -> Callable[[Connection], object]:
         where = "organize/competitions/" if whole else organize_path(self.slug, *path)
         return lambda client: client.send(method, where, **arguments)
 
     def _file_sender(
         self, part: FilePart, name: str, content: bytes, *, replaces: bool
-    ) -> Callable[[Client], object]:
-        def send(client: Client) -> object:
+    ) -> Callable[[Connection], object]:
+        def send(client: Connection) -> object:
             if replaces:
                 client.send("DELETE", organize_path(self.slug, "files", name))
             fields = {"role": part.role, "description": part.description}
@@ -306,7 +306,7 @@ def _report(slug: str, changes: list[Change], dry_run: bool, style: Format) -> N
         output.note(f"{slug}: {output.number(len(changes), 'thing', 'things')} {told}.")
 
 
-def _nothing(_client: Client) -> None:
+def _nothing(_client: Connection) -> None:
     """Send nothing: it went along with what was sent before."""
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from holdfast import options, output
-from holdfast.client import connect, problem_lines
+from holdfast.connection import connect, problem_lines
 from holdfast.errors import Failure
 from holdfast.options import competition_of
 from holdfast.organize.commands import organize_path

@@ -90,6 +90,8 @@ class CompetitionView(PublicView):
             "schema": round.schema or None,
             "phase": round.phase(timezone.now()),
             "metric": metric.title if metric else "",
+            "metric_name": round.board.metric,
+            "metric_parameters": round.board.metric_parameters,
             "direction": metric.direction if metric else "maximize",
             "mechanism": queries.mechanism_facts(round.board, request.user),
             "revision": queries.revision(round, request.user),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from leaderboard import access, queries
 from leaderboard.api.base import View, own_team, person, running
-from leaderboard.api.paging import Page, PageQuery
+from leaderboard.api.paging import Page, SubmissionQuery
 from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, pages_of, responses
 from leaderboard.api.serializers.submissions import NewSubmission, Submission, SubmissionBody
 from leaderboard.api.serializers.teams import Limits
@@ -29,15 +29,16 @@ class SubmissionsView(View):
         tags=["submissions"],
         summary="List your team's submissions",
         description="The newest first.",
-        parameters=[PageQuery],
+        parameters=[SubmissionQuery],
         responses=responses({200: pages_of(Submission, "Submission")}, "invalid", *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        page = Page.of(request)
+        page = Page.of(request, SubmissionQuery)
         team = own_team(request, slug)
-        found = queries.submission_rows(team, page.part)
+        same = {"sha256": page.sha256} if page.sha256 else {}
+        found = queries.submission_rows(team, page.part, **same)
         item = partial(Submission, context={"finals": queries.final_entries(team)})
-        return page.answer(item, found, team.submissions.count())
+        return page.answer(item, found, team.submissions.filter(**same).count())
 
     @extend_schema(
         operation_id="submit",

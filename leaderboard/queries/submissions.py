@@ -85,9 +85,9 @@ class SubmissionRow:
         return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)
 
 
-def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
-    """Return the team's submissions, newest first, or a part of them."""
-    rows = team.submissions.select_related(
+def submission_rows(team: Team, part: slice = slice(None), **fields: str) -> list[SubmissionRow]:
+    """Return the team's submissions, newest first, or a part of them; those with these fields."""
+    rows = team.submissions.filter(**fields).select_related(
         "user", "release__holdout", "release__board__round", "release__repeat_of__submission"
     )
     scale_once = cache(scale)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast import cli, client
+from holdfast import cli, connection
 
 URL = "https://holdfast.example"
 Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
@@ -113,7 +113,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     """Replace the network by a server, for every command in this test."""
     fake = Server()
-    monkeypatch.setattr(client, "transport", lambda: httpx.MockTransport(fake.handle))
+    monkeypatch.setattr(connection, "transport", lambda: httpx.MockTransport(fake.handle))
     return fake
 
 

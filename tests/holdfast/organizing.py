@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.core.wsgi import get_wsgi_application
 
-from holdfast import client
+from holdfast import connection
 from leaderboard.models import Scope
 from leaderboard.participate import tokens
 from tests.cast import ROWS, World, solution
@@ -47,7 +47,7 @@ def organizer(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     token = tokens.issue(world.organizer, days=1, scopes=[Scope.ORGANIZE]).text
     monkeypatch.setenv("HOLDFAST_TOKEN", token)
     application: Any = get_wsgi_application()
-    monkeypatch.setattr(client, "transport", lambda: httpx.WSGITransport(app=application))
+    monkeypatch.setattr(connection, "transport", lambda: httpx.WSGITransport(app=application))
     return world
 
 

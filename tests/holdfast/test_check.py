@@ -153,7 +153,7 @@ def test_without_its_packages_it_says_what_to_install(folder: Path) -> None:
     )
     assert ran.returncode == 1
     assert "which isn't installed" in ran.stderr
-    assert 'pip install ".[check]"' in ran.stderr
+    assert 'pip install ".[science]"' in ran.stderr
 
 
 def test_everything_else_runs_without_its_packages() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from holdfast import client
+from holdfast import connection
 from tests.holdfast.conftest import URL, Endless, Run, Server, Unread, ok, page, problem
 
 pytestmark = pytest.mark.usefixtures("signed_in")
@@ -103,7 +103,7 @@ def test_an_interrupted_command_exits_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(client.Client, "get", interrupt)
+    monkeypatch.setattr(connection.Connection, "get", interrupt)
     ran = run("competitions", "list")
     assert ran.code == 130
     assert ran.err == "Interrupted.\n"
@@ -130,7 +130,7 @@ def test_a_full_disk_is_a_reason(server: Server, run: Run, monkeypatch: pytest.M
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "train.csv")
 
-    monkeypatch.setattr(client.Client, "get", full)
+    monkeypatch.setattr(connection.Connection, "get", full)
     ran = run("competitions", "list")
     assert (ran.code, ran.err) == (1, "Error: train.csv: No space left on device.\n")
 
@@ -199,6 +199,6 @@ def test_the_client_identifies_itself(server: Server, run: Run) -> None:
 
 
 def test_parts_of_a_path_are_quoted() -> None:
-    assert client.competition_path("digits", "files", "a b/c") == (
+    assert connection.competition_path("digits", "files", "a b/c") == (
         "competitions/digits/files/a%20b%2Fc/"
     )

@@ -148,6 +148,12 @@ class CompetitionDetail(Competition):
     )
     rounds = ListedRound(many=True, help_text="None in a draft.")
     schema = PredictionSchema(allow_null=True)
+    metric_name = serializers.CharField(
+        help_text="What `holdfast.Competition.evaluate` finds the metric by."
+    )
+    metric_parameters = serializers.DictField(
+        help_text="Its parameters as chosen; those left out have their defaults."
+    )
     direction = serializers.ChoiceField(choices=("maximize", "minimize"))
     mechanism = MechanismFacts(allow_null=True)
     revision = Revision(allow_null=True, help_text="Null: the solution was never revised.")
