@@ -63,7 +63,7 @@ app = typer.Typer(
 )
 group = typer.Typer(help="See competitions and take part in them.", no_args_is_help=True)
 for own in (
-    *(account.login, account.logout, account.whoami),
+    *(account.login, account.logout, account.whoami, competitions.notices),
     *(check.check, plan.plan, split.split, verify.verify),
 ):
     app.command()(own)

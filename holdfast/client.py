@@ -35,6 +35,7 @@ from holdfast.records import (
     File,
     FinalRow,
     Info,
+    Notice,
     Record,
     Rows,
     Selection,
@@ -134,6 +135,18 @@ class Client:
     ) -> Rows[Summary]:
         """Return the competitions that you may see: all, or one page of them."""
         return self.rows(Summary, "competitions/", page=page, page_size=page_size, search=search)
+
+    def notices(
+        self, *, unread: bool = False, page: int | None = None, page_size: int = PAGE_SIZE
+    ) -> Rows[Notice]:
+        """Return your inbox, the newest first; with `unread`, what you have not read."""
+        only = "true" if unread else ""
+        return self.rows(Notice, "me/notices/", page=page, page_size=page_size, unread=only)
+
+    def mark_read(self, notices: Iterable[Notice] | None = None) -> int:
+        """Mark notices as read, all if left out; return how many are left to read."""
+        body = {} if notices is None else {"ids": [notice.id for notice in notices]}
+        return int(self.connection.send("POST", "me/notices/read/", json=body)["count_unread"])
 
     def competition(self, slug: str = "") -> Competition:
         """Return a competition by its short name; the default one where it is left out.

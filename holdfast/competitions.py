@@ -63,6 +63,13 @@ FINAL_COLUMNS = [
     Column("move", "Move", lambda move: f"{move:+d}" if move else "0", numeric=True),
     Column("mark", "Mark"),
 ]
+NOTICE_COLUMNS = [
+    Column("created_at", "When", output.local_time),
+    Column("competition", "Competition"),
+    Column("title", "What"),
+    Column("read_at", "Read", lambda _: "yes"),
+    Column("url", "Page"),
+]
 MARKS = (("is_mine", "you"), ("is_baseline", "baseline"), ("is_verified", "verified"))
 TEAM_COLUMNS = [
     Column("name", "Team"),
@@ -276,6 +283,25 @@ def _print_csv(found: client.Competition, final: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         target = found.save_board(Path(folder) / "board.csv", final=final)
         sys.stdout.write(target.read_bytes().decode())
+
+
+def notices(
+    unread: Annotated[bool, typer.Option("--unread", help="Only what you have not read.")] = False,
+    read: Annotated[bool, typer.Option("--read", help="Mark what is listed as read.")] = False,
+    page: options.PageNumber = 1,
+    page_size: options.PageSize = 50,
+    everything: options.Everything = False,
+    style: options.FormatOption = Format.table,
+    csv: options.CsvFlag = False,
+) -> None:
+    """List what happened in your competitions and concerns you, the newest first."""
+    view = View(page, page_size, everything, Format.csv if csv else style)
+    with Client() as server:
+        find = partial(server.notices, unread=unread)
+        found = view.show(find, NOTICE_COLUMNS, "Nothing to read.")
+        if read and found:
+            left = server.mark_read(found)
+            output.note(f"Marked as read; {left:,} left to read.")
 
 
 def _own_place(mine: Json) -> str:

@@ -4,7 +4,7 @@ Each keeps the server's own object as `json`, with all fields of docs/api.md and
 server adds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import cache
@@ -177,6 +177,20 @@ class Announcement(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Notice(Record):
+    """Something that happened and concerns you; `read_at` is None until you have read it."""
+
+    id: str
+    kind: str
+    competition: str
+    title: str
+    text: str
+    url: str
+    created_at: datetime
+    read_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits(Record):
     """What a team may still submit; `summary` says it in words."""
 
@@ -343,7 +357,7 @@ class Selection(Record):
 
 
 @cache
-def _kinds(record: type[Record]) -> dict[str, Any]:
+def _kinds(record: Hashable) -> dict[str, Any]:
     return get_type_hints(record)
 
 

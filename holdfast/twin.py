@@ -10,8 +10,8 @@ with the stated confidence, however the questions were chosen by earlier answers
 
 Losses are those of single rows (0 or 1 for a wrong class, or anything between): they come from
 `Competition.losses`, or from your own metric. Rows are split once, at random; `private` ones are
-asked about, `public` ones may be looked at freely. docs/theory.md has the theorems; the code is that
-of the server's boards.
+asked about, `public` ones may be looked at freely. docs/theory.md has the theorems; the code is
+that of the server's boards.
 
 What holds, and only as long as the private rows are looked at through the twin alone: with the
 stated confidence, for all answers that have an interval, the expected loss of these predictions on
@@ -81,7 +81,7 @@ class _Rows:
 
 
 class Twin:
-    """A mechanism with its ledger, asked by one analyst. Use `Guard`, `Thresholdout` or `Ladder`."""
+    """A mechanism with its ledger, asked by one analyst: a `Guard`, `Thresholdout` or `Ladder`."""
 
     mechanism: ClassVar[str]
 
@@ -92,6 +92,7 @@ class Twin:
         require("holdfast.twin", "scoring.ledger")
         from scoring import ledger, mechanisms
         from scoring.errors import ParameterError
+        from scoring.laws.books import Account
         from scoring.mechanisms.base import State, TeamState
         from scoring.noise import KeyedNoise
 
@@ -106,7 +107,7 @@ class Twin:
         self._board = ledger.Board(_NAME, mechanism, params, private, public)
         self._terms = ledger.begin([(mechanism, self._board.laws)], question_limit=questions)
         start = State(mechanism.initial_holdout(params), TeamState())
-        self._standing = ledger.Standing(start, ledger.Account())
+        self._standing = ledger.Standing(start, Account())
         self._noise = KeyedNoise(key or secrets.token_bytes(32), _NAME)
         self._answers: dict[tuple[str, str], Answer] = {}
 
@@ -137,8 +138,8 @@ class Twin:
         answer = Answer(
             kind=said.kind,
             loss=None if said.loss is None else float(said.loss),
-            low=found and found.low,
-            high=found and found.high,
+            low=None if found is None else found.low,
+            high=None if found is None else found.high,
             asked=said.asked,
         )
         self._answers[digest, question] = answer

@@ -10,8 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+from django.core.cache import cache
 
 from holdfast import cli, connection
+from leaderboard.participate import tokens
+from leaderboard.pipeline import intake
+from leaderboard.tasks import score_submission
+from tests.cast import World
 
 URL = "https://holdfast.example"
 Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
@@ -134,3 +139,32 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Ran(code if isinstance(code, int) else 0, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Score every submission the moment it is accepted."""
+
+    def enqueue(submission_id: int) -> bool:
+        score_submission(submission_id=submission_id)
+        return True
+
+    monkeypatch.setattr(intake, "enqueue", enqueue)
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def stage(scored_at_once: None, transactional_db: None, world: World, live_server: Any) -> World:
+    """Serve the world over HTTP."""
+    return world
+
+
+@pytest.fixture
+def alice(stage: World, live_server: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Alice at her terminal, signed in, in a team."""
+    stage.join(stage.alice, "Alices")
+    monkeypatch.setenv("HOLDFAST_URL", live_server.url)
+    monkeypatch.setenv("HOLDFAST_TOKEN", tokens.issue(stage.alice, days=1).text)
+    return stage

@@ -2,12 +2,14 @@
 
 import csv
 import json
+import time
+import webbrowser
 from io import StringIO
 
 import httpx
 import pytest
 
-from tests.holdfast.conftest import Run, Server, ok, page
+from tests.holdfast.conftest import Run, Server, ok, page, problem
 
 pytestmark = pytest.mark.usefixtures("signed_in")
 
@@ -135,6 +137,61 @@ def test_the_board_is_downloaded_whole(server: Server, run: Run, environment: ob
     assert server.last.url.params["format"] == "csv"
     with open("boards/digits-leaderboard.csv", newline="") as file:  # noqa: PTH123
         assert file.read() == "rank,team\r\n1,Alices\r\n"
+
+
+def test_the_board_as_csv_is_the_website_s(server: Server, run: Run) -> None:
+    server.on("GET", BOARD, httpx.Response(200, content=b"rank,team\r\n1,Alices\r\n"))
+    assert run("board", "digits", "-v").out == "rank,team\r\n1,Alices\r\n"
+    assert run("board", "digits", "-v", "--search", "x").code == 2
+
+
+def test_a_watched_board_outlives_a_server_that_is_away(
+    server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    busy = problem(429, "throttled", "Too many requests.")
+    busy.headers["retry-after"] = "40"
+    server.on("GET", BOARD, httpx.ConnectError("away"), busy, page(ROW, me=MINE))
+    ran = run("board", "digits", "--watch")
+    assert (ran.code, pauses) == (130, [15.0, 40.0, 15.0])
+    assert "Alices" in ran.out
+
+
+def test_rules_are_printed(server: Server, run: Run) -> None:
+    server.on("GET", "competitions/digits/", ok(DIGITS | {"rules": "# Rules\n\nBe kind."}))
+    assert run("rules", "digits").out == "# Rules\n\nBe kind.\n"
+
+
+def test_a_page_is_opened_in_the_browser(
+    server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    assert run("open", "digits", "--page", "submit").code == 0
+    assert opened == ["https://holdfast.example/c/digits/submit/"]
+    assert server.requests == []
+
+
+def test_notices_are_listed_and_marked_as_read(server: Server, run: Run) -> None:
+    notice = {
+        "id": "n1", "kind": "result", "competition": "digits", "title": "Submission 3 is scored",
+        "text": "New best.", "url": "https://holdfast.example/c/digits/submissions/3/",
+        "created_at": "2026-11-20T10:00:00Z", "read_at": None,
+    }  # fmt: skip
+    server.on("GET", "me/notices/", page(notice, count_unread=1))
+    server.on("POST", "me/notices/read/", ok({"count_unread": 0}))
+    ran = run("notices", "--unread", "--read")
+    assert "Submission 3 is scored" in ran.out
+    assert server.requests[0].url.params["unread"] == "true"
+    assert json.loads(server.last.content) == {"ids": ["n1"]}
+    assert "0 left to read" in ran.err
 
 
 def test_joining_with_the_rules_accepted(server: Server, run: Run) -> None:

@@ -102,4 +102,34 @@ def test_a_file_that_others_can_read_is_warned_of(server: Server, run: Run) -> N
 
 
 def test_the_file_holds_nothing_but_what_is_named() -> None:
-    assert set(json.loads(_saved().read_text())) == {"url", "token", "username"}
+    assert set(json.loads(_saved().read_text())) == {"url", "token", "username", "competition"}
+
+
+def test_a_default_competition_is_meant_where_none_is_named(
+    server: Server, run: Run, signed_in: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("config", "set", "-n", "competition", "-v", "digits").code == 0
+    server.on("GET", "competitions/digits/finals/", ok({"limit": 2, "numbers": [], "summary": "-"}))
+    ran = run("finals")
+    assert (ran.code, ran.err) == (0, "Using competition: digits\n")
+    server.on("PUT", "competitions/digits/finals/", ok({"numbers": [3, 5], "summary": "-"}))
+    assert run("finals", "3", "5").code == 0
+    assert json.loads(server.last.content) == {"numbers": [3, 5]}
+    monkeypatch.setenv("HOLDFAST_COMPETITION", "letters")
+    assert "letters" in run("config", "view").out
+    monkeypatch.delenv("HOLDFAST_COMPETITION")
+    run("config", "unset", "-n", "competition")
+    assert run("finals").code == 2
+
+
+def test_signing_out_keeps_the_default_competition(run: Run) -> None:
+    run("config", "set", "-n", "competition", "-v", "digits")
+    config.forget()
+    assert config.load() == Settings(competition="digits")
+
+
+def test_a_token_of_the_environment_stays_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", URL)
+    monkeypatch.setenv("HOLDFAST_TOKEN", "a-token")
+    assert config.current("https://elsewhere.example").token == ""
+    assert config.current(f"{URL}/").token == "a-token"

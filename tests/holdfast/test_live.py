@@ -2,54 +2,21 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test.utils import override_settings
 from django.utils import timezone
 
 from holdfast import config
 from leaderboard.models import Ledger, Release, Round, Submission
 from leaderboard.participate import tokens
-from leaderboard.pipeline import intake
-from leaderboard.tasks import score_submission
 from tests.api.test_submissions import WRONG
 from tests.cast import World, predictions
 from tests.holdfast.conftest import Run
-
-
-@pytest.fixture(autouse=True)
-def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Score every submission the moment it is accepted."""
-
-    def enqueue(submission_id: int) -> bool:
-        score_submission(submission_id=submission_id)
-        return True
-
-    monkeypatch.setattr(intake, "enqueue", enqueue)
-    cache.clear()
-    yield
-    cache.clear()
-
-
-@pytest.fixture
-def stage(transactional_db: None, world: World, live_server: Any) -> World:
-    """Serve the world over HTTP."""
-    return world
-
-
-@pytest.fixture
-def alice(stage: World, live_server: Any, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Alice at her terminal, signed in, in a team."""
-    stage.join(stage.alice, "Alices")
-    monkeypatch.setenv("HOLDFAST_URL", live_server.url)
-    monkeypatch.setenv("HOLDFAST_TOKEN", tokens.issue(stage.alice, days=1).text)
-    return stage
 
 
 def _write(content: bytes, name: str = "predictions.csv") -> str:

@@ -1,9 +1,11 @@
 """Submitting, waiting for the result, and looking at it."""
 
 import csv
+import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast import submissions
+from holdfast import output
 from tests.holdfast.conftest import Answer, Ran, Run, Server, ok, page, problem
 
 SENT = "competitions/digits/submissions/"
@@ -171,7 +173,17 @@ def test_after_a_broken_upload_the_advice_is_to_look_first(
     ran = run("submit", "digits", "-f", "p.csv")
     assert ran.code == 1
     assert "look before you send it again" in ran.err
-    assert len(server.requests) == 1
+    assert [request.method for request in server.requests] == ["GET", "POST"]
+
+
+def test_a_file_that_was_sent_before_is_sent_with_a_warning(
+    server: Server, submit: Submit, predictions: Path
+) -> None:
+    same = QUEUED | {"number": 2, "sha256": hashlib.sha256(predictions.read_bytes()).hexdigest()}
+    server.on("GET", SENT, page(same))
+    ran = submit()
+    assert ran.code == 0
+    assert "Warning: p.csv has the same content as your team's submission 2." in ran.err
 
 
 @pytest.mark.parametrize("wait", [["--wait"], ["--wait", "30"], ["--wait=30"]])
@@ -285,14 +297,12 @@ def test_an_upload_is_streamed_not_read_at_once(
     predictions: Path, monkeypatch: pytest.MonkeyPatch, submit: Submit
 ) -> None:
     sizes: list[int] = []
-    original: Callable[..., bytes] = submissions.CountedFile.read
 
-    def read(self: submissions.CountedFile, size: int | None = -1, /) -> bytes:
-        data = original(self, size)
-        sizes.append(len(data))
-        return data
+    @contextmanager
+    def counted(*_: object) -> Iterator[Callable[[int], object]]:
+        yield sizes.append
 
-    monkeypatch.setattr(submissions.CountedFile, "read", read)
+    monkeypatch.setattr(output, "progress", counted)
     predictions.write_bytes(b"x" * 3_000_000)
     assert submit().code == 0
     assert sum(sizes) == 3_000_000

@@ -351,7 +351,7 @@ def test_the_chain_is_verified_without_numpy(
     assert board.entries[-1]["hash"] in ran.stdout
     assert "is verified" not in ran.stdout
     assert "Only the hash chain was checked" in ran.stderr
-    assert "pip install 'holdfast[science]'" in ran.stderr
+    assert 'pip install ".[science]"' in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_answers_need_the_packages_of_the_check_extra(
     ran = run_bare(board.lines(), "-f", str(sent))
     assert ran.returncode == 1
     assert "packages that aren't installed: numpy, scipy, pyarrow." in ran.stderr
-    assert "pip install 'holdfast[science]'" in ran.stderr
+    assert 'pip install ".[science]"' in ran.stderr
 
 
 def test_an_earlier_copy_of_another_competition_accuses_nobody(
