@@ -51,6 +51,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             "name_invisible": "Give the team a name of visible characters.",
             "name_long": "A team's name can have at most {limit} characters.",
             "name_taken": "Another team has this name.",
+            "note_long": "A message can have at most {limit} characters.",
             "score_missing": "Enter the score you expect: the board confirms or corrects it.",
             "score_impossible": "Scores are between {low:g} and {high:g}; {claimed:g} is not.",
             "not_a_number": "Submissions are named by their numbers.",
@@ -434,6 +435,20 @@ PROBLEMS: Mapping[str, Refusal] = {
         "released answer.",
         "Your team has no submission of that number with a released answer.",
         "numbers",
+    ),
+    "not_comparable": Refusal(
+        422,
+        "These submissions can't be compared",
+        "Choose two different submissions.",
+        "They are the same one, one of them couldn't be read or was lost, they have other rows or "
+        "columns, or they are too large to be read while you wait.",
+        variants={
+            "unread": "Submission {number} has no predictions that can be read.",
+            "lost": "The file of submission {number} was lost.",
+            "other_rows": "The two submissions are for rounds with other rows or columns.",
+            "too_large": "Submissions of more than {limit:size} are not compared here; compare "
+            "them on your own machine.",
+        },
     ),
     "daily_limit_reached": Refusal(
         429,

@@ -357,6 +357,7 @@ REST_FRAMEWORK = {
         "login": env.str("THROTTLE_LOGIN", "10/min"),
         "login_address": env.str("THROTTLE_LOGIN_ADDRESS", "60/min"),
         "upload": env.str("THROTTLE_UPLOAD", "60/min"),
+        "compare": env.str("THROTTLE_COMPARE", "20/min"),
         "join_code": env.str("THROTTLE_JOIN_CODE", "10/min"),
     },
     "NUM_PROXIES": NUM_PROXIES,

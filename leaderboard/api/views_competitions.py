@@ -21,7 +21,6 @@ from leaderboard.api.base import (
     running,
 )
 from leaderboard.api.paging import Page, PageQuery, SearchQuery
-from leaderboard.api.ranges import file_response
 from leaderboard.api.schema import (
     DOWNLOAD,
     MEMBERS,
@@ -45,6 +44,7 @@ from leaderboard.errors import Refused
 from leaderboard.models import Team
 from leaderboard.participate import membership
 from leaderboard.platform.downloads import JSON_LINES, csv_response, jsonl_response
+from leaderboard.platform.ranges import file_response
 from leaderboard.queries.board_csv import board_csv
 from scoring import metrics
 

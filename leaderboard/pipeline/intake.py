@@ -29,6 +29,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.participate.notes import NOTE_LENGTH
 from leaderboard.participate.quotas import is_repeat, quota
 from leaderboard.pipeline import claims
 from leaderboard.pipeline.queue import enqueue
@@ -36,7 +37,6 @@ from leaderboard.platform import logs, outages
 
 logger = logging.getLogger(__name__)
 
-MESSAGE_LENGTH = 300
 NAME_LENGTH = 200
 
 
@@ -115,7 +115,7 @@ def _accept(
             file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
             sha256=sha256,
             size=upload.size or 0,
-            message=message.strip()[:MESSAGE_LENGTH],
+            message=message.strip()[:NOTE_LENGTH],
             claimed_score=claimed,
             takes_quota=takes_quota,
             is_practice=round.takes_practice,

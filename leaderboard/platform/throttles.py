@@ -24,6 +24,12 @@ class JoinCodeThrottle(UserRateThrottle):
     scope = "join_code"
 
 
+class CompareThrottle(UserRateThrottle):
+    """Comparisons that one person asks for: each reads two files while somebody waits."""
+
+    scope = "compare"
+
+
 def check_upload(request: HttpRequest) -> None:
     """Count an upload by a form. Raises Refused where there were too many."""
     _check(UploadThrottle(), request)
@@ -32,6 +38,11 @@ def check_upload(request: HttpRequest) -> None:
 def check_join_code(request: HttpRequest) -> None:
     """Count a join code that is entered. Raises Refused where there were too many."""
     _check(JoinCodeThrottle(), request)
+
+
+def check_compare(request: HttpRequest) -> None:
+    """Count a comparison. Raises Refused where there were too many."""
+    _check(CompareThrottle(), request)
 
 
 def _check(throttle: UserRateThrottle, request: Any) -> None:

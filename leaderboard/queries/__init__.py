@@ -14,6 +14,9 @@ from leaderboard.queries.boards import board_row as board_row
 from leaderboard.queries.boards import leading_steps as leading_steps
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
+from leaderboard.queries.checking import check_facts as check_facts
+from leaderboard.queries.comparisons import Comparison as Comparison
+from leaderboard.queries.comparisons import compare as compare
 from leaderboard.queries.competitions import CompetitionHead as CompetitionHead
 from leaderboard.queries.competitions import competition_cards as competition_cards
 from leaderboard.queries.competitions import competition_head as competition_head
@@ -68,6 +71,9 @@ from leaderboard.queries.scales import scale as scale
 from leaderboard.queries.snapshots import snapshot as snapshot
 from leaderboard.queries.submissions import Released as Released
 from leaderboard.queries.submissions import SubmissionRow as SubmissionRow
+from leaderboard.queries.submissions import best_scores as best_scores
+from leaderboard.queries.submissions import own_submissions as own_submissions
+from leaderboard.queries.submissions import rows_of as rows_of
 from leaderboard.queries.submissions import submission_row as submission_row
 from leaderboard.queries.submissions import submission_rows as submission_rows
 from leaderboard.queries.teams import Member as Member

@@ -1,12 +1,15 @@
 """Submissions as their team sees them, and what was released about them."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from leaderboard.models import Board, Release, Status, Submission, Team
+from django.db.models import F, Q, QuerySet
+
+from leaderboard.models import Board, Release, Sanction, Status, Submission, Team
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import Interval, Scale, sampling_interval, scale
@@ -14,6 +17,8 @@ from scoring import mechanisms
 from scoring.errors import Problem
 from scoring.mechanisms.base import Unit
 from scoring.mechanisms.kinds import AnswerKind
+
+_DIGEST_BEGINS = 8  # characters; shorter ones would be found in too many digests
 
 
 @dataclass(frozen=True)
@@ -85,13 +90,66 @@ class SubmissionRow:
         return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)
 
 
-def submission_rows(team: Team, part: slice = slice(None), **fields: str) -> list[SubmissionRow]:
-    """Return the team's submissions, newest first, or a part of them; those with these fields."""
-    rows = team.submissions.filter(**fields).select_related(
+_LOSS = F("release__level") * 1.0 / F("release__steps")
+# How a list of submissions may be ordered, and in words.
+ORDERS: Mapping[str, tuple[str, tuple[Any, ...]]] = {
+    "newest": ("Newest first", ("-number",)),
+    "oldest": ("Oldest first", ("number",)),
+    "score": ("Best score first", (_LOSS.asc(nulls_last=True), "number")),
+    "file": ("By file name", ("file_name", "-number")),
+}
+
+
+def own_submissions(
+    team: Team, *, search: str = "", status: str = "", order: str = "newest"
+) -> QuerySet[Submission]:
+    """Return the team's submissions in one of `ORDERS`, also those of one status alone.
+
+    `search` looks in messages, file names, who sent it, and is a number or a beginning of a digest.
+    """
+    found = team.submissions.order_by(*ORDERS[order][1])
+    if status:
+        found = found.filter(status=status)
+    if search:
+        texts = Q(message__icontains=search) | Q(file_name__icontains=search)
+        texts |= Q(user__username__icontains=search)
+        if len(search) >= _DIGEST_BEGINS:
+            texts |= Q(sha256__startswith=search.lower())
+        if search.isascii() and search.isdigit() and len(search) < _DIGEST_BEGINS:
+            texts |= Q(number=int(search))
+        found = found.filter(texts)
+    return found.select_related(
         "user", "release__holdout", "release__board__round", "release__repeat_of__submission"
     )
+
+
+def submission_rows(team: Team, part: slice = slice(None), **fields: str) -> list[SubmissionRow]:
+    """Return the team's submissions, newest first, or a part of them; those with these fields."""
+    return rows_of(own_submissions(team).filter(**fields)[part])
+
+
+def rows_of(submissions: Iterable[Submission]) -> list[SubmissionRow]:
+    """Return submissions as their team sees them."""
     scale_once = cache(scale)
-    return [submission_row(row, scale_once) for row in rows.order_by("-number")[part]]
+    return [submission_row(each, scale_once) for each in submissions]
+
+
+def best_scores(team: Team, board: Board) -> list[tuple[datetime, float]]:
+    """Return when the team reached each of its best scores on a board, oldest first."""
+    reads, mechanism = scale(board), mechanisms.get(board.mechanism)
+    releases = board.releases.filter(
+        submission__team=team,
+        kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
+        level__isnull=False,
+        holdout__retired_at__isnull=True,
+        submission__is_practice=False,
+    ).exclude(submission__in=Sanction.objects.at().of_submissions().values("submission"))
+    steps, best = list[tuple[datetime, float]](), math.inf
+    for level, each, at in releases.order_by("number").values_list("level", "steps", "created_at"):
+        if level / each < best:
+            best = level / each
+            steps.append((to_the_second(at), reads.score(best)))
+    return steps
 
 
 def submission_row(

@@ -147,6 +147,17 @@ def _change(row: BoardRow) -> str:
     return "new" if row.change is None else str(abs(row.change))
 
 
+def own_history(board: models.Board, team: models.Team) -> StepChart | None:
+    """Draw the chart of a team's best scores over time."""
+    steps = queries.best_scores(team, board)
+    if not steps:
+        return None
+    now, (start, _), (last, _) = timezone.now(), steps[0], steps[-1]
+    end = max(min(now, board.round.closes_at or now), last)
+    margin = max((end - start) * 0.02, timedelta(seconds=30))
+    return step_chart([Series(team.name, tuple(steps))], start - margin, end + margin / 4)
+
+
 def _alternative(row: BoardRow, reads: Scale) -> str:
     if row.score is None:
         return "nothing released yet"

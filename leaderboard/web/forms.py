@@ -7,11 +7,12 @@ from allauth.account import forms as account_forms
 from django import forms
 from django.conf import settings
 
-from leaderboard.models import Scope, User
+from leaderboard.models import Scope, Status, User
 from leaderboard.organize.people import may_organize_at_all
 from leaderboard.participate.membership import TEAM_NAME_LENGTH
+from leaderboard.participate.notes import NOTE_LENGTH
 from leaderboard.participate.tokens import NAME_LENGTH, USUAL
-from leaderboard.pipeline.intake import MESSAGE_LENGTH
+from leaderboard.queries.submissions import ORDERS
 
 
 class SignupForm(account_forms.SignupForm):  # type: ignore[misc]  # allauth ships no types
@@ -90,7 +91,20 @@ class TeamNameForm(forms.Form):
     team_name = forms.CharField(label="Team name", max_length=TEAM_NAME_LENGTH)
 
 
-class SubmitForm(forms.Form):
+class NoteForm(forms.Form):
+    """Edits a submission's message."""
+
+    message = forms.CharField(
+        label="Message",
+        required=False,
+        max_length=NOTE_LENGTH,
+        help_text="A note for your team: which model, which settings. Besides your team only the "
+        "organizers see it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class SubmitForm(NoteForm):
     """Uploads a prediction file."""
 
     file = forms.FileField(
@@ -98,14 +112,25 @@ class SubmitForm(forms.Form):
         allow_empty_file=True,
         error_messages={"required": "Choose the file with your predictions."},
     )
-    message = forms.CharField(
-        label="Message",
-        required=False,
-        max_length=MESSAGE_LENGTH,
-        help_text="A note for your team: which model, which settings. Besides your team only the "
-        "organizers see it.",
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    field_order: tuple[str, ...] = ("file", "message")
+
+
+class SubmissionsForm(forms.Form):
+    """Searches a team's submissions, by an address; what makes no sense is left out."""
+
+    q = forms.CharField(label="Search", required=False, max_length=100)
+    status = forms.ChoiceField(
+        label="Status", required=False, choices=[("", "All"), *Status.choices]
     )
+    sort = forms.ChoiceField(
+        label="Order", required=False, choices=[(name, text) for name, (text, _) in ORDERS.items()]
+    )
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Return what is asked for, without what goes without saying."""
+        self.full_clean()
+        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class SubmitWithClaimForm(SubmitForm):

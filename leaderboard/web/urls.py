@@ -76,12 +76,20 @@ urlpatterns = [
     path("c/<slug:slug>/embed/", sharing.embed, name="embed"),
     path("c/<slug:slug>/final.csv", board.final_csv_file, name="final-csv"),
     path("c/<slug:slug>/submit/", submissions.submit, name="submit"),
+    path("c/<slug:slug>/submit/check/", submissions.check_facts, name="submit-check"),
     path("c/<slug:slug>/submissions/", submissions.submissions, name="submissions"),
+    path("c/<slug:slug>/submissions/compare/", submissions.compare, name="submissions-compare"),
     path("c/<slug:slug>/submissions/<int:number>/", submissions.submission, name="submission"),
     path(
         "c/<slug:slug>/submissions/<int:number>/status/",
         submissions.submission_status,
         name="submission-status",
+    ),
+    path("c/<slug:slug>/submissions/<int:number>/note/", submissions.note, name="submission-note"),
+    path(
+        "c/<slug:slug>/submissions/<int:number>/file",
+        submissions.submission_file,
+        name="submission-file",
     ),
     path("c/<slug:slug>/finals/", finals.choose, name="finals"),
     path(

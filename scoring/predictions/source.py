@@ -13,7 +13,7 @@ from scoring.predictions.problems import Problems
 Source = bytes | bytearray | memoryview | BinaryIO
 
 # What people upload by mistake, by its first bytes.
-_MAGIC = {
+MAGIC = {
     archives.GZIP: "gzip",
     archives.ZSTD: "zstd",
     archives.ZIP: "zip",
@@ -131,7 +131,7 @@ def _read_file(file: BinaryIO, most: int) -> bytes:
 
 def _refuse_other_formats(data: bytes, problems: Problems) -> None:
     encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
-    for magic, what in _MAGIC.items():
+    for magic, what in MAGIC.items():
         if data.startswith(magic):
             problems.fail(Problem("binary_file", value=what))
     offset = data.find(b"\0")

@@ -10,7 +10,7 @@ from leaderboard.api.serializers.base import AnswerCode, Body, Json, Out, Scored
 from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.models import Status
-from leaderboard.pipeline.intake import MESSAGE_LENGTH
+from leaderboard.participate.notes import NOTE_LENGTH
 from leaderboard.queries import SubmissionRow
 
 
@@ -24,7 +24,7 @@ class SubmissionBody(Body):
     message = serializers.CharField(
         required=False,
         allow_blank=True,
-        max_length=MESSAGE_LENGTH,
+        max_length=NOTE_LENGTH,
         help_text="A note for your team.",
     )
     claimed_score = serializers.FloatField(

@@ -3,8 +3,7 @@
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.files.storage import default_storage
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
@@ -21,6 +20,7 @@ from leaderboard.models import Team, User
 from leaderboard.participate import membership
 from leaderboard.participate.admission import alias_of
 from leaderboard.platform.forms import attempt
+from leaderboard.platform.ranges import stored_response
 from leaderboard.queries.announcements import NEWEST
 from leaderboard.queries.audit import public_changes
 from leaderboard.queries.people import why_not_admitted
@@ -95,8 +95,12 @@ def data_file(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     entry = file_or_404(competition, name)
     if not may_download(request.user, competition):
         raise Refused("rules_not_accepted")
-    return FileResponse(
-        default_storage.open(str(entry.file.name), "rb"), as_attachment=True, filename=entry.name
+    return stored_response(
+        dict(request.headers),
+        str(entry.file.name),
+        name=entry.name,
+        size=entry.size,
+        sha256=entry.sha256,
     )
 
 

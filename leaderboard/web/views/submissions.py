@@ -1,8 +1,10 @@
 """Uploading a prediction file and following it until the mechanism has answered."""
 
 from collections.abc import Collection
+from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
@@ -13,15 +15,18 @@ from leaderboard import queries
 from leaderboard.access import signed_in, submission_or_404
 from leaderboard.errors import Refused
 from leaderboard.models import Submission, Team
+from leaderboard.participate.notes import edit_note
 from leaderboard.pipeline import claims, intake
-from leaderboard.platform.forms import blame
+from leaderboard.platform.forms import attempt, blame
 from leaderboard.platform.outages import headers, problem_response
-from leaderboard.platform.throttles import check_upload
+from leaderboard.platform.ranges import stored_response
+from leaderboard.platform.throttles import check_compare, check_upload
+from leaderboard.queries.paging import list_page
 from leaderboard.queries.people import left_out, sanction_of
 from leaderboard.web import board
-from leaderboard.web.forms import SubmitForm, SubmitWithClaimForm
-from leaderboard.web.page import Page, load
-from leaderboard.web.posting import shows_refusals
+from leaderboard.web.forms import NoteForm, SubmissionsForm, SubmitForm, SubmitWithClaimForm
+from leaderboard.web.page import Page, load, page_number
+from leaderboard.web.posting import sent_from, shows_refusals
 from leaderboard.web.progress import stages
 from leaderboard.words import entered, summary
 
@@ -37,8 +42,22 @@ def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 @login_required
 @require_safe
+@shows_refusals
+def check_facts(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the browser what it checks a chosen file by."""
+    page = load(request, slug, "submit")
+    if page.team is None:
+        raise Refused("not_a_member")
+    facts = queries.check_facts(page.round, page.team)
+    if sample := facts["sample"]:
+        sample["url"] = reverse("data-file", args=[slug, sample["name"]])
+    return JsonResponse(facts, headers={"Cache-Control": "no-store"})
+
+
+@login_required
+@require_safe
 def submissions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show all files of the person's team, newest first."""
+    """Show the files of the person's team that the address asks for, a page at a time."""
     page = load(request, slug, "submissions")
     if page.team is None:
         return render(request, "pages/not_joined.html", {"page": page}, status=403)
@@ -47,18 +66,86 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_safe
+@shows_refusals
+def compare(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how far two files of the person's team differ."""
+    page = load(request, slug, "submissions")
+    numbers = [_number(request, name) for name in "ab"]
+    found = [submission_or_404(request.user, page.competition, number) for number in numbers]
+    check_compare(request)
+    context = {
+        "page": page,
+        "numbers": numbers,
+        "schema": queries.schema_of(found[0].round),
+        "compared": queries.compare(*found),
+    }
+    return render(request, "pages/compare.html", context)
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    text = request.GET.get(name, "")
+    if not (text.isascii() and text.isdigit() and len(text) < 9):
+        raise Refused("invalid", field=name, variant="not_a_number")
+    return int(text)
+
+
+@login_required
+@require_safe
 def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show one file: how far it has come, and what was released."""
     page = load(request, slug, "submissions")
+    return _submission_page(
+        request, page, submission_or_404(request.user, page.competition, number)
+    )
+
+
+@sent_from("submission", "slug", "number")
+def note(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Replace the message of a file of the person's team."""
+    page = load(request, slug, "submissions")
     found = submission_or_404(request.user, page.competition, number)
-    choice = queries.choice(found.team)
+    form, user = NoteForm(request.POST), signed_in(request)
+    status = attempt(
+        form,
+        lambda: edit_note(submission=found, user=user, text=form.cleaned_data["message"]),
+    )
+    if status:
+        return _submission_page(request, page, found, form, status)
+    messages.success(request, "The message is saved.")
+    return redirect("submission", slug, number)
+
+
+@login_required
+@require_safe
+def submission_file(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
+    """Send a file of the person's team back as it was uploaded."""
+    page = load(request, slug, "submissions")
+    found = submission_or_404(request.user, page.competition, number)
+    return stored_response(
+        dict(request.headers),
+        found.file,
+        name=found.file_name,
+        size=found.size,
+        sha256=found.sha256,
+    )
+
+
+def _submission_page(
+    request: HttpRequest,
+    page: Page,
+    found: Submission,
+    note: NoteForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    choice, number = queries.choice(found.team), found.number
     context = _progress(request, page, found) | {
+        "note": note or NoteForm({"message": found.message}),
         "choice": choice,
         "chosen": entered(choice),
         "final": queries.final_entries(found.team).get(number),
         "left_out": left_out(found.team).get(number),
     }
-    return render(request, "pages/submission.html", context)
+    return render(request, "pages/submission.html", context, status=status)
 
 
 @login_required
@@ -79,12 +166,26 @@ def submissions_page(
     refused: Refused | None = None,
     ticked: Collection[int] = (),
 ) -> HttpResponse:
-    """Show the list, and the choice of final entries; or what was ticked, and why it is refused."""
+    """Show a page of the list, and the choice of final entries; or what was ticked, and why it is
+    refused."""
     finals, choice, reasons = queries.final_entries(team), queries.choice(team), left_out(team)
+    form = SubmissionsForm(request.GET)
+    asked = form.asked
+    found = list_page(
+        queries.own_submissions(
+            team,
+            search=asked.get("q", "").strip(),
+            status=asked.get("status", ""),
+            order=asked.get("sort", "newest"),
+        ),
+        page_number(request),
+    )
     rows = [
         (row, summary(row), finals.get(row.number), reasons.get(row.number))
-        for row in queries.submission_rows(team)
+        for row in queries.rows_of(found.rows)
     ]
+    ticks = list(ticked if refused else choice.numbers)
+    shown = {row.number for row, *_ in rows}
     context = {
         "page": page,
         "lists": [
@@ -96,8 +197,16 @@ def submissions_page(
         "sanction": sanction_of(team),
         "choice": choice,
         "chosen": entered(choice),
-        "ticked": ticked if refused else choice.numbers,
+        "ticked": ticks,
+        # Those of other pages stay entered when this one is saved.
+        "elsewhere": [number for number in ticks if number not in shown],
         "refused": refused,
+        "found": found,
+        "form": form,
+        "asked": asked,
+        "kept": f"&{urlencode(asked)}" if asked else "",
+        "history": board.own_history(page.board, team),
+        "digits": queries.scale(page.board).decimals,
     }
     status = refused.status if refused else 200
     return render(request, "pages/submissions.html", context, status=status)

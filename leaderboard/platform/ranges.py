@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from django.core.files.base import File
-from django.http import FileResponse, StreamingHttpResponse
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase, HttpResponseNotModified
 from django.utils.http import content_disposition_header, parse_etags
 
@@ -40,6 +41,24 @@ def file_response(
     response["ETag"] = etag
     response["Accept-Ranges"] = "bytes"
     response["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
+    return response
+
+
+def stored_response(
+    headers: dict[str, str], stored: str, *, name: str, size: int, sha256: str
+) -> HttpResponseBase:
+    """Return a file of the storage by its name there, as `file_response` does.
+
+    Http404 where it was lost.
+    """
+    if not stored:
+        raise Http404("The file was lost with a database.")
+    try:
+        file = default_storage.open(stored, "rb")
+        response = file_response(headers, file, name=name, size=size, sha256=sha256)
+    except FileNotFoundError as error:
+        raise Http404("The file was lost from the storage.") from error
+    response["Cache-Control"] = "private, no-cache"
     return response
 
 
