@@ -308,7 +308,7 @@ class Competition:
         None as well where the server doesn't tell: to a token that may submit but not read.
         """
         try:
-            found = self.submissions(sha256=sha256)
+            found = self.submissions(search=sha256)
         except Refused:
             return None
         return min((each.number for each in found if each.sha256 == sha256), default=None)
@@ -335,10 +335,13 @@ class Competition:
         return Submission.read(found)
 
     def submissions(
-        self, *, sha256: str = "", page: int | None = None, page_size: int = PAGE_SIZE
+        self, *, search: str = "", page: int | None = None, page_size: int = PAGE_SIZE
     ) -> Rows[Submission]:
-        """Return your team's submissions, the newest first: all, or one page of them."""
-        return self._rows(Submission, "submissions", page=page, page_size=page_size, sha256=sha256)
+        """Return your team's submissions, the newest first: all, or one page of them.
+
+        search: a part of a note or file name, a number, or the beginning of a SHA-256.
+        """
+        return self._rows(Submission, "submissions", page=page, page_size=page_size, search=search)
 
     def submission(self, number: int) -> Submission:
         """Return one of your team's submissions."""

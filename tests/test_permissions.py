@@ -141,8 +141,17 @@ MATRIX = """
 /c/<slug>/submit/
   GET            200  200  200  200  200  200  200
   POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/submit/check/
+  GET            in   200  200  403  403  403  403
 /c/<slug>/submissions/
   GET            in   200  200  403  403  403  403
+/c/<slug>/submissions/compare/
+  GET            in   422  422  403  403  403  403
+/c/<slug>/submissions/<number>/file
+  GET            in   200  404  404  404  404  404
+/c/<slug>/submissions/<number>/note/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 404  404  404  404  404
 /c/<slug>/submissions/<number>/
   GET            in   200  404  404  404  404  404
 /c/<slug>/submissions/<number>/status/
@@ -319,6 +328,11 @@ MATRIX = """
   POST           401  201+ 201+ 403  403  403  403
 /api/v1/competitions/<slug>/submissions/<number>/
   GET            401  200  404  404  404  404  404
+  PATCH          401  200+ 404  404  404  404  404
+/api/v1/competitions/<slug>/submissions/<number>/file/
+  GET            401  200  404  404  404  404  404
+/api/v1/competitions/<slug>/submissions/compare/
+  GET            401  422  422  403  403  403  403
 /api/v1/organize/bundles/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  201+ 201+ 201+

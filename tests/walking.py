@@ -321,6 +321,8 @@ class Stage:
             "c/<slug>/join/": {"team_name": "New", "accept_rules": "on"},
             "c/<slug>/join/<token>/": {"accept_rules": "on"},
             "c/<slug>/submit/": {"file": file},
+            "c/<slug>/submissions/<number>/note/": {"message": "Other"},
+            "api/v1/competitions/<slug>/submissions/<number>/": {"message": "Other"},
             "c/<slug>/finals/": {"numbers": ["1"]},
             "api/v1/competitions/<slug>/finals/": {"numbers": [1]},
             "c/<slug>/team/name/": {"team_name": "Renamed"},

@@ -35,14 +35,6 @@ class SearchQuery(PageQuery):
     )
 
 
-class SubmissionQuery(PageQuery):
-    """The query parameters of a team's submissions."""
-
-    sha256 = serializers.CharField(
-        max_length=64, allow_blank=True, default="", help_text="Only files with this digest."
-    )
-
-
 @dataclass(frozen=True)
 class Page:
     """Which rows a request asks for."""
@@ -51,7 +43,6 @@ class Page:
     number: int
     size: int
     search: str = ""
-    sha256: str = ""
 
     @classmethod
     def of(cls, request: Request, query: type[PageQuery] = PageQuery) -> "Page":
@@ -59,8 +50,7 @@ class Page:
         asked = query(data=request.query_params)
         asked.is_valid(raise_exception=True)
         valid = asked.validated_data
-        more = {name: valid[name] for name in ("search", "sha256") if name in valid}
-        return cls(request, valid["page"], valid["page_size"], **more)
+        return cls(request, valid["page"], valid["page_size"], valid.get("search", ""))
 
     @property
     def ranked(self) -> dict[str, Any]:

@@ -47,6 +47,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     _part("teams/", views_competitions.TeamsView, "teams"),
     _part("submissions/", views_submissions.SubmissionsView, "submissions"),
     _part("submissions/<int:number>/", views_submissions.SubmissionView, "submission"),
+    _part(
+        "submissions/<int:number>/file/", views_submissions.SubmissionFileView, "submission-file"
+    ),
+    _part("submissions/compare/", views_submissions.CompareView, "submissions-compare"),
     path("organize/", include("leaderboard.api.organize.urls")),
     re_path("", views_docs.NoSuchPage.as_view()),
 ]

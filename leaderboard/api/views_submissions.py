@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -9,14 +10,33 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard import access, queries
+from leaderboard import access, models, queries
 from leaderboard.api.base import View, own_team, person, running
-from leaderboard.api.paging import Page, SubmissionQuery
-from leaderboard.api.schema import MEMBERS, OPENED, WRITES, cli, pages_of, responses
-from leaderboard.api.serializers.submissions import NewSubmission, Submission, SubmissionBody
+from leaderboard.api.paging import Page
+from leaderboard.api.schema import (
+    DOWNLOAD,
+    MEMBERS,
+    OPENED,
+    RANGE,
+    WRITES,
+    cli,
+    pages_of,
+    responses,
+)
+from leaderboard.api.serializers.submissions import (
+    CompareQuery,
+    Comparison,
+    NewSubmission,
+    NoteBody,
+    Submission,
+    SubmissionBody,
+    SubmissionsQuery,
+)
 from leaderboard.api.serializers.teams import Limits
+from leaderboard.participate.notes import edit_note
 from leaderboard.pipeline import intake
-from leaderboard.platform.throttles import UploadThrottle
+from leaderboard.platform.ranges import stored_response
+from leaderboard.platform.throttles import CompareThrottle, UploadThrottle
 
 
 class SubmissionsView(View):
@@ -28,17 +48,26 @@ class SubmissionsView(View):
         extensions=cli("holdfast submissions digits"),
         tags=["submissions"],
         summary="List your team's submissions",
-        description="The newest first.",
-        parameters=[SubmissionQuery],
+        description=(
+            "The newest first. `search` looks in messages, file names, who sent it, numbers and "
+            "digests."
+        ),
+        parameters=[SubmissionsQuery],
         responses=responses({200: pages_of(Submission, "Submission")}, "invalid", *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        page = Page.of(request, SubmissionQuery)
+        page = Page.of(request, SubmissionsQuery)
+        asked = SubmissionsQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
         team = own_team(request, slug)
-        same = {"sha256": page.sha256} if page.sha256 else {}
-        found = queries.submission_rows(team, page.part, **same)
+        found = queries.own_submissions(
+            team,
+            search=page.search,
+            status=asked.validated_data["status"],
+            order=asked.validated_data["sort"],
+        )
         item = partial(Submission, context={"finals": queries.final_entries(team)})
-        return page.answer(item, found, team.submissions.filter(**same).count())
+        return page.answer(item, queries.rows_of(found[page.part]), found.count())
 
     @extend_schema(
         operation_id="submit",
@@ -91,7 +120,67 @@ class SubmissionView(View):
         responses=responses({200: Submission}, "not_authenticated", *OPENED),
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
+        return _shown(access.submission_or_404(request.user, running(request, slug), number))
+
+    @extend_schema(
+        operation_id="edit_submission",
+        tags=["submissions"],
+        summary="Edit a submission's message",
+        description="The note that your team keeps with it, at any time.",
+        request=NoteBody,
+        responses=responses({200: Submission}, *WRITES, *OPENED),
+    )
+    def patch(self, request: Request, slug: str, number: int) -> Response:
         found = access.submission_or_404(request.user, running(request, slug), number)
-        finals = queries.final_entries(found.team)
-        row = Submission(queries.submission_row(found), context={"finals": finals})
-        return Response(row.data)
+        edit_note(submission=found, user=person(request), text=NoteBody.read(request)["message"])
+        return _shown(found)
+
+
+class SubmissionFileView(View):
+    @extend_schema(
+        operation_id="submission_file",
+        tags=["submissions"],
+        summary="Download a file that your team sent",
+        description=(
+            "As it was uploaded. The ETag is the SHA-256 of the content; a Range header with "
+            "If-Range resumes a broken download."
+        ),
+        parameters=[RANGE],
+        responses=responses(DOWNLOAD, "not_authenticated", "range_not_satisfiable", *OPENED),
+    )
+    def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
+        found = access.submission_or_404(request.user, running(request, slug), number)
+        return stored_response(
+            dict(request.headers),
+            found.file,
+            name=found.file_name,
+            size=found.size,
+            sha256=found.sha256,
+        )
+
+
+class CompareView(View):
+    throttle_classes = (*View.throttle_classes, CompareThrottle)
+
+    @extend_schema(
+        operation_id="compare_submissions",
+        tags=["submissions"],
+        summary="Compare two submissions of your team",
+        description="How many predictions differ, from the two files alone.",
+        parameters=[CompareQuery],
+        responses=responses({200: Comparison}, "invalid", "not_comparable", *MEMBERS),
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        competition = own_team(request, slug).competition
+        asked = CompareQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        found = [
+            access.submission_or_404(request.user, competition, asked.validated_data[name])
+            for name in "ab"
+        ]
+        return Response(Comparison(queries.compare(*found)).data)
+
+
+def _shown(found: models.Submission) -> Response:
+    finals = queries.final_entries(found.team)
+    return Response(Submission(queries.submission_row(found), context={"finals": finals}).data)

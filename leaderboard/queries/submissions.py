@@ -123,9 +123,9 @@ def own_submissions(
     )
 
 
-def submission_rows(team: Team, part: slice = slice(None), **fields: str) -> list[SubmissionRow]:
-    """Return the team's submissions, newest first, or a part of them; those with these fields."""
-    return rows_of(own_submissions(team).filter(**fields)[part])
+def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
+    """Return the team's submissions, newest first, or a part of them."""
+    return rows_of(own_submissions(team)[part])
 
 
 def rows_of(submissions: Iterable[Submission]) -> list[SubmissionRow]:

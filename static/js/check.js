@@ -21,6 +21,14 @@ class Wrong extends Error {
 }
 /** Nobody knows: the server has to look. */
 class Unsure extends Error {}
+const isText = (bytes, stream) => {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream });
+    return true;
+  } catch {
+    return false;
+  }
+};
 const fail = (code, facts = {}) => {
   throw new Wrong([[code, facts]]);
 };
@@ -132,7 +140,7 @@ class Texts {
   static of(texts) {
     const made = new Texts();
     for (const each of texts.map((text) => bytesOf.encode(text))) made.add(each, 0, each.length);
-    return made.index();
+    return made;
   }
 
   add(source, start, end) {
@@ -153,13 +161,15 @@ class Texts {
       while (this.table[place]) place = (place + 1) & (size - 1);
       this.table[place] = row + 1;
     }
-    return this;
   }
 
   hash(source, start, end) {
     let hash = 0x811c9dc5;
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ source[i], 0x01000193);
-    return (hash ^ (hash >>> 15)) & (this.table.length - 1);
+    // The last steps of MurmurHash3: ids that count up would otherwise crowd the table.
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return (hash ^ (hash >>> 16)) & (this.table.length - 1);
   }
 
   is(row, source, start, end) {
@@ -172,6 +182,7 @@ class Texts {
   /** The row of a text, -1 for none; `next` is where it is if the file has our order. */
   find(source, start, end, next = 0) {
     if (next < this.length && this.is(next, source, start, end)) return next;
+    if (!this.table) this.index(); // not before: most files have our order
     let place = this.hash(source, start, end);
     for (let row; (row = this.table[place]); place = (place + 1) & (this.table.length - 1)) {
       if (this.is(row - 1, source, start, end)) return row - 1;
@@ -206,7 +217,8 @@ class Records {
   constructor(magic) {
     this.magic = Object.entries(magic);
     this.buffer = new Uint8Array(0);
-    this.at = this.passed = this.bytes = 0;
+    this.at = this.passed = this.bytes = this.handed = 0;
+    this.isBroken = false;
     this.line = 1;
     this.utf8 = new TextDecoder("utf-8", { fatal: true });
     this.starts = [];
@@ -226,9 +238,9 @@ class Records {
     const nul = this.buffer.indexOf(0, this.at);
     if (nul >= 0) this.refuseNul(nul);
     try {
-      this.utf8.decode(part, { stream: true });
+      if (!this.isBroken) this.utf8.decode(part, { stream: true });
     } catch {
-      this.refuseBytes();
+      this.isBroken = true; // but what is wrong with the header comes first
     }
   }
 
@@ -264,14 +276,7 @@ class Records {
   /** Name the first byte that isn't UTF-8. */
   refuseBytes() {
     const text = this.buffer;
-    const good = (end, stream) => {
-      try {
-        new TextDecoder("utf-8", { fatal: true }).decode(text.subarray(0, end), { stream });
-        return true;
-      } catch {
-        return false;
-      }
-    };
+    const good = (end, stream) => isText(text.subarray(0, end), stream);
     let [low, high] = [0, text.length + 1]; // good so far, and wrong
     while (high - low > 1) {
       const middle = (low + high) >> 1;
@@ -308,6 +313,7 @@ class Records {
       this.line++;
     }
     this.at = i;
+    if (this.isBroken && (this.handed || isLast)) this.refuseBytes();
     if (i >= used) return false;
     this.count = 0;
     this.unquote = null;
@@ -348,6 +354,8 @@ class Records {
       lines++;
       break;
     }
+    if (this.isBroken && !isText(buffer.subarray(0, i), false)) this.refuseBytes();
+    this.handed++;
     this.lines = lines;
     this.at = i;
     for (const cell of this.unquote ?? []) this.halve(cell);
@@ -530,13 +538,16 @@ function checkOf(column) {
 
 class Ids {
   constructor(texts, column) {
-    this.texts = texts.index();
+    this.texts = texts;
     this.column = column;
     this.lines = new Int32Array(texts.length);
     this.next = 0;
     // Compared as numbers if all are written as integers are.
     this.areIntegers = true;
-    for (let row = 0; row < texts.length && this.areIntegers; row++) this.areIntegers = /^(0|-?[1-9][0-9]{0,17})$/.test(texts.text(row));
+    for (let row = 0; row < texts.length && this.areIntegers; row++) {
+      const first = texts.bytes[texts.ends[row]]; // most ids that are none show it here
+      this.areIntegers = (first === 45 || (first >= 48 && first < 58)) && /^(0|-?[1-9][0-9]{0,17})$/.test(texts.text(row));
+    }
   }
 
   row(bytes, start, end) {

@@ -291,6 +291,9 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "finals_not_tested": _finals_not_tested,
     "finals_started": _finals_started,
     "too_many_finals": lambda stage: _choose(stage, 1, 2, 3),
+    "not_comparable": lambda stage: stage.alice.get(
+        f"{DIGITS}submissions/compare/?a=1&b={stage.world.score(stage.team).number}"
+    ),
     "not_released": lambda stage: _choose(stage, 1),
     **cases.CASES,
 }

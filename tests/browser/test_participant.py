@@ -1,5 +1,7 @@
 """What a participant does, from signing up to the own row on the board."""
 
+import gzip
+
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import NewPage, broken_file, digits_file, picture, sign_in
@@ -146,3 +148,27 @@ def tab_to(page: Page, selector: str) -> None:
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
     raise AssertionError(f"{selector} can't be reached by keyboard")
+
+
+def test_a_file_is_checked_in_the_browser_in_the_servers_words(
+    open_page: NewPage, alice: dict[str, int], passwords: dict[str, str]
+) -> None:
+    page = open_page()
+    sign_in(page, "alice", passwords["alice"])
+    page.goto("/c/digits/submit/")
+    field, told = page.get_by_label("Prediction file"), page.locator(".checked")
+    packed = gzip.compress(broken_file())
+    field.set_input_files(csv_file("mine.csv.gz", packed))
+    expect(told).to_contain_text("Line 18, column label: 'cat' is not one of 0-9.")
+    field.set_input_files(csv_file("mine.csv", digits_file(wrong=60)))
+    expect(told).to_contain_text(f"Same file as submission {alice['released']}")
+    expect(told).to_contain_text("each id of the sample submission once")
+    transfer = page.evaluate_handle(
+        """() => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([new Uint8Array(50_000_001)], "large.csv"));
+          return transfer;
+        }"""
+    )
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": transfer})
+    expect(page.get_by_role("button", name="Upload file")).to_be_disabled()

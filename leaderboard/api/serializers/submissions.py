@@ -1,17 +1,20 @@
 """Prediction files and what became of them."""
 
 import math
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard import words
+from leaderboard.api.paging import SearchQuery
 from leaderboard.api.serializers.base import AnswerCode, Body, Json, Out, Scored
 from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.models import Status
 from leaderboard.participate.notes import NOTE_LENGTH
 from leaderboard.queries import SubmissionRow
+from leaderboard.queries.submissions import ORDERS
 
 
 class SubmissionBody(Body):
@@ -36,6 +39,49 @@ class SubmissionBody(Body):
         if not math.isfinite(value):
             raise serializers.ValidationError("A score is a finite number.", code="not_finite")
         return value
+
+
+class NoteBody(Body):
+    """A submission's message: all of one that can be written."""
+
+    message = serializers.CharField(
+        allow_blank=True, max_length=NOTE_LENGTH, help_text="A note for your team; empty for none."
+    )
+
+
+class SubmissionsQuery(SearchQuery):
+    """Which of your team's submissions, and in which order."""
+
+    status = serializers.ChoiceField(
+        choices=Status.choices, required=False, default="", help_text="Only those."
+    )
+    sort = serializers.ChoiceField(
+        choices=[(name, text) for name, (text, _) in ORDERS.items()], default="newest"
+    )
+
+
+class CompareQuery(serializers.Serializer[Any]):
+    """Which two submissions, by their numbers."""
+
+    a = serializers.IntegerField(min_value=1, max_value=10**9)
+    b = serializers.IntegerField(min_value=1, max_value=10**9)
+
+
+class ColumnDifference(Out):
+    """How far a column differs."""
+
+    name = serializers.CharField()
+    differing = serializers.IntegerField()
+    mean = serializers.FloatField(allow_null=True, help_text="Of numbers: on average by.")
+    largest = serializers.FloatField(allow_null=True, help_text="Of numbers: at most by.")
+
+
+class Comparison(Out):
+    """How far two submissions differ."""
+
+    rows = serializers.IntegerField()
+    differing = serializers.IntegerField(help_text="Rows with another prediction.")
+    columns = ColumnDifference(many=True)
 
 
 class Problem(Out):

@@ -55,6 +55,8 @@ class Limits(Out):
     summary = serializers.SerializerMethodField(help_text="The same in words.")
 
     def get_summary(self, quota: Quota) -> str:
+        if not quota.free_left:
+            return "No submissions left today: too many were rejected or repeated others."
         today = f"{quota.daily_left} of {quota.daily_limit} submissions left today"
         if quota.total_left is None:
             return f"{today}."

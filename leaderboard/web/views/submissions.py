@@ -70,6 +70,8 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
 def compare(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how far two files of the person's team differ."""
     page = load(request, slug, "submissions")
+    if page.team is None:
+        raise Refused("not_a_member")
     numbers = [_number(request, name) for name in "ab"]
     found = [submission_or_404(request.user, page.competition, number) for number in numbers]
     check_compare(request)
@@ -189,9 +191,9 @@ def submissions_page(
     context = {
         "page": page,
         "lists": [
-            (title, found)
+            (title, part)
             for title, is_practice in (("", False), ("Practice: doesn’t count", True))
-            if (found := [each for each in rows if each[0].is_practice is is_practice])
+            if (part := [each for each in rows if each[0].is_practice is is_practice])
         ],
         "quota": queries.quota(team),
         "sanction": sanction_of(team),
