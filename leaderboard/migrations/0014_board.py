@@ -74,7 +74,7 @@ def draw_curves(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0012_token_scopes"),
+        ("leaderboard", "0013_account"),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ import leaderboard.models.round
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("leaderboard", "0012_token_scopes"),
+        ("leaderboard", "0014_board"),
     ]
 
     operations = [
