@@ -499,7 +499,7 @@ MATRIX = """
   POST           401  403  403  403  200+ 404  200+
 /api/v1/organize/competitions/<slug>/move/
   GET            401  403  403  403  200  404  200
-  POST           401  403  403  403  409  404  409
+  POST           401  403  403  403  202+ 404  202+
 /api/v1/organize/competitions/<slug>/clone/
   GET            401  403  403  403  405  405  405
   POST           401  403  403  403  201+ 404  201+

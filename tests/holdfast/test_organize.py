@@ -204,10 +204,12 @@ def test_a_competition_moves_with_its_ledger(organizer: World, environment: Path
 
 def test_a_board_is_chosen_from_those_that_were_compared(organizer: World, run: Run) -> None:
     return_to_draft(organizer.digits, by=organizer.organizer)
-    listed = run("organize", "boards", "digits", "--format", "csv").out
-    other = next(line for line in listed.splitlines()[1:] if ",False," in line).partition(",")[0]
-    used = json.loads(run("organize", "boards", "digits", "--use", other, "--format", "json").out)
-    assert [each["mechanism"] for each in used["boards"] if each["is_used"]] == [other]
+    card, *_ = json.loads(run("organize", "boards", "digits", "--format", "json").out)
+    ran = run("organize", "boards", "digits", "--use", card["mechanism"])
+    assert ran.code == 0, ran.err
+    board = Competition.objects.get().current_round.board
+    assert board.mechanism == card["mechanism"]
+    assert card["parameters"].keys() <= board.mechanism_parameters.keys()
 
 
 def test_clone_makes_a_draft_like_another(organizer: World, run: Run) -> None:

@@ -157,7 +157,7 @@ MATRIX = """
   POST           200+ 403  403  403
 /competitions/<slug>/move/
   GET            200  200  200  200
-  POST           409  403  403  403
+  POST           202+ 403  403  403
 /competitions/<slug>/clone/
   POST           201+ 201+ 403  403
 /competitions/<slug>/publication/
