@@ -33,6 +33,7 @@ from leaderboard.api.schema import (
     responses,
 )
 from leaderboard.api.serializers.boards import (
+    BoardContenders,
     BoardGuarantee,
     BoardItem,
     LedgerEntry,
@@ -170,9 +171,11 @@ class BoardView(PublicView):
         tags=["competitions"],
         summary="See the leaderboard",
         description=(
-            "Released values only, ranked by them; ties go to who was first. `me` is your team's "
+            "Released values only, ranked by them; ties go to who was first. Rows of baselines "
+            "stand between the teams', without a rank, and are not counted. `me` is your team's "
             "row wherever it stands, `guarantee` what the board promises of the leading score: "
-            "null for metrics that are no means, and for boards without scores. `?format=csv` "
+            "null for metrics that are no means, and for boards without scores; `contenders` are "
+            "the teams that could be first: null where no test rules any out. `?format=csv` "
             "(or `Accept: text/csv`) gives all rows. A board that is hidden until the end has your "
             "own row alone, without a rank. `rounds` of the competition lists rounds and boards."
         ),
@@ -184,6 +187,7 @@ class BoardView(PublicView):
                     "Board",
                     me=BoardItem(allow_null=True),
                     guarantee=BoardGuarantee(allow_null=True),
+                    contenders=BoardContenders(allow_null=True),
                 ),
                 (200, "text/csv"): OpenApiTypes.STR,
             },
@@ -201,10 +205,12 @@ class BoardView(PublicView):
         page = Page.of(request, SearchQuery)
         member = access.membership_of(request.user, competition)
         found = queries.guarantee(board, member.team if member else None)
+        first = queries.contenders(board, request.user)
         return page.answer_ranked(
             BoardItem,
             queries.board(board, request.user, **page.ranked),
             guarantee=None if found is None else BoardGuarantee(found).data,
+            contenders=None if first is None else BoardContenders(first).data,
         )
 
 

@@ -53,6 +53,7 @@ def _flag(value: bool | None) -> str | None:
 
 BOARD: Mapping[str, Callable[[BoardRow], object]] = {
     "rank": lambda row: row.rank,
+    "change": lambda row: row.change,
     "team": lambda row: plain_text(row.team),
     "score": lambda row: row.score,
     "sampling_low": lambda row: _end(row.sampling, "low"),

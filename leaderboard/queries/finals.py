@@ -365,6 +365,8 @@ class _Ranking(_Reader):
 
     def _baselines(self, search: str) -> list[FinalRow]:
         """Return the rows of baselines, by the best of their entries, in order."""
+        if not self.unranked:
+            return []
         scores = self.board.final_scores.filter(team__in=self.unranked, position__isnull=True)
         named = scores.filter(team__name__icontains=search).order_by("submission")
         best = dict[int, FinalScore]()
@@ -389,7 +391,7 @@ class _Ranking(_Reader):
             effective=rows,
             finalists=board.finalists,
             teams=self.count(""),
-            baselines=len(self.unranked),
+            baselines=len(self._baselines("")),
             confidence=round(1 - beta(board), 9),
             width=(
                 bonferroni_width(

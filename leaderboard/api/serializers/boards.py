@@ -12,7 +12,13 @@ class BoardItem(Scored):
 
     rank = serializers.IntegerField(
         allow_null=True,
-        help_text="By released score; equal scores share one. Null: hidden until the end.",
+        help_text="By released score; equal scores share one. Null: a baseline, which is no team, "
+        "or hidden until the end.",
+    )
+    tied = serializers.BooleanField(help_text="Other teams have this rank too.")
+    change = serializers.IntegerField(
+        allow_null=True,
+        help_text="Places won since 00:00 UTC; negative: lost. Null: it had none then.",
     )
     team = serializers.CharField()
     entries = serializers.IntegerField(help_text="Scored submissions.")
@@ -28,6 +34,17 @@ class BoardItem(Scored):
         help_text="Teams whose shown scores this one surely beats on the private rows, with the "
         "board's confidence. Of others nothing is known.",
     )
+
+
+class BoardContenders(Out):
+    """The teams that could be first, where valid tests rule others out."""
+
+    could_be_first = serializers.IntegerField(help_text="How many teams no other surely beats.")
+    teams = serializers.IntegerField(help_text="Of so many with a score.")
+    names = serializers.ListField(
+        source="contenders", child=serializers.CharField(), help_text="The first few of them."
+    )
+    how = serializers.CharField(help_text="What it follows from.")
 
 
 class BoardGuarantee(Out):

@@ -57,7 +57,11 @@ class FinalEntry(Out):
 class FinalItem(Out):
     """A row of the final board."""
 
-    rank = serializers.IntegerField(help_text="By exact score; equal scores share a rank.")
+    rank = serializers.IntegerField(
+        allow_null=True,
+        help_text="By exact score; equal scores share a rank. Null: a baseline, which is no team.",
+    )
+    tied = serializers.BooleanField(help_text="Other teams have this rank too.")
     best_place = serializers.IntegerField(
         allow_null=True,
         help_text="The best place that its expected score could have; null: there were no tests.",
