@@ -80,7 +80,7 @@ class FinalBoardView(PublicView):
         summary="See the final board",
         description=(
             "Exact scores, once the organizer has revealed them, with both ranks, the places that "
-            "each team could have, and intervals: of each score alone, and right for all at once. "
+            "each team could have, and intervals: of each score alone, and simultaneous ones. "
             "`me` is your team's row wherever it stands. "
             "`?format=csv` (or `Accept: text/csv`) gives all rows."
         ),

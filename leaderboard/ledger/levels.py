@@ -69,7 +69,8 @@ def begin_day(board: int, at: datetime) -> DayStart:
 
 def place_in(start: DayStart, loss: float | None) -> int:
     """Return the place of a loss when the day began."""
-    scored = ((other, teams) for other, teams in start.counts if other is not None)
+    counts: list[tuple[float | None, int]] = start.counts
+    scored = ((other, teams) for other, teams in counts if other is not None)
     return 1 + sum(teams for other, teams in scored if loss is None or other < loss)
 
 

@@ -42,9 +42,9 @@ def wins(board: Board) -> list[Win]:
         best__number__in={number for pair in pairs for number in pair},
     )
     named = standings.order_by().values_list("best__number", "pk", "team__name", "is_ranked")
-    now = {number: row for number, *row in named}
+    now = {number: (key, team, ranked) for number, key, team, ranked in named}
     return [
-        Win(now[better][0], *now[worse][:2], by_baseline=not now[better][2])
+        Win(now[better][0], now[worse][0], now[worse][1], by_baseline=not now[better][2])
         for better, worse in pairs
         if {better, worse} <= now.keys()
     ]

@@ -35,8 +35,8 @@ class RankedPage(Generic[Row]):
     """One page of a board. `my_row` is the person's row wherever it stands.
 
     `total` counts teams that were searched for, of all `teams`; rows of baselines stand between
-    theirs. `to_next` is how far the next
-    better score is from the person's, `span` are the first and the last score of the board.
+    theirs. `to_next` is how far the next better score is from the person's, `span` are the first
+    and the last score of the board.
     """
 
     rows: tuple[Row, ...]
@@ -52,11 +52,11 @@ class RankedPage(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Mine(Generic[Row]):
+class Mine(Generic[Row_co]):
     """The row of the person's team, its position, counted from 1, and the way to the next score."""
 
     position: int
-    row: Row
+    row: Row_co
     to_next: str = ""
 
 
@@ -73,7 +73,7 @@ class Ranking(Protocol[Row_co]):
     def rows(self, search: str, first: int, count: int) -> Sequence[Row_co]:
         """Return the rows of some teams, from the `first` one, counted from 0, and baselines."""
 
-    def mine(self) -> "Mine[Row_co] | None":
+    def mine(self) -> Mine[Row_co] | None:
         """Return where the person's team stands."""
 
 
@@ -90,8 +90,8 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
         total=total,
         teams=ranking.count("") if search else total,
         search=search,
-        my_row=mine and mine.row,
-        my_page=mine and math.ceil(mine.position / page_rows),
+        my_row=mine.row if mine else None,
+        my_page=math.ceil(mine.position / page_rows) if mine else None,
         to_next=mine.to_next if mine else "",
         span=ranking.span,
     )

@@ -50,7 +50,7 @@ class FinalEntry(Out):
         allow_null=True, help_text="The plain 95 % interval of this score alone, or null."
     )
     interval = Interval(
-        allow_null=True, help_text="Right for all entries at once; null: the metric allows none."
+        allow_null=True, help_text="Simultaneous confidence interval; null: the metric allows none."
     )
 
 
