@@ -276,7 +276,12 @@ MFA_ADAPTER = "leaderboard.participate.codes.Adapter"
 MFA_FORMS = {
     "authenticate": "leaderboard.participate.codes.CodeForm",
     "reauthenticate": "leaderboard.participate.codes.ConfirmingCodeForm",
+    "add_webauthn": "leaderboard.participate.passkeys.AddForm",
+    "login_webauthn": "leaderboard.participate.passkeys.LoginForm",
+    "authenticate_webauthn": "leaderboard.participate.passkeys.AuthenticateForm",
+    "reauthenticate_webauthn": "leaderboard.participate.passkeys.ReauthenticateForm",
 }
+MFA_RATE_LIMITS = {"webauthn_login": _login}
 # Browsers make passkeys on https and on localhost only; allauth has to be told of the second.
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SECURE
 

@@ -1,5 +1,6 @@
 """Second factors: setting one up, signing in by it, losing it, and being asked for one."""
 
+import json
 import re
 from io import StringIO
 from typing import Any
@@ -101,6 +102,26 @@ def test_codes_mean_nothing_under_another_secret_key(world: World) -> None:
         client = sign_in("alice")
         assert answer(client, code).status_code == 200
         assert not is_in(client)
+
+
+MADE_UP = dict.fromkeys(
+    ("clientDataJSON", "authenticatorData", "signature", "attestationObject"), "AA"
+)
+MALFORMED = (
+    *("[]", '"x"', '{"id": "x"}', '{"response": null}', '{"response": []}'),
+    json.dumps({"id": "AA", "rawId": "AA", "response": MADE_UP | {"userHandle": "MQ"}}),
+)
+
+
+@pytest.mark.parametrize("page", ["login", "add"])
+def test_what_no_browser_answers_for_a_passkey_is_refused(page: str, world: World) -> None:
+    client = confirmed("alice") if page == "add" else browser()
+    for credential in MALFORMED:
+        path = f"{FACTOR}webauthn/{page}/"
+        client.get(path, HTTP_ACCEPT="application/json")
+        response = client.post(path, {"credential": credential}, follow=True)
+        assert re.search("not accepted|not right|is required", text(response))
+    assert not Authenticator.objects.exists()
 
 
 def test_a_new_password_by_mail_does_not_pass_the_second_factor(
