@@ -3,6 +3,7 @@
 import secrets
 from functools import partial
 from operator import itemgetter
+from typing import Final
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -17,8 +18,11 @@ from leaderboard.models import (
     AccountEventKind,
     Audience,
     Competition,
+    Delivery,
+    Event,
     EventKind,
     Invitation,
+    Mailbox,
     Membership,
     Organizer,
     Role,
@@ -28,6 +32,8 @@ from leaderboard.models import (
 from leaderboard.notify import events
 from leaderboard.participate import membership, sessions, tokens
 from leaderboard.participate.admission import alias_of
+
+_NAMING: Final = (EventKind.TEAM_CREATED, EventKind.TEAM_RENAMED)
 
 
 def reset_second_factors(user: User, *, reason: str) -> int:
@@ -106,13 +112,18 @@ def _forget_teams(user: User) -> None:
     alone = alone.exclude(memberships__in=Membership.objects.exclude(user=user))
     for team in alone.select_related("competition"):
         if not alias_of(team.competition, user):
-            Team.objects.filter(pk=team.pk).update(name=_deleted_name())
+            name = _deleted_name()
+            Team.objects.filter(pk=team.pk).update(name=name)
+            named = Event.objects.filter(competition=team.competition, subjects__team=team.uid)
+            named.filter(kind__in=_NAMING).update(data={"name": name})
         team.submissions.update(message="")
 
 
 def _forget(user: User) -> None:
-    for model in (Authenticator, EmailAddress, SocialAccount):
+    for model in (Authenticator, EmailAddress, Mailbox, SocialAccount):
         model.objects.filter(user=user).delete()
+    user.notices.all().delete()
+    Delivery.objects.filter(recipient=user).delete()
     Invitation.objects.filter(created_by=user).delete()
     for staged in user.staged_files.all():
         transaction.on_commit(partial(default_storage.delete, str(staged.file)))

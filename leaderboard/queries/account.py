@@ -11,7 +11,7 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.db.models import QuerySet
 
-from leaderboard.models import AccountEvent, Event, Invitation, Membership, Team, User
+from leaderboard.models import AccountEvent, Event, Invitation, Mailbox, Membership, Team, User
 from leaderboard.participate.second_factors import is_missing
 from leaderboard.queries.submissions import submission_rows
 from leaderboard.queries.tokens import api_tokens
@@ -115,6 +115,20 @@ def account_data(user: User) -> dict[str, Any]:
             kind="kind",
             by="channel",
             wanted="is_wanted",
+        ),
+        "mailbox": _rows(
+            Mailbox.objects.filter(user=user),
+            rhythm="rhythm",
+            refused="refused",
+            refused_at="refused_at",
+            because="refused_because",
+        ),
+        "inbox": _rows(
+            user.notices.order_by("pk"),
+            competition="competition__slug",
+            kind="kind",
+            at="created_at",
+            read_at="read_at",
         ),
         "staged_files": _rows(
             user.staged_files.all(), name="name", size="size", sha256="sha256", at="created_at"
