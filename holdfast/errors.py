@@ -18,7 +18,7 @@ Failure               printed on stderr by the command line; ends it with exit c
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-INSTALL = 'in a clone of Holdfast, pip install ".[science]"'
+INSTALL = 'pip install ".[science]"'
 
 
 class Failure(Exception):
@@ -102,7 +102,7 @@ class NotInstalled(Failure):
 
     def __init__(self, what: str, package: str) -> None:
         super().__init__(f"{what} takes the package {package}, which isn't installed.")
-        self.hint = f"To install it, {INSTALL}"
+        self.hint = f"In a clone of Holdfast: {INSTALL}"
 
 
 class StillWaiting(Failure):

@@ -82,6 +82,7 @@ def console(stream: TextIO) -> Console:
     return Console(
         file=stream,
         force_terminal=terminal,
+        force_jupyter=False,  # it would ask for ipywidgets
         color_system=None if plain else "auto",
         width=None if terminal else UNLIMITED_WIDTH,
         highlight=False,

@@ -29,7 +29,8 @@ class Record:
     @classmethod
     def read(cls, data: Json) -> Self:
         """Return the record of an object; what the server left out is None."""
-        kinds = _kinds(cls)
+        record: Any = cls
+        kinds = _kinds(record)
         known = (each.name for each in fields(cls) if each.name != "json")
         return cls(json=data, **{name: _read(kinds[name], data.get(name)) for name in known})
 

@@ -148,13 +148,15 @@ class Twin:
     def half_width(self, loss: float = 0.5, ahead: int = 1) -> float | None:
         """Return how far the next answer can be off if it shows this loss; None: no guarantee.
 
-        ahead: of the question so many from now, if those before it tell nothing. It follows from
-        what was answered, and costs nothing.
+        ahead: of the question so many from now, if those before it tell nothing; None beyond
+        `questions`. It follows from what was answered, and costs nothing.
         """
         from scoring.guarantees.certificate import certify
         from scoring.ledger import foresee
 
-        board, standing = self._board, self._standing
+        board, standing, limit = self._board, self._standing, self._terms.account_limit
+        if limit is not None and standing.account.count.numbered + ahead > limit:
+            return None
         beta = board.mechanism.ledger_beta(board.params)
         length = self._terms.next_length(standing.account, beta, ahead)
         level = round(loss * board.params.steps)

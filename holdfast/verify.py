@@ -133,7 +133,8 @@ def verify(
     if missing and (predictions or publication):
         raise Failure(
             f"Checking answers needs packages that aren't installed: {', '.join(missing)}.",
-            hint=f"{INSTALL}; without -f and --publication, the hash chain is checked.",
+            hint=f"In a clone of Holdfast: {INSTALL}. "
+            "Without -f and --publication, the hash chain is checked.",
         )
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         named = not ledger or competition or option
@@ -152,7 +153,7 @@ def verify(
     if report is None:
         output.note(
             "Only the hash chain was checked, not the counts, budgets, widths and answers. For "
-            f"these, run {INSTALL}"
+            f"these, run {INSTALL} in a clone of Holdfast."
         )
     if quiet:
         return

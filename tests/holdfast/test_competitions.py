@@ -173,7 +173,12 @@ def test_a_page_is_opened_in_the_browser(
     server: Server, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+
+    def open_browser(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_browser)
     assert run("open", "digits", "--page", "submit").code == 0
     assert opened == ["https://holdfast.example/c/digits/submit/"]
     assert server.requests == []

@@ -81,6 +81,7 @@ def test_what_will_be_promised_follows_from_what_was_answered() -> None:
     assert answer.high is not None
     assert now < later or now == pytest.approx(later)
     assert answer.low < PRIVATE.mean() < answer.high
+    assert ladder.half_width(0.2, ahead=1000) is None, "beyond what will be asked"
 
 
 @pytest.mark.parametrize(
