@@ -47,7 +47,7 @@ class Record:
 
     def _repr_html_(self) -> str:
         known = ((name, cell) for name, cell in self.cells().items() if cell not in (None, ""))
-        rows = "".join(f"<tr><th>{escape(name)}</th>{_cell(cell)}</tr>" for name, cell in known)
+        rows = "".join(f"<tr><th>{escape(name)}</th>{_cell(cell, '')}</tr>" for name, cell in known)
         return f"<table>{rows}</table>"
 
 
@@ -377,8 +377,7 @@ def _read(kind: Any, value: Any) -> Any:
     return value
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, style: str = ' style="text-align: right"') -> str:
     text = f"{value.astimezone():%Y-%m-%d %H:%M %Z}" if isinstance(value, datetime) else str(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    style = ' style="text-align: right"' if number else ""
-    return f"<td{style}>{escape('' if value is None else text)}</td>"
+    return f"<td{style * number}>{escape('' if value is None else text)}</td>"

@@ -61,7 +61,8 @@ class Answer:
 
     def _repr_html_(self) -> str:
         shown = {name: value for name, value in vars(self).items() if value is not None}
-        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in shown.items())
+        texts = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in shown.items()}
+        rows = "".join(f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in texts.items())
         return f"<table>{rows}</table>"
 
 
