@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -59,9 +59,9 @@ def readers() -> QuerySet[User]:
     """Return the people whom mails reach: an address is confirmed, and was not refused."""
     confirmed = EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)
     first = confirmed.order_by("-primary", "pk").values("email")[:1]
-    found = User.objects.annotate(address=Subquery(first)).filter(address__isnull=False)
-    refused = Q(mailbox__refused=F("address")) & ~Q(mailbox__refused="")
-    return found.exclude(pk__in=found.filter(refused).values("pk"))
+    refused = Mailbox.objects.filter(user=OuterRef("pk"), refused=OuterRef("address"))
+    found = User.objects.annotate(address=Subquery(first))
+    return found.filter(~Exists(refused), address__isnull=False)
 
 
 def choosing(rhythm: Rhythm) -> QuerySet[Mailbox]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -113,7 +113,7 @@ def _members(event: Event) -> QuerySet[User]:
     if event.audience != Audience.PUBLIC:
         return User.objects.none()
     joined = Membership.objects.active().filter(competition=event.competition_id)
-    return User.objects.filter(pk__in=joined.values("user"))
+    return User.objects.filter(Exists(joined.filter(user=OuterRef("pk"))))
 
 
 def _told_by_organizers(event: Event) -> QuerySet[User]:

@@ -23,6 +23,7 @@ from leaderboard.models import (
     Role,
     Sanction,
     User,
+    Visibility,
 )
 from leaderboard.notify.notices import Text, text_of
 from leaderboard.queries.scales import scale
@@ -42,9 +43,21 @@ def inbox(user: User) -> QuerySet[Notice]:
 
 
 def count_unread(user: User) -> int:
-    """Return how many notices the person has not read; no more than `MOST_COUNTED`."""
-    unread = inbox(user).filter(read_at__isnull=True).order_by()
-    return unread[:MOST_COUNTED].count()
+    """Return how many notices the person has not read; no more than `MOST_COUNTED`.
+
+    Every page asks: so it is one small query, unless some are of competitions that not everybody
+    may see.
+    """
+    unread = Notice.objects.filter(
+        recipient=user, read_at__isnull=True, announcement__withdrawn_at__isnull=True
+    )
+    about = ("competition", "competition__visibility", "competition__opened_by_organizer_at")
+    rows = list(unread.order_by().values_list(*about)[:MOST_COUNTED])
+    unseen = {key for key, shown, opened in rows if shown != Visibility.PUBLIC or opened is None}
+    if unseen:
+        seen = visible_competitions(user).filter(pk__in=unseen)
+        unseen.difference_update(seen.values_list("pk", flat=True))
+    return sum(key not in unseen for key, *_ in rows)
 
 
 @dataclass(frozen=True)
@@ -183,7 +196,9 @@ def leaders_changes(competition: Competition) -> list[LeadersChange]:
     boards = {each.uid: each for each in Board.objects.filter(round__competition=competition)}
     scales = {uid: scale(board) for uid, board in boards.items()} if events else {}
     uids = {place["team"] for event in events for place in event.data["places"]}
-    names = dict(competition.teams.filter(uid__in=uids).values_list("uid", "name"))
+    names = dict(
+        competition.teams.filter(uid__in=uids, is_baseline=False).values_list("uid", "name")
+    )
     sanctions = Sanction.objects.at().filter(team__uid__in=uids).order_by("created_at")
     whole = set(sanctions.of_teams().values_list("team__uid", flat=True))
     since = dict(sanctions.of_submissions().values_list("team__uid", "created_at"))
