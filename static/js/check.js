@@ -710,13 +710,13 @@ async function sameAs(file, facts) {
 const report = async (work) => {
   const { file, url } = work;
   const answer = await fetch(url, { credentials: "same-origin", headers: { Accept: "application/json" } });
-  if (!answer.ok) return { unsure: true };
+  if (!answer.ok) return {};
   const facts = await answer.json();
   postMessage({ same: await sameAs(file, facts) });
   try {
     return { good: await checkFile(file, facts) };
   } catch (error) {
-    if (error instanceof Unsure) return { unsure: true };
+    if (error instanceof Unsure) return { isForServer: true };
     if (!(error instanceof Wrong)) throw error;
     return { problems: error.problems.slice(0, 10).map(([code, fields]) => describe(facts, code, fields)) };
   }
@@ -724,6 +724,6 @@ const report = async (work) => {
 
 addEventListener("message", async ({ data }) => {
   const started = performance.now();
-  const answer = await report(data).catch(() => ({ unsure: true }));
+  const answer = await report(data).catch(() => ({}));
   postMessage({ ...answer, done: true, took: (performance.now() - started) / 1000 });
 });

@@ -67,12 +67,15 @@
     made.querySelector(".title").replaceChildren("Same file as ", link);
     return made;
   };
-  const verdict = ({ good, problems, took }) => {
+  const verdict = ({ good, problems, isForServer, took }) => {
     if (problems) {
       const title = problems.length === 1 ? "This file would be rejected" : `This file would be rejected: ${problems.length} problems in its header`;
       return card("rejected", title, ...problems, "Found in your browser; nothing was sent. It looked no further than this.");
     }
-    if (!good) return card("info", "Not checked in the browser", "Its format can be read on the server only, which checks it after the upload.");
+    if (!good) {
+      const why = isForServer ? "Its format can be read on the server only." : "The check did not work here.";
+      return card("info", "Not checked in the browser", `${why} The server checks it after the upload.`);
+    }
     const speed = good.seconds > 1 ? `, ${count(good.rows / good.seconds)} rows a second` : "";
     const ids = good.ids ? "each id of the sample submission once" : "its ids are compared on the server";
     return card("success", "The file looks right", `${rows(good.rows)}, ${ids}. Checked in your browser in ${took.toFixed(1)} s${speed}.`);
@@ -81,6 +84,7 @@
   const stopCheck = () => {
     worker?.terminate();
     worker = null;
+    checked.removeAttribute("aria-busy");
   };
 
   const check = (file) => {
@@ -90,6 +94,7 @@
     if (!file || !window.Worker) return;
     const notes = [];
     const show = (part) => checked.replaceChildren(...notes, part);
+    checked.setAttribute("aria-busy", "true"); // only the verdict is read out
     show(paragraph("Checking …", "quiet small"));
     worker = new Worker(checked.dataset.worker);
     worker.addEventListener("message", ({ data }) => {
@@ -191,5 +196,7 @@
     button.disabled = true;
     request.send(new FormData(form));
   });
+  // Who comes back to the page finds it as it was left.
+  addEventListener("pageshow", (event) => event.persisted && stop(""));
   cancel.addEventListener("click", () => request?.abort());
 })();

@@ -209,3 +209,26 @@ def test_two_holdouts_with_the_same_releases_give_the_same_answers(world: World,
             text["release"].pop(changing)
         answers.append(text)
     assert answers[0] == answers[1]
+
+
+def test_own_submissions_are_found_annotated_downloaded_and_compared(
+    world: World, alice: Any
+) -> None:
+    for wrong in (range(8, 10), range(8, 13)):
+        sent = send(alice, predictions(wrong), message=f"model {len(wrong)}").json()
+        score_submission(submission_id=Submission.objects.get(number=sent["number"]).pk)
+    url = f"{DIGITS}submissions/"
+    found = alice.get(f"{url}?search=model 5&status=released&sort=score").json()
+    assert [each["number"] for each in found["results"]] == [2]
+    assert alice.get(f"{url}?sort=luck").status_code == 422
+    noted = alice.patch(f"{url}1/", {"message": "better"}, format="json")
+    assert (noted.status_code, noted.json()["message"]) == (200, "better")
+    assert b"".join(alice.get(f"{url}1/file/")) == predictions(range(8, 10))
+    compared = alice.get(f"{url}compare/?a=1&b=2").json()
+    assert (compared["differing"], compared["rows"]) == (3, 40)
+    assert compared["columns"][0] == {
+        "name": "label",
+        "differing": 3,
+        "mean": None,
+        "largest": None,
+    }

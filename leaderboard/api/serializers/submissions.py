@@ -53,7 +53,7 @@ class SubmissionsQuery(SearchQuery):
     """Which of your team's submissions, and in which order."""
 
     status = serializers.ChoiceField(
-        choices=Status.choices, required=False, default="", help_text="Only those."
+        choices=Status.choices, allow_blank=True, default="", help_text="Only those."
     )
     sort = serializers.ChoiceField(
         choices=[(name, text) for name, (text, _) in ORDERS.items()], default="newest"
