@@ -140,13 +140,12 @@ def best_scores(team: Team, board: Board) -> list[tuple[datetime, float]]:
     releases = board.releases.filter(
         submission__team=team,
         kind__in=[each.code for each in mechanism.kinds if each.shows == "own"],
-        level__isnull=False,
         holdout__retired_at__isnull=True,
         submission__is_practice=False,
     ).exclude(submission__in=Sanction.objects.at().of_submissions().values("submission"))
     steps, best = list[tuple[datetime, float]](), math.inf
     for level, each, at in releases.order_by("number").values_list("level", "steps", "created_at"):
-        if level / each < best:
+        if level is not None and level / each < best:
             best = level / each
             steps.append((to_the_second(at), reads.score(best)))
     return steps
