@@ -2,6 +2,7 @@
 
 from leaderboard.ledger.heads import start_ledger
 from leaderboard.models import Board, Round
+from leaderboard.organize.plan import good_loss
 from leaderboard.queries.guarantees import guarantee
 
 
@@ -15,6 +16,6 @@ def begin_ledger(round: Round) -> None:
         round=round
     ):
         if board.announced is None or not board.releases.exists():
-            found = guarantee(board)
+            found = guarantee(board, usual=good_loss(board))
             board.announced = None if found is None else found.now
             board.save(update_fields=["announced"])

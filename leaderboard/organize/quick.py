@@ -364,16 +364,16 @@ def _split(
 
 
 def _shares(competition: Competition, target: Target, rows: int) -> dict[str, str]:
-    """Return the planner's shares for rows like these, as texts."""
-    round, metric = competition.current_round, metrics.get(target.metric)
+    """Return the planner's shares for rows like these as texts, in whole per cent."""
+    of_round, metric = competition.current_round, metrics.get(target.metric)
     mechanism = choose_mechanism(metric)
     planned = min(rows, _MOST_PLANNED)
     found = None
     try:
         need = Need(
             rows=planned,
-            teams=round.team_limit or TEAMS,
-            submissions=round.total_limit or SUBMISSIONS,
+            teams=of_round.team_limit or TEAMS,
+            submissions=of_round.total_limit or SUBMISSIONS,
             metric="mean" if metric.is_mean else "set",
         )
         found = plan_split(need, mechanism.name)
@@ -381,7 +381,10 @@ def _shares(competition: Competition, target: Target, rows: int) -> dict[str, st
         found = None
     if found is None or found.separated is None:
         return {name: str(share) for name, share in vars(_FALLBACK).items()}
-    public, final = Fraction(found.public, planned), Fraction(found.final, planned)
+    public, final = (
+        Fraction(round(Fraction(100 * count, planned)), 100)
+        for count in (found.public, found.final)
+    )
     return {"public": str(public), "private": str(1 - public - final), "final": str(final)}
 
 

@@ -15,9 +15,9 @@ from leaderboard.organize import changes as changes_of
 from leaderboard.organize.drafts import is_coming, is_frozen, locked_draft, record_draft
 from leaderboard.organize.fields import OF_LEDGER, find_wrong
 from leaderboard.organize.files import delete_stored
+from leaderboard.organize.plan import Foreseen, foresee_guarantee
 from leaderboard.organize.scoring import Scoring, check_scoring
 from leaderboard.organize.settings import record_changes
-from leaderboard.organize.warnings import Foreseen, foresee_guarantee
 
 
 @dataclass(frozen=True)

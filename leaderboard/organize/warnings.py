@@ -5,7 +5,7 @@ would need labels of Private or Final rows is for those who may see the solution
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -13,13 +13,11 @@ from typing import Any, Final
 from django.db.models import Count, Max, Min
 
 from leaderboard.models import Board, Competition, FileRole, Round, Standing
+from leaderboard.organize.plan import suggest_remedy
 from leaderboard.organize.proposals import expected_size, training_labels
 from leaderboard.platform.files import open_stored
-from leaderboard.queries.certificates import round_up
 from scoring import mechanisms, metrics
 from scoring.errors import HoldfastError
-from scoring.guarantees.planner import expected_width
-from scoring.mechanisms.needs import Need
 from scoring.predictions import Limits, Schema
 from scoring.predictions.limits import MB
 from scoring.proposals import MOST_CUT, Size, best_constant, sampling_error, share_cut
@@ -28,7 +26,6 @@ from scoring.split_table import read_columns
 
 _LARGEST: Final = 50 * MB  # of the test data that are looked at while a page is made
 _NAMED: Final = 5
-_USUAL_LOSS: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -39,23 +36,6 @@ class SetupWarning:
     title: str
     detail: str
     step: str = "scoring"
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """What is promised of a usual score at the end of a season of this size, in its units.
-
-    half_width: None where nothing is; `fits` is whether the metric allows any guarantee.
-    """
-
-    size: Size
-    half_width: float | None
-    fits: bool = True
-
-    @property
-    def text(self) -> str:
-        """Return the half-width with two digits, rounded up; empty without one."""
-        return "" if self.half_width is None else round_up(self.half_width)
 
 
 def find_warnings(competition: Competition) -> list[SetupWarning]:
@@ -144,50 +124,15 @@ def _warn_of_budget(board: Board, size: Size) -> Iterator[SetupWarning]:
         )
 
 
-def foresee_guarantee(board: Board, *, columns: int = 0) -> Foreseen | None:
-    """Return what a board will promise at the end of a normal season of the expected size.
-
-    columns: so many boards more are counted than its round has. None without a solution, and where
-    parts don't fit.
-    """
-    size = expected_size(board.round)
-    size = replace(size, boards=size.boards + columns)
-    if board.metric not in metrics.METRICS or board.mechanism not in mechanisms.MECHANISMS:
-        return None
-    metric = metrics.get(board.metric)
-    if size.private is None:
-        return None
-    if not metric.is_mean:
-        return Foreseen(size, None, fits=False)
-    try:
-        takes_claims = mechanisms.get(board.mechanism).reference(_parsed(board)) == "claim"
-        public = 0 if takes_claims else size.public or 0
-        need = Need(
-            rows=size.private + public,
-            public=public,
-            teams=size.teams * size.boards,
-            submissions=size.submissions,
-        )
-        width = expected_width(need, board.mechanism, tuple(board.mechanism_parameters.items()))
-        params = metric.parse(board.metric_parameters)
-    except HoldfastError:
-        return None
-    if width is None:
-        return Foreseen(size, None)
-    ends = (metric.score(min(1.0, max(0.0, _USUAL_LOSS + by)), params) for by in (width, -width))
-    low, high = sorted(ends)
-    return Foreseen(size, (high - low) / 2)
-
-
 def _warn_of_guarantee(board: Board, size: Size) -> Iterator[SetupWarning]:
-    foreseen = foresee_guarantee(board)
-    if foreseen is not None and foreseen.fits and foreseen.half_width is None:
+    if remedy := suggest_remedy(board):
+        holdout = board.round.active_holdout
+        kind = "groups" if holdout is not None and holdout.designs else "rows"
         yield SetupWarning(
             "guarantee",
             "No guarantee is left in the end",
             f"With {size.teams:,} teams and {size.submissions:,} submissions each, the last scores "
-            f"of a normal competition carry none on {size.private or 0:,} Private rows. Fewer "
-            "steps, fewer submissions or Guard with Public rows keep one.",
+            f"of a normal competition carry none on {size.private or 0:,} Private {kind}. {remedy}",
         )
 
 

@@ -39,8 +39,11 @@ class Budget:
     shares: tuple[TeamState, ...]
 
 
-def budget(board: Board) -> Budget | None:
-    """Return what is left for a board to answer; None until the competition has been opened."""
+def budget(board: Board, *, usual: float | None = None) -> Budget | None:
+    """Return what is left for a board to answer; None until the competition has been opened.
+
+    usual: the loss that the guarantee is of where nobody leads yet.
+    """
     state = BoardState.objects.select_related("ledger").filter(board=board).first()
     holdout = board.round.active_holdout
     if state is None or holdout is None:
@@ -59,7 +62,7 @@ def budget(board: Board) -> Budget | None:
         budget_left=head.budget_left,
         releases=ledger.entries,
         head_hash=ledger.head_hash,
-        guarantee=guarantee(board, team),
+        guarantee=guarantee(board, team, usual=usual),
         costs=tuple(_costs(ledger, read_account(ledger, team))),
         team=team,
         teams=states.count(),

@@ -86,13 +86,15 @@ def figure(half: float | None) -> str:
     return "" if half is None else f"±{round_up(half)}"
 
 
-def guarantee(board: Board, team: Team | None = None) -> Guarantee | None:
+def guarantee(
+    board: Board, team: Team | None = None, *, usual: float | None = None
+) -> Guarantee | None:
     """Return the guarantee of a board as it is now.
 
     None before the opening, for set functions, and where no scores are shown. team: whose account
-    counts, where each team has its own.
+    counts, where each team has its own. usual: the loss that is taken where nobody leads yet.
     """
-    reckoning = _reckon(board, team)
+    reckoning = _reckon(board, team, usual)
     return None if reckoning is None else reckoning.find()
 
 
@@ -120,13 +122,13 @@ def guarantee_if_used(board: Board, answers: int) -> float | None:
     return None if reckoning is None else reckoning.half_if_used(answers)
 
 
-def _reckon(board: Board, team: Team | None) -> "_Reckoning | None":
+def _reckon(board: Board, team: Team | None, usual: float | None = None) -> "_Reckoning | None":
     # Both are of one moment when they are read at once.
     state = BoardState.objects.select_related("ledger").filter(board=board).first()
     holdout = board.round.active_holdout
     if state is None or holdout is None or not metrics.get(board.metric).is_mean:
         return None
-    reckoning = _Reckoning(board, state, holdout, team)
+    reckoning = _Reckoning(board, state, holdout, team, usual)
     return reckoning if reckoning.rules.mechanism.shows_scores else None
 
 
@@ -134,7 +136,12 @@ class _Reckoning:
     """What a board's next answer, or a later one, would promise."""
 
     def __init__(
-        self, board: Board, state: BoardState, holdout: Holdout, team: Team | None
+        self,
+        board: Board,
+        state: BoardState,
+        holdout: Holdout,
+        team: Team | None,
+        usual: float | None,
     ) -> None:
         self._board, self._ledger, self._holdout = board, state.ledger, holdout
         self._account = read_account(self._ledger, team)
@@ -143,7 +150,8 @@ class _Reckoning:
         self._beta = self.rules.mechanism.ledger_beta(self.rules.params)
         best = self._best_loss(team)
         self._leads, steps = best is not None, self.rules.params.steps
-        self._level = round((_USUAL_LOSS if best is None else best) * steps)
+        usual = float(_USUAL_LOSS) if usual is None else usual
+        self._level = round((usual if best is None else best) * steps)
         self._shown = self._find_shown(self._level)
         if best is None:
             self._level = self._shown

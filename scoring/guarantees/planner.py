@@ -62,6 +62,9 @@ HALF: Final = Effort(2)
 # A tenth of the work, for a page. What laws learn late in a season is missing: a bit too careful.
 QUICK: Final = Effort(2, 3, 20, fields=1, drafts=1)
 _SHORT: Final = Effort(2, 2, 10, fields=1)
+# What is tried where a board promises nothing: files of each team, and times the rows.
+_FEWER: Final = (50, 20, 10, 5, 2, 1)
+_MORE: Final = (2, 3, 5, 10, 20, 50)
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,55 @@ def compare_boards(need: Need) -> tuple[Proposal, ...]:
 
     Rehearsed with QUICK, in a second or so; pairs are not compared on very many rows.
     """
-    fields = QUICK.fields if need.private <= _MOST_COMPARED else 0
-    return tuple(_propose(need, 0, replace(QUICK, fields=fields)))
+    return tuple(_propose(need, 0, _quick(need)))
+
+
+@lru_cache(maxsize=64)
+def rehearse(need: Need, mechanism: str, parameters: tuple[tuple[str, Value], ...]) -> Proposal:
+    """Return one board as `compare_boards` rehearses it.
+
+    Raises ParameterError where the parameters don't fit each other.
+    """
+    rehearsal = _Rehearsal(need, mechanism, {name: str(value) for name, value in parameters})
+    return rehearsal.propose(0, _quick(need))
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What would let a board promise something at the end: fewer files, or more rows, alone.
+
+    submissions: of each team, at most; times: how many times the rows. None where that is no help
+    within reason.
+    """
+
+    submissions: int | None
+    times: int | None
+
+
+@lru_cache(maxsize=64)
+def find_remedy(need: Need, mechanism: str, parameters: tuple[tuple[str, Value], ...]) -> Remedy:
+    """Return what would help a board that promises nothing, by the shortest rehearsals."""
+    raw = {name: str(value) for name, value in parameters}
+
+    def holds(other: Need) -> bool:
+        return _Rehearsal(other, mechanism, raw).propose(0, _SHORT).half_width is not None
+
+    fewer = (n for n in _FEWER if n < need.submissions)
+    most = (
+        next((n for n in fewer if holds(replace(need, submissions=n))), None)
+        if holds(replace(need, submissions=1))
+        else None
+    )
+    return Remedy(most, next((n for n in _MORE if holds(_more_rows(need, n))), None))
+
+
+def _more_rows(need: Need, times: int) -> Need:
+    public, final = (need.public or 0) * times, (need.final or 0) * times
+    return replace(need, rows=need.rows * times, public=public, final=final)
+
+
+def _quick(need: Need) -> Effort:
+    return QUICK if need.private <= _MOST_COMPARED else replace(QUICK, fields=0)
 
 
 @lru_cache(maxsize=64)

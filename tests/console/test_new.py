@@ -1,5 +1,6 @@
 """From dropped files to an open competition: three pages."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 
 from leaderboard import tasks
 from leaderboard.models import Competition, StagedFile
+from leaderboard.organize.plan import foresee_guarantee, plan_boards
 from tests.cast import World, active_holdout
 from tests.console.pages import at, text
 from tests.leaderboard import dropped
@@ -141,3 +143,38 @@ def test_another_metric_may_ask_for_probabilities(organizer: Client, world: Worl
 def test_a_card_is_taken_at_a_click(organizer: Client, draft: Competition) -> None:
     organizer.post(at("proposal-board", draft), {"board": "ladder"})
     assert Competition.objects.get(pk=draft.pk).current_round.board.mechanism == "ladder"
+
+
+def test_card_checklist_and_open_board_foresee_the_same(
+    organizer: Client, draft: Competition
+) -> None:
+    board = draft.current_round.board
+    plan, foreseen = plan_boards(draft.current_round), foresee_guarantee(board)
+    assert plan is not None
+    assert next(card for card in plan.cards if card.is_used).foreseen == foreseen
+    assert organizer.get(at("run", draft)).context["foreseen"] == foreseen
+    organizer.post(at("open", draft))
+    assert organizer.get(at("run", draft)).context["foreseen"] == foreseen
+
+
+def test_where_nothing_can_be_promised_the_page_names_what_would_help(
+    organizer: Client, draft: Competition
+) -> None:
+    page = text(organizer.get(at("proposal", draft)))
+    assert "The board in use promises nothing in the end" in page
+    assert re.search(r"What would: .*about [\d,]+ Private groups\.", page)
+    assert "comes first because" in page
+
+
+def test_shares_are_whole_and_add_up(organizer: Client, draft: Competition) -> None:
+    form = _proposal(draft, organizer)
+    shares = [float(form[name]) for name in ("public", "private", "final")]
+    assert sum(shares) == 100
+    assert all(share.is_integer() for share in shares)
+
+
+def test_after_the_opening_baselines_alone_are_named_as_what_freezes(
+    organizer: Client, draft: Competition
+) -> None:
+    organizer.post(at("open", draft), {"baselines": "on"})
+    assert "Frozen: baselines are on the board" in text(organizer.get(at("run", draft)))

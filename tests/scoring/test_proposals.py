@@ -1,5 +1,6 @@
 """Defaults from data: what is proposed, and from which labels it is."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring import metrics
-from scoring.guarantees.planner import expected_width
+from scoring.guarantees.planner import find_remedy, rehearse
 from scoring.mechanisms import MECHANISMS
 from scoring.mechanisms.fitness import highest_rung
 from scoring.mechanisms.needs import Need
@@ -152,7 +153,18 @@ def test_lists_are_proposed_for_without_labels() -> None:
 
 def test_a_class_of_60_keeps_a_guarantee_with_guard_and_none_with_a_fine_ladder() -> None:
     need = Need(rows=4000, public=2000, teams=60, submissions=100)
-    guard = expected_width(need, "guard", ())
-    assert guard is not None
-    assert guard < 0.13
-    assert expected_width(need, "ladder", (("steps", "170"),)) is None
+    guard = rehearse(need, "guard", ())
+    assert guard.half_width is not None
+    assert guard.half_width < 0.13
+    ladder = rehearse(need, "ladder", (("steps", "170"),))
+    assert ladder.half_width is None
+
+
+def test_what_would_help_a_board_that_promises_nothing_does() -> None:
+    need, asked = Need(rows=46, public=22, final=0, teams=62, submissions=100), (("steps", "30"),)
+    remedy = find_remedy(need, "guard", asked)
+    assert remedy.times is not None
+    more = replace(need, rows=46 * remedy.times, public=22 * remedy.times)
+    now, then = rehearse(need, "guard", asked), rehearse(more, "guard", asked)
+    assert now.half_width is None
+    assert then.half_width is not None

@@ -42,9 +42,9 @@ from leaderboard.api.serializers.base import Json
 from leaderboard.errors import Refused
 from leaderboard.models import Board
 from leaderboard.organize import revisions
+from leaderboard.organize.plan import foresee_guarantee
 from leaderboard.organize.proposals import is_used
 from leaderboard.organize.scoring import REGISTRIES, complete_scoring
-from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.guarantees import guarantee
 from leaderboard.queries.previews import describe_grid
 from scoring import predictions

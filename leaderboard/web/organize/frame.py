@@ -223,10 +223,9 @@ def why_fixed(round: Round) -> str:
     if is_draft(round.competition):
         return ""
     if round.submissions.exists():
-        return (
-            "Frozen: files have been submitted, and what their scores mean must not change "
-            "afterwards."
-        )
+        by_teams = round.submissions.filter(team__is_baseline=False).exists()
+        what = "files have been submitted" if by_teams else "baselines are on the board"
+        return f"Frozen: {what}, and what their scores mean must not change afterwards."
     return (
         "Fixed while the competition is open: participants rely on it. As long as nobody has "
         "submitted, you can take the competition back to draft on the tab “Run”."

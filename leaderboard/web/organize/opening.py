@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.models import Competition, QuickSetup
-from leaderboard.organize.warnings import foresee_guarantee
+from leaderboard.organize.plan import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
 from leaderboard.web.organize.frame import button, show, url_of, why_fixed
 

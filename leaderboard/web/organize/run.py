@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from leaderboard.access import Right, may, signed_in
 from leaderboard.models import Competition, Status
+from leaderboard.organize.plan import foresee_guarantee, good_loss
 from leaderboard.queries import running
 from leaderboard.queries.budgets import budget
 from leaderboard.queries.finals import progress
@@ -30,7 +31,8 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "hours": running.HOURS,
         "failed": failed,
         "failures": failed.rows[: running.SHOWN],
-        "ledger": budget(round.board),
+        "ledger": budget(round.board, usual=good_loss(round.board)),
+        "foreseen": foresee_guarantee(round.board),
         "teams_out": teams_out,
         "teams_out_more": out - len(teams_out),
         "progress": progress(round),

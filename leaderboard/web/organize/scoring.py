@@ -10,10 +10,9 @@ from leaderboard import organize
 from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.models import Board, Competition
-from leaderboard.organize.plan import plan_boards
+from leaderboard.organize.plan import foresee_guarantee, plan_boards
 from leaderboard.organize.proposals import is_used
 from leaderboard.organize.scoring import REGISTRIES, written
-from leaderboard.organize.warnings import foresee_guarantee
 from leaderboard.queries.previews import describe_grid
 from leaderboard.web.charts.gains import gains_chart
 from leaderboard.web.organize.frame import (
