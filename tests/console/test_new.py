@@ -171,10 +171,3 @@ def test_shares_are_whole_and_add_up(organizer: Client, draft: Competition) -> N
     shares = [float(form[name]) for name in ("public", "private", "final")]
     assert sum(shares) == 100
     assert all(share.is_integer() for share in shares)
-
-
-def test_after_the_opening_baselines_alone_are_named_as_what_freezes(
-    organizer: Client, draft: Competition
-) -> None:
-    organizer.post(at("open", draft), {"baselines": "on"})
-    assert "Frozen: baselines are on the board" in text(organizer.get(at("run", draft)))

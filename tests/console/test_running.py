@@ -44,6 +44,14 @@ def test_after_the_first_release_pages_say_why_nothing_can_change(
     assert '<form method="post"' not in shown.split("</nav>", 3)[-1].split("site-footer")[0]
 
 
+def test_where_only_baselines_were_scored_they_are_named_as_what_freezes(
+    world: World, organizer: Client
+) -> None:
+    world.score(world.join(world.alice))
+    world.digits.teams.update(is_baseline=True)
+    assert "Frozen: baselines are on the board" in text(organizer.get(at("columns", world.digits)))
+
+
 @pytest.mark.parametrize("released", [True, False])
 def test_what_is_open_does_not_change_by_any_form(
     released: bool, world: World, organizer: Client
