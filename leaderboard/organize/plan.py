@@ -255,13 +255,20 @@ def _compare(cards: Sequence[Card], found: Sequence[Proposal], need: Need) -> st
     if best.foreseen.half_width is not None and not best.objections:
         return f"{best.title} promises most at the end: {_promise(best)}; {named}."
     if need.metric == "mean" and all(each.foreseen.half_width is None for each in cards):
-        nats = ", ".join(f"{each.title} {each.nats:.2g}" for each in found)
+        told = ", ".join(f"{each.title} {_nats(each.nats)}" for each in found)
+        because = (
+            "its finals tell most pairs of teams apart"
+            if (found[0].separated or 0) > (found[1].separated or 0)
+            else f"a season of its answers tells least of the Private rows (in nats: {told})"
+        )
         return (
-            "No board promises anything at this size. "
-            f"{best.title} comes first because its answers of a season tell least of the Private "
-            f"rows (in nats: {nats}), which leaves most for the finals."
+            f"No board promises anything at this size. {best.title} comes first because {because}."
         )
     return f"{best.title} has the fewest reservations, and its answers tell least."
+
+
+def _nats(nats: float) -> str:
+    return f"{nats:,.0f}" if nats >= 10 else f"{nats:.1g}"
 
 
 def _promise(card: Card) -> str:
