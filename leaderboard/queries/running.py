@@ -179,7 +179,9 @@ def _pairs(competition: Competition) -> tuple[Pair, ...]:
 def _bulk(competition: Competition) -> tuple[Bulk, ...]:
     members = (
         Membership.objects.active()
-        .filter(competition=competition)
+        .filter(competition=competition, team__is_baseline=False)
+        # A class that was invited signs up together, as it should.
+        .exclude(user__in=competition.invitees.filter(user__isnull=False).values("user"))
         .select_related("user", "team")
         .order_by("user__date_joined", "pk")
     )

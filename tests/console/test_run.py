@@ -183,6 +183,14 @@ def test_accounts_made_within_minutes_are_named(world: World) -> None:
     assert (found.accounts, found.domain) == (6, "")
 
 
+def test_a_class_that_was_invited_is_not_named_for_signing_up_together(world: World) -> None:
+    for number in range(6):
+        user = make_user(f"student{number}")
+        world.join(user, f"Team {number}")
+        world.digits.invitees.create(email=f"s{number}@example.org", user=user)
+    assert running.unusual(world.digits).bulk == ()
+
+
 def test_accounts_of_one_mail_domain_are_named_unless_all_are(world: World) -> None:
     now = timezone.now()
     for number in range(5):

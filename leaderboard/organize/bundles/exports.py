@@ -55,7 +55,9 @@ def describe(competition: Competition) -> Bundle:
                 boards=tuple(map(_board, round.boards.all())),
                 title=round.title,
                 continues=round.continues_id is not None,
-                settings={name: getattr(round, name) for name in ROUND_SETTINGS},
+                # One that was closed early is to last as long as was announced.
+                settings={name: getattr(round, name) for name in ROUND_SETTINGS}
+                | {"closes_at": round.announced_closes_at or round.closes_at},
                 columns=None if round.continues_id else round.schema or None,
                 files=tuple(files),
             )

@@ -23,6 +23,7 @@ from leaderboard.organize.bundles import (
     plan_bundle,
 )
 from leaderboard.organize.opening import Check, checklist
+from leaderboard.pipeline.finalize import close_early
 from tests.bundles.files import YAML, archive, bundle
 from tests.bundles.test_others import FILES as CODABENCH
 from tests.bundles.test_others import KAGGLE
@@ -234,6 +235,13 @@ def test_who_may_not_create_competitions_imports_none(world: World) -> None:
         with pytest.raises(Refused) as caught:
             act()
         assert caught.value.code == "not_allowed"
+
+
+def test_a_clone_lasts_as_long_as_was_announced_of_one_closed_early(world: World) -> None:
+    announced = world.digits.current_round.closes_at
+    close_early(world.digits.current_round, by=world.organizer)
+    made = clone(world.digits, slug="digits-2", by=world.organizer)
+    assert made.current_round.closes_at >= announced
 
 
 def test_a_clone_is_a_draft_with_a_ledger_to_come(world: World) -> None:
