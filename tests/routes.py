@@ -32,6 +32,11 @@ class Route:
         first = self.pattern.split("/", 1)[0]
         return first if first in {"api", "admin", "organize", "account"} else "pages"
 
+    @property
+    def is_of_organizers(self) -> bool:
+        """Return whether others are stopped at the door, as tests/test_permissions.py shows."""
+        return self.pattern.startswith(("organize/", "admin/", "api/v1/organize/"))
+
     def path(self, values: Mapping[str, object]) -> str:
         """Fill in the address. Fail, saying so, if a parameter has no value."""
         missing = [name for name in self.parameters if name not in values]

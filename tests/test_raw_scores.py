@@ -170,7 +170,11 @@ def test_raw_scores_and_labels_are_in_no_column_file_log_line_or_page(
     stage = make_stage(numbers)
     looked_for = raw(measured) + LABEL
     roles = ("participant", "organizer", "operator")
-    pages = [stage.ask(role, "GET", route).response for route in all_routes() for role in roles]
+    pages = [
+        stage.ask(role, "GET", route).response
+        for route in all_routes()
+        for role in (roles[1:] if route.is_of_organizers else roles)
+    ]
     shown = b"".join({_content(page) for page in pages})
     for place, blob in (
         ("the database", database()),
