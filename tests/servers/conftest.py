@@ -1,11 +1,15 @@
 """Databases and installations."""
 
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from leaderboard.vault import keys
 from tests.servers.deployment import PRIVATE_KEY, Deployment
@@ -29,12 +33,33 @@ def postgres(postgres_server: PostgresServer) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite file with empty tables, to be copied: migrating takes seconds."""
+def sqlite_tables(
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A SQLite file with empty tables, to be copied: migrating takes seconds.
+
+    They are those that this process has made for its own tests, where these are on SQLite.
+    """
     directory = tmp_path_factory.mktemp("tables")
     file = directory / "db.sqlite3"
-    Deployment(directory, f"sqlite:///{file}").migrate()
+    with django_db_blocker.unblock():
+        if connection.vendor == "sqlite" and connection.introspection.table_names():
+            with closing(sqlite3.connect(file)) as copy:
+                connection.connection.backup(copy)
+        else:
+            Deployment(directory, f"sqlite:///{file}").migrate()
     return file
+
+
+@pytest.fixture(scope="session")
+def static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of collected static files, to be copied."""
+    directory = tmp_path_factory.mktemp("collected")
+    site = Deployment(directory, "sqlite://:memory:")
+    site.manage("collectstatic", "--no-input", "--verbosity", "0")
+    return directory / "static"
 
 
 @pytest.fixture(scope="session")

@@ -302,11 +302,6 @@ def flush_redis() -> None:
     redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).flushall()
 
 
-def push(queue: str, message: str) -> None:
-    """Put any bytes on a queue."""
-    redis.Redis.from_url(os.environ["TESTER_REDIS_URL"]).lpush(queue, message)
-
-
 def ledger(competition: str) -> str:
     """Return the published ledger."""
     return b"".join(queries.ledger_lines(_ledger_of(competition))).decode()
@@ -399,7 +394,6 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "violations": violations,
     "deliver": deliver,
     "flush_redis": flush_redis,
-    "push": push,
     "limit": limit,
     "ledger": ledger,
     "head": head,

@@ -160,17 +160,6 @@ def test_a_broker_that_hangs_at_an_acknowledgement_stops_no_worker(site: Deploym
     assert site.violations() == []
 
 
-@pytest.mark.parametrize(
-    "message",
-    ["", "no JSON", "[]", "{}", '{"body": "", "properties": {}}', "\x00", '"text"', "NaN"],
-)
-def test_what_no_worker_can_read_stops_none(site: Deployment, message: str) -> None:
-    site.ask("push", queue="celery", message=message)
-    assert site.wait_for(submit(site), "released")["attempts"] == 1
-    assert site.violations() == []
-    assert "ended by itself" not in site.logs("doomed")
-
-
 def test_a_full_disk_refuses_a_file_and_keeps_nothing_of_it(site: Deployment) -> None:
     content = next_file() + "\n" * 2 * SPACE_LEFT
     before, stored = site.ask("sent", team="A"), files_of(site)

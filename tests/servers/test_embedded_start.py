@@ -120,11 +120,10 @@ def elsewhere(home: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(home, tmp_path / "var"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_everything(elsewhere: Path, number: int) -> None:
+def test_an_interruption_stops_everything(elsewhere: Path) -> None:
     with Embedded(elsewhere) as site:
         site.wait_until_ready()
-        assert site.end(number) == 0
+        assert site.end(signal.SIGINT) == 0
     assert processes_of(elsewhere) == {}
 
 

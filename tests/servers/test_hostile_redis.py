@@ -3,6 +3,7 @@
 import base64
 import json
 import pickle
+import shutil
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -42,9 +43,9 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def site(deploy: Deploy) -> Deployment:
+def site(deploy: Deploy, static_files: Path) -> Deployment:
     site = deploy()
-    site.manage("collectstatic", "--no-input", "--verbosity", "0")
+    shutil.copytree(static_files, site.directory / "static")
     site.start_redis()
     site.start_worker()
     site.start_beat()
@@ -116,7 +117,12 @@ def body(*parts: Any) -> str:
 CALL = {"task": "leaderboard.tasks.sweep", "args": [], "kwargs": {}, "options": {}}
 TASK = "leaderboard.tasks.score_submission"
 HOSTILE = {
+    "nothing": "",
+    "a zero byte": "\x00",
     "no JSON": "{",
+    "a text": '"text"',
+    "no number": "NaN",
+    "an empty object": "{}",
     "deep": DEEP,
     "a huge number": HUGE,
     "a list": "[]",

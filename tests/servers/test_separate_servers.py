@@ -5,6 +5,7 @@ There is no container here: the processes get the environment that their service
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -69,10 +70,12 @@ def port() -> int:
 
 
 @pytest.fixture(scope="module")
-def site(deploy: Deploy, new_database: Callable[[], str], port: int) -> Deployment:
+def site(
+    deploy: Deploy, new_database: Callable[[], str], port: int, static_files: Path
+) -> Deployment:
     """Web and two workers, started as the composition starts them."""
     site = deploy(new_database())
-    site.manage("collectstatic", "--no-input")
+    shutil.copytree(static_files, site.directory / "static")
     site.start_redis()
     gunicorn = (sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}")
     site.start("web", gunicorn, environment_of("web", site))

@@ -3,6 +3,7 @@
 import shutil
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,10 +30,10 @@ def port() -> int:
 
 
 @pytest.fixture(scope="module")
-def site(deploy: Deploy, port: int) -> Deployment:
+def site(deploy: Deploy, port: int, static_files: Path) -> Deployment:
     """The web server alone, with a large file to read slowly."""
     site = deploy(MAX_UPLOAD_BYTES=str(LIMIT))
-    site.manage("collectstatic", "--no-input", "--verbosity", "0")
+    shutil.copytree(static_files, site.directory / "static")
     (site.directory / "static" / LARGE).write_bytes(bytes(32 * 2**20))
     site.start_redis()
     site.start_web(port)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,10 +37,10 @@ def port() -> int:
 
 
 @pytest.fixture(scope="module")
-def site(deploy: Deploy, port: int) -> Deployment:
+def site(deploy: Deploy, port: int, static_files: Path) -> Deployment:
     """An installation with web and a worker, and a draft in it."""
     site = deploy()
-    site.manage("collectstatic", "--no-input", "--verbosity", "0")
+    shutil.copytree(static_files, site.directory / "static")
     site.start_redis()
     site.start_worker()
     site.start_web(port)
