@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "repeatable",
     deadline=None,
+    max_examples=60,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
