@@ -17,7 +17,7 @@ PROJECT := $(VENV)/.project-$(call fingerprint,pyproject.toml)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test lint pytest audit figures chromium lock clean runtime dev
+.PHONY: help run test lint style types pytest audit figures chromium lock clean runtime dev
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -26,13 +26,20 @@ run: runtime ## Start everything on http://localhost:8000 (PORT=8001 for another
 	@exec $(BIN)/python manage.py run --port $(PORT) --host $(HOST)
 
 test: dev chromium ## Install what tests need, then every check and every test
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory style
+	@# Types are checked while the tests run, many of which wait; what was found is shown behind them.
+	@$(MAKE) --no-print-directory types >$(VENV)/types.log 2>&1 & types=$$!; failed=0; \
+	$(MAKE) --no-print-directory pytest || failed=1; \
+	wait $$types || failed=1; cat $(VENV)/types.log; exit $$failed
 
-lint: dev ## Style, types, layers, migrations and production settings
+lint: style types ## Style, types, layers, migrations and production settings
+
+style: dev
 	@echo "== Style (ruff)"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+types: dev
 	@echo "== Types (mypy --strict)"
 	@$(BIN)/mypy
 	@echo "== Layers (import-linter)"

@@ -7,6 +7,7 @@ All others are spread one by one, and last, so that no process has to wait long 
 (pytest-xdist#1386). Here the node id itself says with what a test belongs together.
 """
 
+import os
 import re
 
 import pytest
@@ -34,6 +35,12 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships
 
     def _split_scope(self, nodeid: str) -> str:
         return unit(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: tests of servers wait most of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest may be told to do without pytest-xdist
