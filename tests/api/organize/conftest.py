@@ -11,6 +11,7 @@ from leaderboard.models import Scope
 from tests.api.conftest import API
 from tests.api.test_scopes import token_client
 from tests.cast import LADDER, ROWS, World, solution
+from tests.snapshots import kept
 
 ALL = f"{API}organize/competitions/"
 DIGITS = f"{ALL}digits/"
@@ -26,14 +27,23 @@ Send = Callable[..., Any]
 
 
 @pytest.fixture
-def organizer(world: World) -> APIClient:
+def organizer(request: pytest.FixtureRequest, world: World) -> APIClient:
     """Return a client of who owns `digits`."""
+    if "draft" in request.fixturenames:
+        request.getfixturevalue("draft")  # puts back all tables, that of tokens as well
     return token_client(world.organizer, Scope.ORGANIZE)
 
 
 @pytest.fixture
-def draft(organizer: APIClient) -> str:
+def draft(world: World) -> str:
     """Make a draft that lacks nothing but its opening; return its address."""
+    _make_draft(world)
+    return f"{ALL}new-one/"
+
+
+@kept
+def _make_draft(world: World) -> None:
+    organizer = token_client(world.organizer, Scope.ORGANIZE)
     texts = {"description": "# Overview", "rules": "Play fair."}
     body = {"title": "New", "slug": "new-one", "closes_at": "2099-01-01T00:00:00Z", **texts}
     assert organizer.post(ALL, body, format="json").status_code == 201
@@ -46,7 +56,6 @@ def draft(organizer: APIClient) -> str:
         organizer.put(f"{where}solution/", secret(), format="multipart"),
     ]
     assert [each.status_code for each in answers] == [200, 201, 201, 200, 200]
-    return where
 
 
 def file(name: str, content: bytes, **fields: Any) -> dict[str, Any]:
