@@ -23,6 +23,51 @@ class Notice(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="notices", db_index=False
     )
     competition = models.ForeignKey(Competition, models.CASCADE, related_name="+")
+    event = models.ForeignKey(Event, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=24, choices=NoticeKind.choices)
+    announcement = models.ForeignKey(Announcement, models.CASCADE, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True)
+    waits_for_digest = models.BooleanField(default=False)
+    digest = models.ForeignKey(Delivery, models.SET_NULL, null=True, related_name="notices")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["event", "recipient"], name="one_notice_each"),
+        ]
+        indexes = [
+            models.Index(fields=["recipient", "-created_at", "-id"], name="inbox"),
+            models.Index(
+                fields=["recipient"], condition=Q(read_at__isnull=True), name="inbox_unread"
+            ),
+            models.Index(
+                fields=["recipient"], condition=Q(waits_for_digest=True), name="inbox_for_digest"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {self.recipient_id}"
+
+
+class Rhythm(models.TextChoices):
+    """When a person is sent what can wait."""
+
+    AT_ONCE = "at_once", "Each at once"
+    DAILY = "daily", "Together, once a day"
+    NEVER = "never", "Not by mail"
+
+
+class Mailbox(models.Model):
+    """How a person gets mails. Without a row: each at once.
+
+    `refused` is the address that a mail server refused for good, which nothing is sent to until
+    the person asks for it or has another one.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="mailbox", primary_key=True
+    )
     rhythm = models.CharField(max_length=10, choices=Rhythm.choices, default=Rhythm.AT_ONCE)
     refused = models.EmailField(blank=True)
     refused_at = models.DateTimeField(null=True)
