@@ -86,7 +86,7 @@ def write(delivery: Delivery) -> EmailMultiAlternatives | None:
     """Return the mail of a delivery; None where nobody is to get it any more."""
     user = delivery.recipient
     assert user is not None  # noqa: S101  (a mail has one)
-    address = readers().filter(pk=user.pk, is_active=True).values_list("address").first()
+    address = readers().filter(pk=user.pk, is_active=True).values_list("address").first()  # type: ignore[misc]  # annotated
     if address is None:
         return None
     items = _digest(delivery, user) if delivery.event is None else _single(delivery.event, user)

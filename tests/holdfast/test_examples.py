@@ -45,7 +45,8 @@ def _bash(script: str, folder: Path, **variables: str) -> subprocess.CompletedPr
 
 
 def test_the_notebook_runs(folder: Path) -> None:
-    notebook: Any = nbformat.from_dict(json.loads((ROOT / "docs" / "client.ipynb").read_text()))
+    text = (ROOT / "docs" / "client.ipynb").read_text(encoding="utf-8")
+    notebook: Any = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
     shown = json.dumps(notebook, ensure_ascii=False)
     assert "('released'" in shown

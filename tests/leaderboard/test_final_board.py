@@ -170,7 +170,7 @@ def enter(world: World, competition: Competition, name: str, *wrong: int) -> Tea
     return team
 
 
-def places(competition: Competition) -> list[tuple[str, int, int | None, int | None]]:
+def places(competition: Competition) -> list[tuple[str, int | None, int | None, int | None]]:
     """Team, place, and the best and worst place that it could have."""
     return [
         (row.team, row.rank, row.best_place, row.worst_place) for row in board(competition).rows

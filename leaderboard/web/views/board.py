@@ -105,7 +105,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
 def _asked(request: HttpRequest, page: Page) -> dict[str, object]:
     """Return what an address asks for beside page and search."""
     switched = {name: "all" for name in SWITCHES if request.GET.get(name) == "all"}
-    return page.asked_fields | switched
+    return {**page.asked_fields, **switched}
 
 
 def _addresses(request: HttpRequest, asked: dict[str, object]) -> dict[str, object]:

@@ -39,6 +39,10 @@ def _ask(method: str, path: str, *before: Callable[[Stage], object], **body: Any
     return case
 
 
+def _return_to_draft(stage: Stage) -> None:
+    organize.return_to_draft(stage.world.digits, by=stage.world.organizer)
+
+
 def _score(stage: Stage) -> None:
     stage.world.score(stage.team, predictions([10]))
 
@@ -164,10 +168,7 @@ CASES: dict[str, Case] = {
     "nothing_released": lambda stage: _organizer(stage).post(
         f"{DIGITS}revision/", secret(reason="A typo.")
     ),
-    "not_movable": _ask(
-        *("post", "archive/"),
-        lambda stage: organize.return_to_draft(stage.world.digits, by=stage.world.organizer),
-    ),
+    "not_movable": _ask("post", "archive/", _return_to_draft),
     "not_mergeable": lambda stage: _team(stage, "post", "merge", into=stage.team.uid),
     "merge_hidden": _merge_hidden,
     "selections_left": _merge_selected,

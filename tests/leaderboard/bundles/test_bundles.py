@@ -239,9 +239,12 @@ def test_who_may_not_create_competitions_imports_none(world: World) -> None:
 
 def test_a_clone_lasts_as_long_as_was_announced_of_one_closed_early(world: World) -> None:
     announced = world.digits.current_round.closes_at
+    assert announced is not None
     close_early(world.digits.current_round, by=world.organizer)
     made = clone(world.digits, slug="digits-2", by=world.organizer)
-    assert made.current_round.closes_at >= announced
+    closes_at = made.current_round.closes_at
+    assert closes_at is not None
+    assert closes_at >= announced
 
 
 def test_a_clone_is_a_draft_with_a_ledger_to_come(world: World) -> None:
