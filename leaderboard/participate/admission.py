@@ -44,16 +44,17 @@ def enter_code(*, competition: Competition, user: User, code: str) -> None:
 def accept(*, invitee: Invitee, user: User) -> None:
     """Let the person in whom a mail invited, with the address that it went to. Raises Refused.
 
-    The link came to that address, so it needs no confirmation unless the site demands it.
+    The link came to that address alone, so whoever opens it has confirmed the address, unless
+    somebody else had before.
     """
-    addresses = EmailAddress.objects.filter(user=user, email__iexact=invitee.email)
-    if user.email.lower() != invitee.email.lower() and not addresses.exists():
+    address = EmailAddress.objects.filter(user=user, email__iexact=invitee.email).first()
+    if user.email.lower() != invitee.email.lower() and address is None:
         raise Refused("not_admitted", variant="address")
-    is_strict = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
-    if is_strict and not addresses.filter(verified=True).exists():
-        raise Refused("not_admitted", variant="unconfirmed")
     competition = invitee.competition
     with transaction.atomic():
+        is_confirmed = address is not None and address.set_verified()
+        if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not is_confirmed:
+            raise Refused("not_admitted", variant="unconfirmed")
         row = Invitee.objects.select_for_update(no_key=True).get(pk=invitee.pk)
         if row.user_id not in (None, user.pk):
             raise Refused("not_admitted", variant="taken")

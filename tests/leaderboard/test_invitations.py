@@ -241,6 +241,13 @@ def test_where_the_site_demands_it_the_address_is_confirmed_first(
     assert sees(world.alice, closed)
 
 
+def test_who_opens_the_mailed_link_has_confirmed_the_address(world: World) -> None:
+    (ada,) = invite(world, world.alice.email)
+    confirm(world.alice, world.alice.email, verified=False)
+    admission.accept(invitee=ada, user=world.alice)
+    assert EmailAddress.objects.get(user=world.alice).verified
+
+
 def test_an_invitation_is_taken_once(world: World) -> None:
     (ada,) = invite(world, world.alice.email)
     admission.accept(invitee=ada, user=world.alice)
