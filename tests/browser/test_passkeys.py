@@ -34,5 +34,5 @@ def test_a_passkey_is_made_once_and_signs_in_without_the_password(
     page.get_by_role("button", name="Sign out").click()
     page.goto("/account/login/")
     picture(page, "sign-in")
-    page.get_by_role("button", name="Sign in by a passkey").click()
+    page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_role("link", name="bob")).to_be_visible()

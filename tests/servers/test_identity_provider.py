@@ -73,7 +73,7 @@ def test_a_person_chooses_a_name_once_and_is_known_from_then_on(
     world: World, provider: str
 ) -> None:
     client = browser()
-    assert "Sign in by Example University" in text(client.get("/account/login/"))
+    assert "Continue with Example University" in text(client.get("/account/login/"))
     form = come_back(client, provider, "ada")
     assert "Choose a name" in text(form)
     given = {"username": "lovelace", "email": "ada@elsewhere.example"}
