@@ -148,7 +148,8 @@ def _build(mechanism: str, *, busy: bool) -> Watch:
     block._from_testcase = True  # type: ignore[attr-defined]  # as Django's TestCase marks its own
     with block, twins.stopped_clock(), twins.fixed_randomness("both worlds"):
         twins.number_from_one()
-        users = {name: make_user(name) for name in ("alice", "bob", "carol", "dave", "base")}
+        names = ("alice", "bob", "carol", "dave", "base")
+        users = {name: make_user(name, date_joined=twins.NOW) for name in names}
         organizer = make_user("organizer", is_organizer=True)
         digits = make_competition(
             "digits",
