@@ -37,5 +37,5 @@ def record_changes(round: Round, before: First) -> None:
         EventKind.LEADERS_CHANGED,
         subjects={"round": round.number, "board": round.board.uid},
         places=[{"team": uid, "loss": loss} for uid, loss in after],
-        before=[uid for uid, _ in before],
+        is_lead=[uid for uid, _ in before[:1]] != [uid for uid, _ in after[:1]],
     )

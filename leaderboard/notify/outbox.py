@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from smtplib import SMTPDataError, SMTPRecipientsRefused
+from smtplib import SMTPDataError, SMTPNotSupportedError, SMTPRecipientsRefused
 from typing import Any, Final, cast
 
 from django.core import mail
@@ -215,8 +215,8 @@ def deliver(channel: Channel, seconds: float) -> bool:
                 return False
             found = _send(delivery, server)
             _note(delivery, found)
-            if channel is Channel.MAIL and found and not (found.is_sent or found.is_final):
-                return False  # the mail server is away: the others wait as well
+            if found and found.is_away:
+                return False  # the others wait as well
     return True
 
 
@@ -261,7 +261,7 @@ def _mail(delivery: Delivery, server: Any) -> Outcome | None:
     try:
         server.open()
         server.send_messages([message])
-    except (SMTPRecipientsRefused, SMTPDataError) as error:
+    except (SMTPRecipientsRefused, SMTPDataError, SMTPNotSupportedError) as error:
         server.close()
         is_final = not _is_temporary(error)
         if is_final and isinstance(error, SMTPRecipientsRefused):
@@ -281,8 +281,10 @@ def _answer(error: SMTPRecipientsRefused) -> str:
     return f"{code} {' '.join(text.split())}"[:LONGEST_ANSWER]
 
 
-def _is_temporary(error: SMTPRecipientsRefused | SMTPDataError) -> bool:
+def _is_temporary(error: SMTPRecipientsRefused | SMTPDataError | SMTPNotSupportedError) -> bool:
     """Return whether the mail server wants to be asked again."""
+    if isinstance(error, SMTPNotSupportedError):
+        return False  # an address in letters that it doesn't know
     if isinstance(error, SMTPDataError):
         return 400 <= error.smtp_code < 500
     return all(400 <= code < 500 for code, _ in error.recipients.values())

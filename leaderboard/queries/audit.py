@@ -17,6 +17,7 @@ from leaderboard.queries.paging import ListPage, list_page
 _PARTICIPANTS: Final = (
     *(EventKind.TEAM_CREATED, EventKind.MEMBER_JOINED, EventKind.MEMBER_LEFT, EventKind.SELECTED),
     *(EventKind.SUBMISSION_ACCEPTED, EventKind.SUBMISSION_REJECTED, EventKind.SUBMISSION_RELEASED),
+    EventKind.LEADERS_CHANGED,
 )
 # What participants read under "Changes".
 _CONCERNING: Final = (

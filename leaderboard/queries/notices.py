@@ -213,7 +213,7 @@ def leaders_changes(competition: Competition) -> list[LeadersChange]:
                 Placed(names[each["team"]], scales[event.subjects["board"]].text(each["loss"]))
                 for each in event.data["places"]
             ),
-            event.data["before"][:1] != [event.data["places"][0]["team"]],
+            event.data["is_lead"],
             event.created_at,
             event.pk,
         )

@@ -37,6 +37,7 @@ def test_new_leaders_and_changes_of_the_first_places_are_fed(world: World) -> No
     ]
     ids = [each.findtext(f"{ATOM}id") for each in entries()]
     assert len(set(ids)) == 3
+    assert browser(world.organizer).get("/organize/digits/audit/?kind=all").status_code == 200
     world.score(world.join(make_user("carol"), "Green"), predictions())
     assert [each.findtext(f"{ATOM}id") for each in entries()][1:] == ids
 
