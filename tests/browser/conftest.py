@@ -139,7 +139,7 @@ def sign_in(page: Page, name: str, password: str) -> None:
     page.goto("/account/login/")
     page.get_by_label("Username or email").fill(name)
     page.get_by_label("Password", exact=True).fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/")
 
 
