@@ -208,7 +208,8 @@ def _noting(statements: list[str]) -> Any:
 
 def _spoil(stage: Stage, transcript: Transcript) -> None:
     """Files of every wrong kind, then more than the quota, then too late."""
-    for twin in TWINS:
+    of_each_metric = {twin.metric: twin for twin in TWINS}
+    for twin in of_each_metric.values():
         for name, content in BAD_FILES.items():
             _submit(stage, transcript, twin.slug, "rival", content, name)
     slug = TWINS[0].slug
@@ -233,26 +234,32 @@ def _notify(stage: Stage, transcript: Transcript) -> None:
 def _crawl(stage: Stage, transcript: Transcript) -> None:
     for route in all_routes():
         if "slug" in route.parameters:
-            _crawl_twins(stage, transcript, route)
+            crawl = _crawl_console if route.is_of_organizers else _crawl_twins
+            crawl(stage, transcript, route)
             continue
-        # Participants are stopped at the admin's door, whoever they are.
-        people = ("participant",) if route.area == "admin" else PEOPLE
+        people = ("participant",) if route.is_of_organizers else PEOPLE
         for method, role in product(METHODS, people):
             _look(stage, transcript, role, method, route)
 
 
+def _crawl_console(stage: Stage, transcript: Transcript, route: Route) -> None:
+    """Ask as whoever is stopped at the door, and as those who look on."""
+    for twin, looking_on in zip((TWINS[0], TWINS[-1]), LOOKING_ON, strict=True):
+        for method in METHODS:
+            _look(stage, transcript, "participant", method, route, slug=twin.slug, number=1)
+        if route.area == "organize":
+            _look(stage, transcript, looking_on, "GET", route, slug=twin.slug, number=1)
+
+
 def _crawl_twins(stage: Stage, transcript: Transcript, route: Route) -> None:
     for twin in TWINS:
-        for role in PEOPLE:
+        for role in PEOPLE if twin in (TWINS[0], TWINS[-1]) else PEOPLE[1:]:
             _look(stage, transcript, role, "GET", route, slug=twin.slug, number=1)
         others: list[dict[str, Any]] = [{"number": number} for number in (2, 3, 4, 5)]
         for other in [*others, {"name": "sample.csv"}]:
             if set(other) <= set(route.parameters):
                 values = {"slug": twin.slug} | other
                 _look(stage, transcript, "participant", "GET", route, **values)
-    if route.area == "organize":
-        for twin, role in zip((TWINS[0], TWINS[-1]), LOOKING_ON, strict=True):
-            _look(stage, transcript, role, "GET", route, slug=twin.slug, number=1)
     for twin, role in product((TWINS[0], TWINS[-1]), ("participant", "rival")):
         _look(stage, transcript, role, "POST", route, slug=twin.slug, number=1)
 
