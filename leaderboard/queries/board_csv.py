@@ -53,13 +53,13 @@ def _flag(value: bool | None) -> str | None:
 
 BOARD: Mapping[str, Callable[[BoardRow], object]] = {
     "rank": lambda row: row.rank,
-    "change": lambda row: row.change,
     "team": lambda row: plain_text(row.team),
     "score": lambda row: row.score,
     "sampling_low": lambda row: _end(row.sampling, "low"),
     "sampling_high": lambda row: _end(row.sampling, "high"),
     "certificate_low": lambda row: _end(row.certificate, "low"),
     "certificate_high": lambda row: _end(row.certificate, "high"),
+    "change": lambda row: row.change,
     "entries": lambda row: row.entries,
     "last_improvement": lambda row: row.improved_at and row.improved_at.isoformat(),
     "last_answer": lambda row: row.last_kind,

@@ -76,13 +76,22 @@ def test_a_field_that_is_not_theirs_is_refused_by_name(
         "competitions/digits/ledger/",
         "competitions/digits/final/",
         "competitions/digits/teams/",
-        "competitions/digits/submissions/1/",
+        "competitions/digits/submissions/1/file/",
     ],
 )
 def test_what_is_read_cannot_be_written(path: str, method: str, world: World, as_: As) -> None:
     world.submit(world.join(world.alice))
     response = getattr(as_(world.alice), method)(f"{API}{path}", {"status": "released"})
     assert response.status_code == 405
+
+
+def test_of_a_submission_the_note_alone_can_be_changed(world: World, as_: As) -> None:
+    submission = world.submit(world.join(world.alice))
+    body = {"message": "new", "status": "released"}
+    response = as_(world.alice).patch(f"{DIGITS}submissions/1/", body, "json")
+    assert response.json()["errors"][0]["field"] == "status"
+    submission.refresh_from_db()
+    assert (submission.status, submission.message) == ("queued", "")
 
 
 def test_several_unknown_fields_are_all_named(world: World, as_: As) -> None:
