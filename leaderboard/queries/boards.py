@@ -66,12 +66,16 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
     counts = Counter[float | None]()
     for loss, teams in board.level_counts.values_list("loss", "teams"):
         counts[loss] += teams
-    ranks = rank_levels(counts.items())
     ranked = ((False, row) for row in chain(*map(read, _parts(board))))
     apart = ((True, row) for row in read(baselines(board)))
+    # Rows may be new since the levels were counted: places follow from the rows.
+    ranks, place = dict[float | None, int](), 0
     for is_apart, row in heapq.merge(ranked, apart, key=lambda each: _depth(each[1])):
-        rank = None if is_apart else ranks[row.loss]
-        yield make(rank, row, tied=rank is not None and counts[row.loss] > 1)
+        if is_apart:
+            yield make(None, row, tied=False)
+            continue
+        place += 1
+        yield make(ranks.setdefault(row.loss, place), row, tied=counts[row.loss] > 1)
 
 
 def _depth(row: Record) -> tuple[bool, float]:

@@ -22,8 +22,8 @@ from unittest.mock import patch
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Release, ledger, states of board and team, standing, submission, event and its number. A team that
-# reaches another level also changes the counts of levels, where the last write is the ninth.
+# Release, ledger, states of board and team, standing, submission, event and its number. The first
+# team on a board also begins its day, counts its level, and is the change of places that is told.
 RELEASE_WRITES = 8
 INTAKE = (
     "intake: before the file is stored",
