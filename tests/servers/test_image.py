@@ -17,6 +17,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("image")
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     for name in [line[1:] for line in lines if line.startswith("!")]:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, directory / name)
     return directory
@@ -49,6 +50,11 @@ def test_static_files_are_collected_without_any_secret(image: Path) -> None:
 def test_web_and_worker_find_all_they_import(image: Path) -> None:
     code = "import leaderboard.wsgi, leaderboard.tasks, leaderboard; print(leaderboard.__file__)"
     assert run(image, "-c", code).startswith(str(image))
+
+
+def test_the_figures_of_the_home_page_are_there(image: Path) -> None:
+    code = "import leaderboard.wsgi; from leaderboard.web.attack import attack; print(attack())"
+    assert "A Holdfast leaderboard" in run(image, "-c", code)
 
 
 def test_the_demo_comes_with_its_texts(image: Path) -> None:
