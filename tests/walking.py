@@ -100,7 +100,7 @@ class Seen:
     def body(self) -> str:
         """What a page or an API answer says."""
         assert isinstance(self.response, HttpResponse)
-        return self.response.content.decode()
+        return self.response.content.decode(errors="replace")  # pictures as well
 
     @property
     def is_refusal(self) -> bool:

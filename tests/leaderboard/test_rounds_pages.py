@@ -245,7 +245,7 @@ def test_a_round_that_is_hidden_until_the_end_hides_its_teams_also_once_another_
     Round.objects.filter(number=1).update(is_hidden=True, team_limit=9)
     world.digits.refresh_from_db()
     assert not access.may_see_others(world.alice, world.digits)
-    with pytest.raises(Refused, match="hidden until the end"):
+    with pytest.raises(Refused, match="is hidden in this competition until"):
         access.check_sees_others(world.alice, world.digits)
     Round.objects.filter(number=1).update(revealed_at=timezone.now())
     world.digits.refresh_from_db()

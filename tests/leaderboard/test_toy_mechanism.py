@@ -90,9 +90,7 @@ def test_the_pages_show_its_own_words(door: Competition, alice: Client) -> None:
     assert "The door is shut. Outside it looks like 0.0." in last
     assert "answer-card notice state-fail" in last
     assert "state-improved" in page(alice, "/c/door/submissions/")
-    board = page(alice, "/c/door/leaderboard/")
-    assert "The door is shut" in board
-    assert "Keyhole" in board
+    assert "Keyhole" in page(alice, "/c/door/leaderboard/")
     assert "Seen through the keyhole" in page(alice, "/c/door/ledger/")
     assert page(alice, "/c/door/leaderboard.csv").count(",shut,") == 1
     steps = queries.leading_steps(door.current_round.board, AnonymousUser())
