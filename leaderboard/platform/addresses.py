@@ -2,6 +2,7 @@
 
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
+from django.urls import is_valid_path
 from django.utils.deprecation import MiddlewareMixin
 
 from leaderboard.errors import Refused
@@ -27,9 +28,18 @@ class MethodMiddleware(MiddlewareMixin):
             return response
         allowed = response["Allow"]
         refused = Refused("method_not_allowed", allowed=allowed)
-        above = request.path.rstrip("/").rpartition("/")[0] + "/"
-        takes_forms = "POST" in allowed
-        page = above if takes_forms else request.path
+        takes_forms, page = "POST" in allowed, request.path
+        if takes_forms:
+            page = _above(page)
         answer = refuse(request, refused, "405.html", takes_forms=takes_forms, page=page)
         answer["Allow"] = allowed
         return answer
+
+
+def _above(path: str) -> str:
+    """Return the nearest address above this one that there is."""
+    while path != "/":
+        path = path.rstrip("/").rpartition("/")[0] + "/"
+        if is_valid_path(path):
+            break
+    return path

@@ -325,7 +325,7 @@ def test_every_refusal_that_the_api_can_meet_is_known() -> None:
     rooms = ("pipeline", "participate", "organize", "api", "platform")
     codes = {call.code for call in raised() if call.path.parent.name in rooms}
     assert {"deadline_passed", "team_merged", "frozen"} <= codes
-    on_the_web = {"captain_stays", "invitation_used", "not_from_files"}
+    on_the_web = {"account_stays", "captain_stays", "invitation_used", "not_from_files"}
     assert codes - on_the_web <= set(PROBLEMS)
 
 

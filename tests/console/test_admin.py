@@ -60,7 +60,7 @@ def test_django_permissions_open_nothing(world: World, sign_in: SignIn) -> None:
         assert sign_in(person).get("/admin/leaderboard/user/").status_code == 403
 
 
-def test_the_site_s_own_sign_in_is_used(client: Client) -> None:
+def test_the_site_s_own_sign_in_is_used(client: Client, db: None) -> None:
     response = client.get("/admin/", follow=True)
     assert response.redirect_chain[-1][0].startswith("/account/login/?next=/admin/")
 

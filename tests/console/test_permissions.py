@@ -37,7 +37,7 @@ def test_a_co_organizer_sees_the_competition(stage: World, rival: User, sign_in:
     assert sign_in(rival).get(at("settings", stage.digits)).status_code == 200
 
 
-def test_signing_in_leads_back_to_the_console(client: Client) -> None:
+def test_signing_in_leads_back_to_the_console(client: Client, db: None) -> None:
     response = client.get("/organize/", follow=True)
     assert response.redirect_chain[-1][0].startswith("/account/login/?next=/organize/")
 

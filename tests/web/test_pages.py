@@ -122,12 +122,8 @@ def test_the_sites_own_pages_open(world: World, path: str) -> None:
     assert browser().get(path).status_code == 200
 
 
-def test_the_list_shows_public_competitions_and_marks_the_joined(world: World) -> None:
-    set_up(world)
-    assert "joined" in text(browser(world.alice).get("/"))
-    page = text(browser().get("/"))
-    assert "Digits" in page
-    assert "joined" not in page
+def test_the_list_shows_public_competitions(world: World) -> None:
+    assert "Digits" in text(browser().get("/"))
 
 
 def test_an_empty_list_says_what_to_expect(db: None) -> None:
@@ -183,7 +179,8 @@ def test_no_page_needs_an_exception_from_the_content_security_policy(world: Worl
         assert "default-src 'self'" in policy
         assert "unsafe" not in policy
         assert not re.search(r"\sstyle=|<style|\son\w+=", html), response.request["PATH_INFO"]
-        assert not re.search(r"<script(?![^>]*\bsrc=)", html), response.request["PATH_INFO"]
+        inline = re.search(r"<script(?![^>]*(\bsrc=|/json\"))", html)
+        assert not inline, response.request["PATH_INFO"]
 
 
 def test_every_page_has_a_title_one_first_heading_and_levels_without_gaps(world: World) -> None:
