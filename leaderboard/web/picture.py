@@ -33,9 +33,9 @@ def draw(summary: Summary) -> bytes:
     canvas.line((_LEFT, _RULE - 28, _RIGHT, _RULE - 28), fill=_LINE, width=2)
     if summary.note:
         _text(canvas, (_LEFT, _RULE + 40), summary.note.capitalize(), 40, 500, _QUIET)
-    for place, line in enumerate(summary.lines):
+    for place, line in enumerate(summary.lines[:ROWS]):
         middle = _RULE + 10 + place * _ROW_HEIGHT
-        weight = 600 if place == 0 else 400
+        weight = 600 if line.rank == "1" else 400
         _text(canvas, (_LEFT + 40, middle), line.rank, 30, 400, _QUIET, right=True)
         _text(canvas, (_LEFT + 64, middle), line.team, 30, weight, _INK, until=_RIGHT - 220)
         _text(canvas, (_RIGHT, middle), line.score, 30, weight, _INK, right=True)

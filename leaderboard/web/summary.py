@@ -10,11 +10,12 @@ from leaderboard.access import competition_or_404, may_see_others
 from leaderboard.models import Competition, Phase
 
 _ANYBODY = AnonymousUser()
+_NO_SCORES = "no scores yet"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A team on the board: `rank` is empty for what takes no place."""
+    """A team on the board, or a baseline, which has no `rank`."""
 
     rank: str
     team: str
@@ -42,14 +43,18 @@ class Summary:
     @property
     def badge(self) -> str:
         """Return what stands on the badge."""
-        if not self.lines:
-            return self.note
+        leader = next((line for line in self.lines if line.rank), None)
+        if leader is None:
+            return self.note or _NO_SCORES
         said = "final" if self.is_final else "best"
-        return " ".join(filter(None, (said, self.lines[0].score, self.figure)))
+        return " ".join(filter(None, (said, leader.score, self.figure)))
 
 
 def summarize(slug: str, rows: int) -> Summary:
-    """Return it with at most `rows` lines. Raises Http404 unless everybody may see it."""
+    """Return it with the first `rows` teams, and baselines between them.
+
+    Raises Http404 unless everybody may see it.
+    """
     competition = competition_or_404(_ANYBODY, slug)
     round = competition.current_round
     phase = queries.competition_head(competition, _ANYBODY).phase
@@ -75,7 +80,7 @@ def _lines(competition: Competition, rows: int) -> tuple[Line, ...]:
     board = competition.current_round.board
     found = queries.board(board, _ANYBODY, page_rows=rows)
     return tuple(
-        Line(str(row.rank or ""), row.team, row.score)
+        Line(str(row.rank or ""), _named(row), row.score)
         for row in found.rows
         if row.score is not None
     )
@@ -83,11 +88,15 @@ def _lines(competition: Competition, rows: int) -> tuple[Line, ...]:
 
 def _final_lines(competition: Competition, rows: int) -> tuple[Line, ...]:
     found = queries.final_board(competition.current_round, _ANYBODY, page_rows=rows)
-    return tuple(Line(str(row.rank or ""), row.team, row.best.score) for row in found.rows)
+    return tuple(Line(str(row.rank or ""), _named(row), row.best.score) for row in found.rows)
+
+
+def _named(row: queries.BoardRow | queries.FinalRow) -> str:
+    return f"{row.team} (baseline)" if row.is_baseline else row.team
 
 
 def _why_empty(competition: Competition) -> str:
-    return "no scores yet" if may_see_others(_ANYBODY, competition) else "hidden until the end"
+    return _NO_SCORES if may_see_others(_ANYBODY, competition) else "hidden until the end"
 
 
 def _state(competition: Competition, phase: Phase) -> str:

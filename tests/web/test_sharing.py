@@ -7,9 +7,11 @@ import pytest
 from django.conf import LazySettings
 from PIL import Image
 
-from leaderboard.models import Visibility
+from leaderboard import queries
+from leaderboard.models import User, Visibility
+from leaderboard.organize.teams import change_team
 from tests import ending
-from tests.cast import World, set_round
+from tests.cast import World, predictions, set_round
 from tests.web.pages import browser, text
 
 DIGITS = "/c/digits/"
@@ -28,6 +30,22 @@ def test_the_badge_says_the_leading_score_and_how_sure_it_is(world: World) -> No
     score, guarantee = said.split()
     assert guarantee in board
     assert score in board
+
+
+def test_the_badge_is_of_teams_and_not_of_baselines(world: World) -> None:
+    world.score(world.join(world.alice), predictions(range(20)))
+    baseline = world.join(world.bob)
+    world.score(baseline)
+    change_team(baseline, world.organizer, is_baseline=True, is_verified=False)
+    badge = browser().get(f"{DIGITS}badge.svg").content.decode()
+    assert f"best {_score(world, world.alice)}" in badge
+    assert "team bob (baseline)" in text(browser().get(f"{DIGITS}embed/"))
+
+
+def _score(world: World, user: User) -> str | None:
+    row = queries.board_row(world.board, user)
+    assert row is not None
+    return row.score
 
 
 def test_a_board_without_scores_has_a_badge(world: World) -> None:
