@@ -191,6 +191,8 @@ def leaders_changes(competition: Competition) -> list[LeadersChange]:
     Of boards that are hidden until the end there are none, for nobody. Those with a team that was
     taken off the boards since, or that had a submission taken off, are left out.
     """
+    if competition.hides_others:  # an earlier round may, while this one goes on
+        return []
     found = Event.objects.filter(competition=competition, kind=EventKind.LEADERS_CHANGED)
     events = list(found.order_by("-number")[:CHANGES])
     boards = {each.uid: each for each in Board.objects.filter(round__competition=competition)}

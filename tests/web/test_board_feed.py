@@ -58,6 +58,13 @@ def test_of_a_board_that_is_hidden_until_the_end_nothing_is_recorded(world: Worl
     assert not Event.objects.filter(kind="leaders_changed").exists()
 
 
+def test_nothing_is_fed_while_any_round_hides_its_teams(world: World) -> None:
+    world.score(world.join(world.alice))
+    assert titles()
+    set_round(world.digits, is_hidden=True, team_limit=9, question_limit=900)
+    assert not titles()
+
+
 def test_what_not_everybody_may_see_is_fed_by_a_key(world: World) -> None:
     world.score(world.join(world.alice))
     world.digits.visibility = Visibility.INVITED
