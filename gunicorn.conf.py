@@ -11,7 +11,7 @@ wsgi_app = "leaderboard.wsgi"
 # a thread waiting for each.
 worker_class = "leaderboard.platform.web_server.BufferingWorker"
 threads = 4
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 preload_app = True
 timeout = 120
 control_socket_disable = True
@@ -19,6 +19,8 @@ control_socket_disable = True
 # Where the web processes count requests together: `prometheus_client` wants to know it when the
 # site is imported. In memory, where no upload uses up the room; one for each gunicorn.
 MEMORY = Path("/dev/shm")  # noqa: S108
+# By which its processes show that they live: not on a disk that may keep them waiting.
+worker_tmp_dir = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
 COUNTS = "holdfast-requests"
 
 

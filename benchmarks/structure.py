@@ -3,9 +3,9 @@
     python -m benchmarks.structure [FOLDER ...]
 
 Prints lines, files, functions and their lengths, and the share of private functions that are named
-only once outside their own definition, over `scoring`, `leaderboard` and `holdfast` without
-migrations, or over the given folders. Names are counted over the whole product in any case, so that
-a folder's figure doesn't depend on which other folders were asked for.
+only once outside their own definition, over `durable`, `scoring`, `leaderboard` and `holdfast`
+without migrations, or over the given folders. Names are counted over the whole product in any
+case, so that a folder's figure doesn't depend on which other folders were asked for.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = ("scoring", "leaderboard", "holdfast")
+PRODUCT = ("durable", "scoring", "leaderboard", "holdfast")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -17,7 +17,7 @@ TEXTS: Final = ("overview", "rules", "data")
 # Settings of a round, by the names that they have everywhere.
 ROUND_SETTINGS: Final = (
     *("opens_at", "closes_at", "daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
-    *("question_limit", "team_limit", "nats_limit", "is_hidden"),
+    *("question_limit", "team_limit", "nats_limit", "gate_limit", "is_hidden"),
 )
 _SETTINGS: Final = ("title", "tagline", "visibility", "team_size")
 

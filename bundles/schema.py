@@ -80,6 +80,7 @@ SCHEMA: Final[dict[str, Any]] = {
             question_limit=_count("Questions in all, of all teams on all boards."),
             team_limit=_count("Teams at most."),
             nats_limit=_count("Nats that a team may cost."),
+            gate_limit=_count("Gates that are answered: yes-or-no questions of programs."),
             is_hidden={"type": "boolean", "description": "Hidden until the end."},
             columns={"$ref": "#/$defs/columns"},
             boards={
@@ -102,7 +103,7 @@ SCHEMA: Final[dict[str, Any]] = {
             name=_text(200, "The name in the header."),
             kind={
                 "type": "string",
-                "enum": ["label", "probability", "number", "labels", "ranking"],
+                "enum": ["label", "probability", "number", "labels", "ranking", "text"],
             },
             classes={
                 "type": "array",
@@ -110,7 +111,7 @@ SCHEMA: Final[dict[str, Any]] = {
                 "items": {"type": ["string", "integer"]},
             },
             separator=_text(1, "Between the classes of one cell."),
-            most=_count("The longest ranking."),
+            most=_count("The longest ranking; of a text the most runs."),
         ),
         "board": _mapping(
             ("metric",),

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from holdfast import errors, twin
 from holdfast.client import Client, Competition, SentBefore
 from holdfast.errors import Failure, Refused, Rejected
+from holdfast.oracle.client import Oracle
 from holdfast.records import Board, Record, Rows, Submission
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Client",
     "Competition",
     "Failure",
+    "Oracle",
     "Record",
     "Refused",
     "Rejected",

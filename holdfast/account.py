@@ -23,6 +23,9 @@ COLUMNS = [
     Column("email", "Email"),
     Column("token_expires_at", "Token expires", output.local_time),
     Column("token_scopes", "Token may", ", ".join),
+    Column("token_competition", "Token is for"),
+    Column("token_campaign", "Campaign"),
+    Column("token_quota_left", "Submissions left"),
 ]
 
 
@@ -31,6 +34,7 @@ class Scope(StrEnum):
 
     READ = "read"
     SUBMIT = "submit"
+    CAMPAIGNS = "campaigns"
     ORGANIZE = "organize"
 
 

@@ -12,18 +12,24 @@ from typer.core import TyperCommand
 from holdfast import (
     __version__,
     account,
+    campaigns,
     check,
     competitions,
     finals,
+    gates,
     output,
     plan,
     split,
     submissions,
+    team_commands,
     verify,
+    witness,
 )
-from holdfast.client import SentBefore
+from holdfast.client import SubmissionWarning
 from holdfast.errors import Failure
+from holdfast.mcp.command import mcp
 from holdfast.options import fill_seconds
+from holdfast.oracle.commands import app as oracle
 from holdfast.organize.app import app as organize
 
 INTERRUPTED = 130
@@ -46,11 +52,16 @@ SHARED: dict[str, Callable[..., None]] = {
     "submit": submissions.submit,
     "submissions": submissions.submissions,
     "submission": submissions.submission,
+    "compare": submissions.compare,
+    "campaigns": campaigns.campaigns,
+    "campaign": campaigns.campaign,
+    "gate": gates.gate,
+    "gates": gates.gates,
     "leaderboard": competitions.leaderboard,
     "finals": finals.finals,
     "board": competitions.leaderboard,
     "rules": competitions.rules,
-    "team": competitions.team,
+    "team": team_commands.team,
     "open": competitions.open_,
 }
 app = typer.Typer(
@@ -64,17 +75,19 @@ app = typer.Typer(
 group = typer.Typer(help="See competitions and take part in them.", no_args_is_help=True)
 for own in (
     *(account.login, account.logout, account.whoami, competitions.notices),
-    *(check.check, plan.plan, split.split, verify.verify),
+    *(check.check, mcp, plan.plan, split.split, verify.verify, witness.witness),
 ):
     app.command()(own)
 for name, command in SHARED.items():
-    cls = SecondsCommand if name in ("submit", "submission", "leaderboard", "board") else None
+    waits = ("submit", "submission", "gate", "leaderboard", "board")
+    cls = SecondsCommand if name in waits else None
     group.command(name, cls=cls)(command)
     if name != "list":
         app.command(name, cls=cls, rich_help_panel=SHORTCUTS)(command)
 app.add_typer(group, name="competitions")
 app.add_typer(account.settings_app, name="config")
 app.add_typer(organize, name="organize")
+app.add_typer(oracle, name="oracle")
 app.add_typer(group, name="c", hidden=True)
 
 
@@ -100,7 +113,7 @@ def main() -> None:
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # they are TextIOWrapper
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", SentBefore)
+            warnings.simplefilter("always", SubmissionWarning)
             warnings.showwarning = lambda message, *_: output.warn(str(message))
             app()
     except Failure as failure:

@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
+from urllib.parse import quote
 
 from holdfast import checking, config, output
 from holdfast.connection import PAGE_SIZE, SLUG, Connection, Json, competition_path, connect
@@ -32,17 +33,22 @@ from holdfast.records import (
     Announcement,
     Board,
     BoardRow,
+    Comparison,
     File,
     FinalRow,
+    Gate,
     Info,
     Notice,
+    Person,
     Record,
     Rows,
     Selection,
     Submission,
     Summary,
     Team,
+    TeamPage,
 )
+from holdfast.teams import TeamActions
 from holdfast.waiting import WAIT_SECONDS
 from holdfast.waiting import wait as wait_for
 
@@ -57,8 +63,16 @@ R = TypeVar("R", bound=Record)
 LONGEST_BOARD = 250_000_000  # bytes of CSV: a million teams and more
 
 
-class SentBefore(UserWarning):
+class SubmissionWarning(UserWarning):
+    """Something about a submission that was sent."""
+
+
+class SentBefore(SubmissionWarning):
     """A file that the team has sent already is sent again."""
+
+
+class NoReceipt(SubmissionWarning):
+    """A submission's receipt is wrong, or could not be kept."""
 
 
 class Client:
@@ -148,6 +162,14 @@ class Client:
         body = {} if notices is None else {"ids": [notice.id for notice in notices]}
         return int(self.connection.send("POST", "me/notices/read/", json=body)["count_unread"])
 
+    def team(self, uid: str) -> TeamPage:
+        """Return a team as others see it, by its permanent id (`team_uid` of a board's row)."""
+        return TeamPage.read(self.connection.get(f"teams/{quote(uid, safe='')}/"))
+
+    def person(self, username: str) -> Person:
+        """Return a person as others see them: competitions, and final places."""
+        return Person.read(self.connection.get(f"people/{quote(username, safe='')}/"))
+
     def competition(self, slug: str = "") -> Competition:
         """Return a competition by its short name; the default one where it is left out.
 
@@ -183,7 +205,7 @@ class Client:
         return Rows(map(kind.read, found), int(first.get("count", len(found))), first)
 
 
-class Competition:
+class Competition(TeamActions):
     """What a participant reads and does in a competition."""
 
     def __init__(self, client: Client, slug: str) -> None:
@@ -271,19 +293,28 @@ class Competition:
         *,
         message: str = "",
         claim: float | None = None,
+        campaign: str = "",
+        gate: str = "",
         wait: bool | float = False,
         poll_interval: float = 2.0,
+        warn_repeats: bool = True,
     ) -> Submission:
         """Send predictions, and return the submission; with `wait`, once it is scored.
 
-        predictions: a file's path, a data frame of pandas or polars, or an array of NumPy with a
-        row for each of the sample submission, in its order. claim: the score that you expect, where
-        the competition asks for it. wait: True, or the most seconds.
-        Warns (SentBefore) about a file that your team has sent before. A file that turns out to be
-        wrong comes back as `rejected`, with its `problems`; waiting too long raises StillWaiting.
+        predictions: a file's path or its bytes, a data frame of pandas or polars, or an array of
+        NumPy or a list with a row for each of the sample submission, in its order. claim: the score
+        that you expect, where the competition asks for it. campaign: the name of one of your
+        team's. gate: the name of the gate that answers in place of the board. wait: True, or the
+        most seconds.
+        Warns (SentBefore) about a file that your team has sent before, unless `warn_repeats` is
+        False, which saves a request, or a gate is asked, which says so by itself. A file that turns
+        out to be wrong comes back as `rejected`, with its `problems`; waiting too long raises
+        StillWaiting.
         """
         upload = as_upload(predictions, lambda: self._rules)
-        if (same := self.sent_before(upload.sha256)) is not None:
+        warns = warn_repeats and not gate
+        same = self.sent_before(upload.sha256) if warns else None
+        if same is not None:
             warnings.warn(
                 f"{upload.name} has the same content as your team's submission {same}. Its answer "
                 "will be the same.",
@@ -291,6 +322,8 @@ class Competition:
                 stacklevel=2,
             )
         fields = {"message": message} | ({} if claim is None else {"claimed_score": repr(claim)})
+        fields |= {"campaign": campaign} if campaign else {}
+        fields |= {"gate": gate} if gate else {}
         with (
             output.progress(f"Sending {upload.name}", upload.size, self._quiet) as advance,
             closing(upload.open()) as file,
@@ -298,9 +331,25 @@ class Competition:
             files = {"file": (upload.name, _Counted(file, advance), "text/csv")}
             sent = self._send("POST", "submissions", data=fields, files=files)
         found = Submission.read(sent)
+        self._keep_receipt(found, upload.sha256)
         if wait is False:
             return found
         return self.wait(found, WAIT_SECONDS if wait is True else wait, poll_interval)
+
+    def _keep_receipt(self, sent: Submission, sha256: str) -> None:
+        """Keep the receipt, for `holdfast verify`; what is wrong with it undoes no submission."""
+        if not sent.receipt:
+            return
+        from holdfast.logs import Store
+        from scoring.verification.differences import Differs
+
+        try:
+            receipt = Store(self.client.url, self.slug).keep_receipt(sent.receipt)
+            if receipt.sha256 != sha256:
+                problem = f"The receipt is for another file, of SHA-256 {receipt.sha256}."
+                warnings.warn(problem, NoReceipt, stacklevel=3)
+        except (Differs, OSError) as error:
+            warnings.warn(f"The receipt could not be kept: {error}", NoReceipt, stacklevel=3)
 
     def sent_before(self, sha256: str) -> int | None:
         """Return the number of the team's first submission of a file with this digest, if any.
@@ -335,17 +384,37 @@ class Competition:
         return Submission.read(found)
 
     def submissions(
-        self, *, search: str = "", page: int | None = None, page_size: int = PAGE_SIZE
+        self,
+        *,
+        search: str = "",
+        status: str = "",
+        campaign: str = "",
+        sort: str = "newest",
+        page: int | None = None,
+        page_size: int = PAGE_SIZE,
     ) -> Rows[Submission]:
-        """Return your team's submissions, the newest first: all, or one page of them.
+        """Return your team's submissions: all, or one page of them.
 
         search: a part of a note or file name, a number, or the beginning of a SHA-256.
+        status: only those that are `released`, `rejected`, `failed`, `queued` or `scoring`.
+        campaign: only those of this one, by its name.
+        sort: `newest`, `oldest`, `score` (the best first) or `file` (by name).
         """
-        return self._rows(Submission, "submissions", page=page, page_size=page_size, search=search)
+        asked = {"search": search, "status": status, "campaign": campaign, "sort": sort}
+        return self._rows(Submission, "submissions", page=page, page_size=page_size, **asked)
 
     def submission(self, number: int) -> Submission:
         """Return one of your team's submissions."""
         return Submission.read(self._get("submissions", number))
+
+    def edit_message(self, number: int, message: str) -> Submission:
+        """Replace the note that your team keeps with a submission."""
+        body = {"message": message}
+        return Submission.read(self._send("PATCH", "submissions", number, json=body))
+
+    def compare(self, a: int, b: int) -> Comparison:
+        """Return how many predictions of two of your team's submissions differ, by column."""
+        return Comparison.read(self._get("submissions", "compare", a=a, b=b))
 
     def board(
         self, search: str = "", *, page: int | None = None, page_size: int = PAGE_SIZE
@@ -366,6 +435,14 @@ class Competition:
         address = competition_path(self.slug, "final" if final else "leaderboard")
         self.client.connection.save(address, Path(path), LONGEST_BOARD, format="csv")
         return Path(path)
+
+    def gates(self) -> Rows[Gate]:
+        """Return the gates of the current round."""
+        return self._rows(Gate, "gates")
+
+    def gate(self, name: str) -> Gate:
+        """Return a gate by its name."""
+        return Gate.read(self._get("gates", name))
 
     def selection(self) -> Selection:
         """Return what your team enters for the final scores."""
@@ -410,12 +487,12 @@ class Competition:
     def _quiet(self) -> bool:
         return not self.client.progress
 
-    def _get(self, *path: str | int) -> Json:
-        return self.client.connection.get(competition_path(self.slug, *path))
+    def _get(self, *path: str | int, **params: str | int) -> Json:
+        return self.client.connection.get(competition_path(self.slug, *path), **params)
 
-    def _send(self, method: str, part: str, **arguments: Any) -> Json:
-        path = competition_path(self.slug, part)
-        return self.client.connection.send(method, path, **arguments)
+    def _send(self, method: str, *path: str | int, **arguments: Any) -> Json:
+        address = competition_path(self.slug, *path)
+        return self.client.connection.send(method, address, **arguments)
 
     def _rows(self, kind: type[R], part: str, **params: Any) -> Rows[R]:
         return self.client.rows(kind, competition_path(self.slug, part), **params)

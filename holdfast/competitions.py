@@ -50,6 +50,7 @@ BOARD_COLUMNS = [
     Column("low", "Low", numeric=True),
     Column("high", "High", numeric=True),
     Column("entries", "Entries", numeric=True),
+    Column("variants", "Variants", numeric=True),
     Column("last_improvement_at", "Improved", output.local_time),
     Column("last_answer", "Answer"),
     Column("mark", "Mark"),
@@ -71,16 +72,6 @@ NOTICE_COLUMNS = [
     Column("url", "Page"),
 ]
 MARKS = (("is_mine", "you"), ("is_baseline", "baseline"), ("is_verified", "verified"))
-TEAM_COLUMNS = [
-    Column("name", "Team"),
-    Column("competition", "Competition"),
-    Column(
-        "members",
-        "Members",
-        lambda team: ", ".join(x["username"] + " (captain)" * x["is_captain"] for x in team),
-    ),
-    Column("created_at", "Since", output.local_time),
-]
 
 
 class Page(StrEnum):
@@ -93,9 +84,6 @@ class Page(StrEnum):
     submit = "submit"
     submissions = "submissions"
     team = "team"
-
-
-LIMITS = Column("limits", "Submissions", lambda limits: str(limits["summary"]))
 
 
 def list_(
@@ -389,16 +377,3 @@ def open_(
     output.say(address)
     if not webbrowser.open(address):
         output.note("No browser could be started here.")
-
-
-def team(
-    competition: options.Competition = None,
-    option: options.CompetitionOption = None,
-    rename: Annotated[str, typer.Option("--rename", help="Give the team a new name.")] = "",
-    style: options.OneFormatOption = Format.table,
-) -> None:
-    """Show your team and what it may still submit, or rename it."""
-    with Client() as server:
-        mine = server.competition(competition_of(competition, option)).team(rename=rename).json
-    columns = [*TEAM_COLUMNS, LIMITS] if style is Format.table else TEAM_COLUMNS
-    output.show_one(mine, columns, style)

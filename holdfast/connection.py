@@ -32,9 +32,14 @@ def transport() -> httpx.BaseTransport | None:
 
 
 class Connection:
-    """The API v1 of a server, used by one account. Use it as a context manager."""
+    """The API v1 of a server, used by one account. Use it as a context manager.
 
-    def __init__(self, settings: Settings) -> None:
+    base, way: another address than the settings', and how it is reached.
+    """
+
+    def __init__(
+        self, settings: Settings, *, base: str = "", way: httpx.BaseTransport | None = None
+    ) -> None:
         """Connect to nothing yet; the first request does."""
         self.settings = settings
         headers = {
@@ -46,10 +51,10 @@ class Connection:
         if settings.token:
             headers["Authorization"] = f"Token {settings.token}"
         self._http = httpx.Client(
-            base_url=f"{settings.url}/api/v1/",
+            base_url=f"{base or settings.url}/api/v1/",
             headers=headers,
             timeout=TIMEOUT,
-            transport=transport(),
+            transport=way or transport(),
         )
 
     def __enter__(self) -> Self:

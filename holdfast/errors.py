@@ -9,7 +9,7 @@ Failure               printed on stderr by the command line; ends it with exit c
 │ ├ Invalid           400, 413, 415, 422: something of what was sent is wrong
 │ └ NotNow            429, 503: a limit that renews, a server that is busy; see `retry_after`
 ├ Rejected            a prediction file is wrong; `problems` says where
-├ NotInstalled        it takes the packages of `holdfast[science]`
+├ NotInstalled        it takes the packages of an extra, such as `holdfast[science]`
 ├ StillWaiting        a file was not scored in the time given
 ├ TooLong             the server sends more than the client accepts
 └ Unreachable         no answer, or one that makes no sense; trying again may help
@@ -100,9 +100,9 @@ class NotInstalled(Failure):
 
     code = "not_installed"
 
-    def __init__(self, what: str, package: str) -> None:
+    def __init__(self, what: str, package: str, extra: str = "science") -> None:
         super().__init__(f"{what} takes the package {package}, which isn't installed.")
-        self.hint = f"In a clone of Holdfast: {INSTALL}"
+        self.hint = f'In a clone of Holdfast: pip install ".[{extra}]"'
 
 
 class StillWaiting(Failure):

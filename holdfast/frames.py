@@ -1,4 +1,4 @@
-"""Predictions as participants have them: a file, a table of pandas or polars, an array of NumPy.
+"""Predictions as participants have them: a file, a table of pandas or polars, an array or a list.
 
 Tables and arrays become the bytes of a CSV file; files stay as they are. None of these libraries is
 imported here: what is given brings its own.
@@ -82,25 +82,34 @@ def _as_csv(values: Any, frame: Callable[[], Frame]) -> bytes:
             return _rows_as_csv(values.to_numpy(), frame())
         case "numpy", "ndarray":
             return _rows_as_csv(values, frame())
+        case "builtins", "list":
+            rows = [each if isinstance(each, list) else [each] for each in values]
+            return _table_as_csv(rows, len(rows[0]) if rows else 0, frame())
+        case "builtins", "bytes":
+            return bytes(values)
     raise Failure(
-        "Predictions are the path of a file, a data frame of pandas or polars, or an array of "
-        f"NumPy, not {kind}."
+        "Predictions are the path of a file or its bytes, a data frame of pandas or polars, an "
+        f"array of NumPy or a list, not {kind}."
     )
 
 
 def _rows_as_csv(array: Any, frame: Frame) -> bytes:
     """Write an array, a row for each id; a vector is one column."""
+    table = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
+    return _table_as_csv(table.tolist(), table.shape[1], frame)
+
+
+def _table_as_csv(rows: Sequence[Sequence[Any]], columns: int, frame: Frame) -> bytes:
     names, ids = list(frame.header), list(frame.ids)
     width = len(names) - 1
-    table = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
-    if table.shape != (len(ids), width):
+    if (len(rows), columns) != (len(ids), width) or any(len(row) != columns for row in rows):
         raise Failure(
-            f"The array has {table.shape[0]:,} rows and {table.shape[1]:,} columns; expected are "
+            f"The array has {len(rows):,} rows and {columns:,} columns; expected are "
             f"{len(ids):,} rows in the order of the sample submission, and {width:,} "
             f"({', '.join(names[1:])})."
         )
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([name, *row] for name, row in zip(ids, table.tolist(), strict=True))
+    writer.writerows([name, *row] for name, row in zip(ids, rows, strict=True))
     return out.getvalue().encode()

@@ -106,13 +106,20 @@ class MyTeam(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Account(Record):
-    """Who is signed in, and what the token may do."""
+    """Who is signed in, and what the token may do.
+
+    A token that is bound to a competition reads that and submits to it, and nothing else.
+    """
 
     username: str
     email: str
     is_organizer: bool
     token_expires_at: datetime | None
     token_scopes: list[str] | None
+    token_competition: str | None
+    token_campaign: str | None
+    token_quota: int | None
+    token_quota_left: int | None
     teams: list[MyTeam]
 
 
@@ -214,8 +221,9 @@ class Member(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Team(Record):
-    """Your team."""
+    """Your team; `uid` is its permanent id, which rows of boards carry as `team_uid`."""
 
+    uid: str
     name: str
     competition: str
     members: list[Member]
@@ -224,8 +232,150 @@ class Team(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TeamResult(Record):
+    """What a team has reached in a round, on the final board or on the running one."""
+
+    round: int
+    team: str
+    is_final: bool
+    rank: int | None
+    tied: bool
+    teams: int
+    score_text: str
+    entries: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamPage(Record):
+    """A team as others see it; `unnamed` more members are shown by the team's name alone."""
+
+    uid: str
+    name: str
+    competition: str
+    members: list[Member]
+    unnamed: int
+    merged: list[str]
+    results: list[TeamResult]
+    disqualified_because: str
+    is_mine: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Record):
+    """A place on a final board."""
+
+    round: int
+    rank: int
+    tied: bool
+    teams: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonTeam(Record):
+    """A competition that a person takes part in."""
+
+    competition: str
+    title: str
+    phase: str
+    team: str
+    team_uid: str
+    places: list[Place]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person(Record):
+    """A person as others see them."""
+
+    username: str
+    joined_at: datetime
+    competitions: list[PersonTeam]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invitation(Record):
+    """An invitation to your team: a link, mailed to `email` if that is not empty."""
+
+    token: str
+    url: str
+    email: str
+    mail: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedTeam(Record):
+    """A team by its permanent id."""
+
+    uid: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mergers(Record):
+    """Who asks whom to merge: the team that asks becomes a part of the other."""
+
+    asked: NamedTeam | None
+    asking: list[NamedTeam]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merger(Record):
+    """What it would do if `team` became a part of `into`; `problem` is empty where it can."""
+
+    team: NamedTeam
+    into: NamedTeam
+    members: int
+    team_size: int
+    submissions: int
+    daily_left: int
+    total_left: int | None
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure(Record):
+    """What answers have told of the hidden rows.
+
+    `nats` is what they cost by the ledger's laws, `before` and `after` half the width of the
+    leading score's guarantee by the first and the last question; None where there is none.
+    """
+
+    questions: int
+    informative: int
+    nats: float | None
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign(Record):
+    """A name under which your team's submissions are grouped, such as an agent's run.
+
+    `used` counts towards the `limit`, as quotas count; None for no limit. The exposures of team and
+    competition come with a campaign that is asked for alone.
+    """
+
+    name: str
+    limit: int | None
+    used: int
+    left: int | None
+    submissions: int
+    created_by: str
+    created_at: datetime
+    ended_at: datetime | None
+    exposure: Exposure
+    team_exposure: Exposure | None
+    competition_exposure: Exposure | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Release(Record):
-    """What the board said of a submission; `certificate` is what it guarantees."""
+    """What the board said of a submission; `certificate` is what it guarantees.
+
+    runs: of a model, of which the score is the mean; `spread` is their scores' standard deviation
+    on the Public rows.
+    """
 
     kind: str
     score: float | None
@@ -236,6 +386,8 @@ class Release(Record):
     share_left: int | None
     is_repeat: bool
     repeats: int | None
+    runs: int | None
+    spread: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,13 +402,47 @@ class FinalEntry(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gate(Record):
+    """A yes-or-no question that is fixed beforehand, and what its answers promise now."""
+
+    name: str
+    kind: str
+    metric: str
+    asks: str
+    bound: float
+    margin: float
+    on_pass: str
+    on_fail: str
+    in_use: int | None
+    left: int
+    limit: int
+    closed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateAnswer(Record):
+    """What a gate said of a submission; `is_repeat`: before, so that nothing was asked."""
+
+    passed: bool
+    asks: str
+    promise: str
+    is_repeat: bool
+    left: int
+    limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Submission(Record):
-    """A submission of your team. `status`: queued, scoring, released, rejected or failed."""
+    """A submission of your team. `status`: queued, scoring, released, rejected or failed.
+
+    receipt: the server's signed promise that the submission is in the public log.
+    """
 
     number: int
     status: str
     summary: str
     message: str
+    campaign: str | None
     file_name: str
     size: int
     sha256: str
@@ -267,9 +453,13 @@ class Submission(Record):
     takes_quota: bool
     is_practice: bool
     release: Release | None
+    gate: str | None
+    passed: bool | None
+    gate_answer: GateAnswer | None
     final: FinalEntry | None
     created_at: datetime
     finished_at: datetime | None
+    receipt: str | None
 
     @property
     def score(self) -> float | None:
@@ -284,15 +474,20 @@ class Submission(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRow(Record):
-    """A row of the board; `rank` is None on a board that is hidden until the end."""
+    """A row of the board; `rank` is None on a board that is hidden until the end.
+
+    variants: how many different files the team had answered.
+    """
 
     rank: int | None
     team: str
+    team_uid: str
     score: float | None
     score_text: str | None
     sampling: Interval | None
     certificate: Interval | None
     entries: int
+    variants: int
     last_improvement_at: datetime | None
     last_answer: str
     is_baseline: bool
@@ -308,6 +503,7 @@ class FinalRow(Record):
     worst_place: int | None
     could_be_first: bool | None
     team: str
+    team_uid: str
     best: FinalEntry
     released_rank: int | None
     released_score_text: str | None
@@ -344,6 +540,24 @@ class Board(Rows[R]):
     def me(self) -> Json | None:
         """Return your own row as the API writes it; None without a team."""
         return self.about.get("me")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnDifference(Record):
+    """How far a column differs; `mean` is by how much on average, of numbers."""
+
+    name: str
+    differing: int
+    mean: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Record):
+    """How far two submissions differ: in how many of the rows, and in which columns."""
+
+    rows: int
+    differing: int
+    columns: list[ColumnDifference]
 
 
 @dataclass(frozen=True, kw_only=True)

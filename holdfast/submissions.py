@@ -1,5 +1,7 @@
 """Sending predictions and seeing what became of them."""
 
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,7 @@ COLUMNS = [
     Column("created_at", "Sent", output.local_time),
     Column("file_name", "File"),
     Column("message", "Message"),
+    Column("campaign", "Campaign"),
     Column("status", "Status"),
     Column("kind", "Answer"),
     Column("score_text", "Score", numeric=True),
@@ -38,6 +41,32 @@ ONE_COLUMNS = [
 ]
 
 
+DIFFERENCE_COLUMNS = [
+    Column("name", "Column"),
+    Column("differing", "Rows that differ", numeric=True),
+    Column("mean", "By, on average", numeric=True),
+]
+
+
+class Sort(StrEnum):
+    """How the list of submissions may be ordered."""
+
+    newest = "newest"
+    oldest = "oldest"
+    score = "score"
+    file = "file"
+
+
+class Status(StrEnum):
+    """What becomes of a submission."""
+
+    queued = "queued"
+    scoring = "scoring"
+    released = "released"
+    rejected = "rejected"
+    failed = "failed"
+
+
 def submit(
     competition: options.Competition = None,
     option: options.CompetitionOption = None,
@@ -51,6 +80,9 @@ def submit(
         float | None,
         typer.Option("--claim", help="The score you expect, where the competition asks for it."),
     ] = None,
+    campaign: Annotated[
+        str, typer.Option("--campaign", help="Your team's campaign that it belongs to.")
+    ] = "",
     seconds: options.Wait = None,
     interval: options.PollInterval = 2.0,
     style: options.FormatOption = Format.table,
@@ -64,7 +96,7 @@ def submit(
     in_words = style is Format.table
     with Client(progress=not quiet) as server:
         found = server.competition(slug)
-        sent = found.submit(file, message=message, claim=claim)
+        sent = found.submit(file, message=message, claim=claim, campaign=campaign)
         if in_words and not quiet:
             output.say(f"Submission {sent.number} to {slug} is received.")
             output.say(sent.json["limits"]["summary"])
@@ -86,18 +118,52 @@ def submit(
 def submissions(
     competition: options.Competition = None,
     option: options.CompetitionOption = None,
+    search: Annotated[
+        str, typer.Option("-s", "--search", help="A part of a message, file name or SHA-256.")
+    ] = "",
+    status: Annotated[Status | None, typer.Option("--status", help="Only those.")] = None,
+    campaign: Annotated[str, typer.Option("--campaign", help="Only those of this one.")] = "",
+    sort: Annotated[Sort, typer.Option("--sort", help="Which come first.")] = Sort.newest,
     page: options.PageNumber = 1,
     page_size: options.PageSize = 50,
     everything: options.Everything = False,
     style: options.FormatOption = Format.table,
     csv: options.CsvFlag = False,
 ) -> None:
-    """List your team's submissions, the newest first."""
+    """List your team's submissions."""
     slug = competition_of(competition, option)
     view = View(page, page_size, everything, Format.csv if csv else style)
+    is_part = bool(search or status or campaign)
     with Client() as server:
-        find = server.competition(slug).submissions
-        view.show(find, COLUMNS, "Your team has not submitted yet.", _flat)
+        find = partial(
+            server.competition(slug).submissions,
+            search=search,
+            status=status or "",
+            campaign=campaign,
+            sort=sort,
+        )
+        empty = "No submission is like that." if is_part else "Your team has not submitted yet."
+        view.show(find, COLUMNS, empty, _flat)
+
+
+def compare(
+    reference: Annotated[
+        list[str], typer.Argument(metavar="[COMP] A B", help="Which two submissions of your team.")
+    ],
+    option: options.CompetitionOption = None,
+    style: options.FormatOption = Format.table,
+) -> None:
+    """Compare the predictions of two submissions."""
+    competition, (a, b) = _numbers(reference, 2)
+    slug = competition_of(competition, option)
+    with Client() as server:
+        found = server.competition(slug).compare(a, b)
+    if style is Format.json:
+        output.show_json(found.json)
+        return
+    output.show(found.json["columns"], DIFFERENCE_COLUMNS, style, empty="")
+    if style is Format.table:
+        output.say(f"{found.differing:,} of {found.rows:,} rows differ.")
 
 
 def submission(
@@ -105,6 +171,9 @@ def submission(
         list[str], typer.Argument(metavar="[COMP] NUMBER", help="Which submission of your team.")
     ],
     option: options.CompetitionOption = None,
+    message: Annotated[
+        str | None, typer.Option("-m", "--message", help="Replace its note by this one.")
+    ] = None,
     seconds: options.Wait = None,
     interval: options.PollInterval = 2.0,
     style: options.FormatOption = Format.table,
@@ -113,17 +182,28 @@ def submission(
 
     With --wait, exits 1 unless something was released.
     """
-    if len(reference) > 2 or not reference[-1].isdecimal():
-        raise typer.BadParameter("give the submission's number, after the competition's name.")
-    slug = competition_of(reference[0] if len(reference) == 2 else None, option)
+    name, (number,) = _numbers(reference, 1)
+    slug = competition_of(name, option)
     with Client() as server:
         competition = server.competition(slug)
-        found = competition.submission(int(reference[-1]))
+        if message is None:
+            found = competition.submission(number)
+        else:
+            found = competition.edit_message(number, message)
         if seconds is not None:
             found = competition.wait(found, seconds, interval)
     _show(found.json, style)
     if seconds is not None and found.status != "released":
         raise typer.Exit(1)
+
+
+def _numbers(reference: list[str], count: int) -> tuple[str | None, list[int]]:
+    """Return the competition, where it is named, and the numbers that follow it."""
+    names, numbers = reference[:-count], reference[-count:]
+    if len(names) > 1 or len(numbers) < count or not all(each.isdecimal() for each in numbers):
+        what = "the submission's number" if count == 1 else "the numbers of two submissions"
+        raise typer.BadParameter(f"give {what}, after the competition's name.")
+    return (names[0] if names else None), [int(each) for each in numbers]
 
 
 def _problem_lines(found: Json) -> list[str]:

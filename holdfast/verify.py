@@ -34,6 +34,8 @@ from holdfast.options import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.verify_log import Log
+    from scoring.transparency.ledgers import LedgerCheck
     from scoring.verification.differences import Report
     from scoring.verification.ledgers import Header
     from scoring.verification.publications import Known
@@ -109,6 +111,18 @@ def verify(
         Path | None,
         typer.Option("--since", help="An earlier copy that must be unchanged.", **EXISTING),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="VKEY", help="The key of the public log, if you have it."),
+    ] = None,
+    witness: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--witness",
+            metavar="VKEY|FILE",
+            help="A witness's key, which must have signed the log, or its file of heads.",
+        ),
+    ] = None,
     sample: SampleOption = None,
     save: Annotated[
         Path | None,
@@ -122,10 +136,11 @@ def verify(
     ] = 1000,
     quiet: Quiet = False,
 ) -> None:
-    """Verify a competition's ledger on this machine; after publication, every answer as well.
+    """Verify a competition's ledger, boards and public log on this machine.
 
-    Nothing is sent, and nothing kept unless --save names a file. Exits 1 at the first difference.
-    Without the packages of the `science` extra, only the hash chain is checked.
+    After publication, every answer as well. Exits 1 at the first difference. Nothing is sent; the
+    log's head is kept, so that the next time finds what was rewritten. Without the packages of the
+    `science` extra, only hashes and receipts are checked.
     """
     if save and save.exists():
         raise Failure(f"{save} exists already.", hint="It may be a copy for --since: keep it.")
@@ -140,33 +155,39 @@ def verify(
         named = not ledger or competition or option
         slug = competition_of(competition, option) if named else ""
         server = _Server(slug, Path(folder), limit, stack)
+        # The log first: what it has, everything that is read later must have as well.
+        log = None if ledger else _read_log(server, key, witness)
         path = ledger or server.fetch("The ledger", "ledger.jsonl", "ledger", format="jsonl")
         if save:
             shutil.copyfile(path, save)
-        case = _read_chain(path, slug, "The ledger differs.", SAVE_COPY)
-        last = case.headers[-1]
+        observer = log.ledger if log else None
+        chained = observer if missing else None
+        case = _read_chain(path, slug, "The ledger differs.", SAVE_COPY, chained)
         kept = _since(since, case) if since else None
         source = None if ledger or missing else server
         case.publications = _publications(case, publication, source)
         _take_own(case, predictions or [], sample, server)
-        report = None if missing else _recompute(case)
-    if report is None:
+        report = None if missing else _recompute(case, observer)
+        if log:
+            log.compare(case.headers, whole=not missing)
+    if missing:
         output.note(
             "Only the hash chain was checked, not the counts, budgets, widths and answers. For "
             f"these, run {INSTALL} in a clone of Holdfast."
         )
-    if quiet:
-        return
-    entries = output.number(case.entries, "entry", "entries")
-    output.say(f"The hash chain of {last.competition} is whole: {entries}.", "bold")
-    if kept is not None:
-        output.say(f"Unchanged since the earlier copy: {output.number(kept, 'entry', 'entries')}.")
-    if report is not None:
-        _say(case, report)
-    output.say(f"Head of the chain: {last.head_hash or 'none yet'}")
+    if not quiet:
+        _say(case, report, kept, log)
 
 
-def _read_chain(path: Path, slug: str, problem: str, hint: str) -> _Case:
+def _read_log(server: _Server, key: str | None, witnesses: list[str] | None) -> Log | None:
+    from holdfast.verify_log import read_log  # so that other commands need not wait for it
+
+    return read_log(server.client, server.slug, key, witnesses or [])
+
+
+def _read_chain(
+    path: Path, slug: str, problem: str, hint: str, observer: LedgerCheck | None = None
+) -> _Case:
     """Check the chain of the competition, if one is named; raise Failure where it breaks."""
     from scoring.verification.differences import Differs
     from scoring.verification.ledgers import Header, bounded_lines, check_chain
@@ -177,8 +198,10 @@ def _read_chain(path: Path, slug: str, problem: str, hint: str) -> _Case:
             for item in check_chain(bounded_lines(file)):
                 if isinstance(item, Header):
                     case.headers.append(item)
-                else:
-                    case.entries += 1
+                    continue
+                case.entries += 1
+                if observer:
+                    observer.took(case.headers[-1], item)
         except Differs as differs:
             raise Failure(f"{problem} {differs.difference}", hint=hint) from None
     found = case.headers[-1].competition
@@ -208,7 +231,7 @@ def _since(earlier: Path, case: _Case) -> int:
             ) from None
 
 
-def _recompute(case: _Case) -> Report:
+def _recompute(case: _Case, observer: LedgerCheck | None) -> Report:
     """Compute again what follows from the answers and, where published, the answers themselves."""
     from scoring.verification.ledgers import bounded_lines
     from scoring.verification.run import verify as verify_ledger
@@ -219,7 +242,7 @@ def _recompute(case: _Case) -> Report:
             version: stack.enter_context(path.open("rb"))
             for version, path in case.publications.items()
         }
-        report = verify_ledger(lines, files, case.recall if case.own else None)
+        report = verify_ledger(lines, files, case.recall if case.own else None, observer)
     if report.difference is not None:
         raise Failure(
             f"The ledger differs. {report.difference}",
@@ -277,8 +300,21 @@ def _take_own(case: _Case, files: list[Path], sample: Path | None, server: _Serv
         case.own[found.digest] = Known(found)
 
 
-def _say(case: _Case, report: Report) -> None:
-    """Report what was computed again, and what could not be."""
+def _say(case: _Case, report: Report | None, kept: int | None, log: Log | None) -> None:
+    """Report what was checked, and what could not be."""
+    last = case.headers[-1]
+    entries = output.number(case.entries, "entry", "entries")
+    output.say(f"The hash chain of {last.competition} is whole: {entries}.", "bold")
+    if kept is not None:
+        output.say(f"Unchanged since the earlier copy: {output.number(kept, 'entry', 'entries')}.")
+    if report is not None:
+        _say_computed(case, report)
+    if log is not None:
+        log.say()
+    output.say(f"Head of the chain: {last.head_hash or 'none yet'}")
+
+
+def _say_computed(case: _Case, report: Report) -> None:
     output.say(f"{report.competition} is verified: counts, budgets, widths and shares are correct.")
     if report.recomputed:
         answers = output.number(report.recomputed, "answer", "answers")

@@ -12,7 +12,8 @@ from holdfast.output import console
 WAIT_SECONDS = 600.0
 FINAL = frozenset(("released", "rejected", "failed"))
 BUSY = frozenset((429, 503))  # too many requests; the site can't work at the moment
-FIRST_PAUSE = 0.25  # seconds; doubles up to the interval, as most files are scored at once
+FIRST_PAUSE = 0.05  # seconds; grows up to the interval, as most files are scored at once
+GROWTH = 1.5
 STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
 
@@ -44,7 +45,7 @@ def wait(
                     hint=f"It will be scored. {hint}",
                 )
             time.sleep(pause)
-            pause = min(2 * pause, interval)
+            pause = min(GROWTH * pause, interval)
             try:
                 sent = client.get(path)
             except Unreachable:

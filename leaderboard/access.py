@@ -19,10 +19,12 @@ from leaderboard.errors import Refused
 from leaderboard.models import (
     Announcement,
     Board,
+    Campaign,
     Competition,
     CompetitionFile,
     Event,
     EventKind,
+    Gate,
     Holdout,
     Invitation,
     Invitee,
@@ -31,6 +33,7 @@ from leaderboard.models import (
     Organizer,
     Role,
     Round,
+    Sanction,
     Submission,
     Team,
     Trial,
@@ -50,12 +53,14 @@ def _one(rows: QuerySet[Row], noun: str) -> Row:
     return found
 
 
+_OPENED = Q(opened_by_organizer_at__isnull=False)
+_PUBLIC = _OPENED & Q(visibility=Visibility.PUBLIC)
+
+
 def visible_competitions(user: Person) -> QuerySet[Competition]:
     """Return the competitions that exist for this person."""
-    opened = Q(opened_by_organizer_at__isnull=False)
-    public = opened & Q(visibility=Visibility.PUBLIC)
     if not isinstance(user, User):
-        return Competition.objects.filter(public)
+        return Competition.objects.filter(_PUBLIC)
     if user.is_superuser:
         return Competition.objects.all()
     member = Q(pk__in=user.memberships.active().values("competition"))
@@ -64,8 +69,8 @@ def visible_competitions(user: Person) -> QuerySet[Competition]:
         visibility=Visibility.INVITED, join_code="", pk__in=_allowed(user).values("competition")
     )
     own = Q(pk__in=user.organized_competitions.values("pk"))
-    shown = opened & ~Q(visibility=Visibility.HIDDEN)
-    return Competition.objects.filter(public | (shown & (member | invited | by_domain)) | own)
+    shown = _OPENED & ~Q(visibility=Visibility.HIDDEN)
+    return Competition.objects.filter(_PUBLIC | (shown & (member | invited | by_domain)) | own)
 
 
 def has_allowed_address(user: User, competition: Competition) -> bool:
@@ -82,8 +87,12 @@ def _allowed(user: User) -> QuerySet[MailDomain]:
 
 
 def competition_or_404(user: Person, slug: str) -> Competition:
-    """Return the competition of this address, if it exists for this person."""
-    return _one(visible_competitions(user).filter(slug=slug), "competition")
+    """Return the competition of this address, if it exists for this person.
+
+    Most are public: what others need to be shown would take longer to ask for than the page.
+    """
+    public = Competition.objects.filter(_PUBLIC, slug=slug).first()
+    return public or _one(visible_competitions(user).filter(slug=slug), "competition")
 
 
 def entrance(slug: str) -> Competition | None:
@@ -161,6 +170,12 @@ def board_or_404(competition: Competition, uid: str) -> Board:
     return _one(boards.filter(round__competition=competition, uid=uid), "board")
 
 
+def gate_or_404(round: Round, name: str) -> Gate:
+    """Return a gate of a round that was not retired."""
+    rows = Gate.objects.open().select_related("board", "in_use", "round__ledger")
+    return _one(rows.filter(round=round, name=name), "gate")
+
+
 def announcement_or_404(competition: Competition, number: int) -> Announcement:
     """Return an announcement that was not withdrawn."""
     return _one(competition.announcements.shown().filter(number=number), "announcement")
@@ -181,14 +196,25 @@ def submission_or_404(user: Person, competition: Competition, number: int) -> Su
     """Return a submission of the person's own team."""
     membership = membership_of(user, competition)
     team = membership.team if membership else None
-    rows = Submission.objects.select_related("release__holdout", "release__board__round", "user")
+    rows = Submission.objects.select_related(
+        *("release__holdout", "release__board__round", "user", "campaign"),
+        *("gate__board", "gate_answer__holdout__ledger"),
+    )
     return _one(rows.filter(team=team, number=number), "submission")
+
+
+def campaign_or_404(team: Team, name: str) -> Campaign:
+    """Return a campaign of the person's own team."""
+    found = _one(team.campaigns.select_related("created_by").filter(name=name), "campaign")
+    found.team = team
+    return found
 
 
 def submission_of_or_404(competition: Competition, key: int) -> Submission:
     """Return a submission of whatever team of the competition, for its organizers."""
     rows = Submission.objects.select_related(
-        "release__holdout", "release__board__round", "user", "team"
+        *("release__holdout", "release__board__round", "user", "team", "campaign"),
+        *("gate__board", "gate_answer__holdout__ledger"),
     )
     found = _one(rows.filter(team__competition=competition, pk=key), "submission")
     found.team.competition = competition
@@ -202,6 +228,35 @@ def team_or_404(competition: Competition, uid: str) -> Team:
     return found
 
 
+def shown_team_or_404(user: Person, uid: str, competition: Competition | None = None) -> Team:
+    """Return a team that the person may know of, of this competition or of whatever one.
+
+    Baselines are no teams, and of one that organizers hide others know nothing.
+    """
+    seen = Team.objects.filter(competition__in=visible_competitions(user))
+    if competition is not None:
+        seen = seen.filter(competition=competition)
+    team = _one(
+        seen.select_related("competition", "captain", "merged_into").filter(uid=uid), "team"
+    )
+    competition = competition or team.competition
+    team.competition = competition
+    own = membership_of(user, competition)
+    is_own = own is not None and own.team_id in (team.pk, team.merged_into_id)
+    if is_own or may_view_console(user, competition):
+        return team
+    is_hidden = Sanction.objects.hidden_teams().filter(team=team).exists()
+    if team.is_baseline or is_hidden or not may_see_others(user, competition):
+        raise Http404("There is no such team.")
+    return team
+
+
+def person_or_404(name: str) -> User:
+    """Return a person by name, if that person's page is shown to anybody."""
+    shown = User.objects.filter(is_active=True, deleted_at=None, has_page=True)
+    return _one(shown.filter(username__iexact=name), "person")
+
+
 def trial_or_404(competition: Competition, key: int) -> Trial:
     """Return a trial of a draft, for its owners and editors: `trials.check_sees_trials`."""
     rows = Trial.objects.select_related("round__competition")
@@ -209,8 +264,8 @@ def trial_or_404(competition: Competition, key: int) -> Trial:
 
 
 def invitation_or_404(competition: Competition, token: str) -> Invitation:
-    """Return the invitation that this link stands for."""
-    rows = Invitation.objects.select_related("team__competition")
+    """Return the invitation that this link stands for, also one that has ended."""
+    rows = Invitation.objects.select_related("team__competition", "created_by")
     return _one(rows.filter(token=token, team__competition=competition), "invitation")
 
 

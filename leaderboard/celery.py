@@ -26,10 +26,8 @@ _noted: dict[str, float] = {}
 broker.install()
 app = Celery("holdfast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# A worker that isn't told which takes from both.
-app.conf.task_queues = [
-    Queue(name, Exchange(name), routing_key=name) for name in (broker.QUEUE, broker.OUTBOX)
-]
+# A worker that isn't told which takes from all.
+app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in broker.QUEUES]
 app.conf.task_default_queue = broker.QUEUE
 app.conf.task_routes = broker.ROUTES
 app.autodiscover_tasks(["leaderboard"])

@@ -52,11 +52,24 @@ PROBLEMS: Mapping[str, Refusal] = {
             "name_long": "A team's name can have at most {limit} characters.",
             "name_taken": "Another team has this name.",
             "note_long": "A message can have at most {limit} characters.",
+            "no_such_member": "{names} is no member of your team.",
             "score_missing": "Enter the score you expect: the board confirms or corrects it.",
             "score_impossible": "Scores are between {low:g} and {high:g}; {claimed:g} is not.",
             "not_a_number": "Submissions are named by their numbers.",
             "alias_fixed": "The organizers gave you this name. Ask them for another one.",
             "wrong_code": "This is not the join code. Check it with whoever gave it to you.",
+            # Campaigns and tokens
+            "campaign_name": "A campaign's name has 1 to {limit} of a-z, 0-9, - and _, and begins "
+            "with a letter or digit.",
+            "campaign_taken": "Your team has a campaign called {name}, or had one. Choose another "
+            "name.",
+            "amount_of_campaign": "A limit is a number from 1 to {limit:,}; none if left out.",
+            "too_many_campaigns": "A team can have at most {limit:,} campaigns here.",
+            "no_such_campaign": "Your team has no campaign called {name}. Nothing was counted.",
+            "no_such_competition": "You can see no competition called {name}.",
+            "bound_first": "Choose the competition first: a campaign and a quota are of one.",
+            "bound_scopes": "A token for one competition reads and submits, and does nothing else.",
+            "amount_of_token": "A quota is a number from 1 to {limit:,}; none if left out.",
             # Bundles and archives
             "wrong_key": "A vault's public key has 64 digits from 0 to f. The other installation "
             "shows its own on the page “From a bundle”.",
@@ -90,6 +103,8 @@ PROBLEMS: Mapping[str, Refusal] = {
             "how many there can be.",
             "hidden_without_questions": "A board that is hidden until the end needs a limit of "
             "questions: each team may ask an equal part of them, and its guarantee follows.",
+            "hidden_with_gates": "A board that is hidden until the end has no gates: these are "
+            "counted for all teams together.",
             "role_unknown": "Choose one of {choices}.",
             "removes_oneself": "You would take the competition from yourself. Let another "
             "organizer do that.",
@@ -113,6 +128,22 @@ PROBLEMS: Mapping[str, Refusal] = {
             "amount_out_of_range": "Add between 1 and {limit:,}.",
             "no_budget": "This board has no budget: its mechanism needs none, or nobody has begun.",
             "no_share": "This team has not taken a share of the budget yet.",
+            # Gates
+            "no_such_gate": "There is no gate called “{name}” in this round, or it was retired.",
+            "gate_name": "Use at most {limit} letters, digits, “.”, “_” and “-”; begin with a "
+            "letter or a digit.",
+            "gate_exists": "There is a gate of this name. Retire it first, or use another name.",
+            "gate_not_asked": "Leave it out: a gate of this kind has none.",
+            "gate_asks_for": "A gate of this kind needs it.",
+            "not_in_use": "Choose a submission of this round that was read and answered, and whose "
+            "file is there.",
+            "not_a_share": "A share of the rows is above 0 and at most 1.",
+            "margin_too_small": "Its answers may err by up to {now:.4g} now; announce at least "
+            "that much, or leave it out.",
+            "not_passed": "Only a file that has passed this gate takes the place of the one in "
+            "use.",
+            "no_such_board": "The round has no board at this position.",
+            "never_compares": "This gate compares with no file.",
             # Files and solutions
             "file_name_long": "The file’s name has more than {limit} characters.",
             "no_file_name": "The file needs a name.",
@@ -183,6 +214,10 @@ PROBLEMS: Mapping[str, Refusal] = {
         403,
         "The email address is not confirmed",
         "Confirm your email address first: follow the link in the mail you were sent.",
+        variants={
+            "joining": "Who joins needs a confirmed email address here: follow the link in the "
+            "mail you were sent, or ask for another one on your account page.",
+        },
     ),
     "second_factor_required": Refusal(
         401,
@@ -235,7 +270,18 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The token was not made for this",
         "This needs a token with the scope {scope}. Make one on your account page, or by "
         "`holdfast login --scope {scope}`.",
-        "A token does what its scopes say: read, submit, organize.",
+        "A token does what its scopes say: read, submit, campaigns, organize.",
+    ),
+    "token_bound": Refusal(
+        403,
+        "The token is for something else",
+        "This token is for the competition {competition}: it reads that and submits to it, and "
+        "nothing else.",
+        "A bound token reads one competition and submits to it, perhaps to one campaign alone.",
+        variants={
+            "campaign": "This token submits to the campaign {campaign} alone. Leave the campaign "
+            "out, or name that one. Nothing was counted.",
+        },
     ),
     "csrf_failed": Refusal(
         403, "The CSRF token is missing", "With a session, send the X-CSRFToken header."
@@ -269,6 +315,10 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The deadline has passed",
         f"[This competition closed on {{closes_at:{_WHEN}}}.|It has ended.] Nothing was accepted.",
         "The competition has closed; nothing was accepted.",
+        variants={
+            "teams": f"This competition closed on {{closes_at:{_WHEN}}}: its teams stay as they "
+            "are, with who gets their places. Ask the organizers if that is wrong.",
+        },
     ),
     "not_found": Refusal(
         404,
@@ -344,6 +394,22 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Your team is disqualified, so it can't submit: {reason}",
         "The organizers disqualified the team, with a reason. Its files are not taken any more.",
     ),
+    "gate_closed": Refusal(
+        409,
+        "The gate is closed",
+        "This gate takes no new question. Nothing was asked or counted.",
+        "It can't be asked anything new: none were declared, none are left, it was retired, its "
+        "announced margin is no longer kept, or the round has ended. Nothing was counted.",
+        variants={
+            "none": "This round declared no gates when it opened, so none can be asked.",
+            "retired": "This gate was retired. Nothing was asked or counted.",
+            "none_left": "The ledger has answered all of its {limit:# gate/# gates}. Nothing was "
+            "asked or counted.",
+            "margin": "What was answered since leaves more room for error than this gate "
+            "announced: {now:.4g} in place of {announced:.4g}. Nothing was asked or counted.",
+            "ended": "Gates are asked until the finals start. Nothing was asked or counted.",
+        },
+    ),
     "team_name_taken": Refusal(
         409,
         "The team name is taken",
@@ -380,6 +446,23 @@ PROBLEMS: Mapping[str, Refusal] = {
         "This invitation has expired. Ask the team for a new one.",
         "Ask the team for a new one.",
     ),
+    "invitation_used": Refusal(
+        409,
+        "The invitation was taken",
+        "Somebody has taken this invitation, which was for one person. Ask the team for a new one.",
+        variants={"mail": "Somebody has taken this invitation, so no mail is needed."},
+    ),
+    "captain_stays": Refusal(
+        409,
+        "The captain can't leave yet",
+        "Hand the captaincy to another member first.",
+    ),
+    "last_member_stays": Refusal(
+        409,
+        "The last member can't leave",
+        "You are the last member of a team that has submitted: nobody could select its final "
+        "entries, and what it used would stay used. To work with others, ask their team to merge.",
+    ),
     "left_a_team": Refusal(
         409,
         "You have left a team that submitted",
@@ -394,6 +477,27 @@ PROBLEMS: Mapping[str, Refusal] = {
         410,
         "The team was merged",
         "This team has become a part of another one. Ask its captain for an invitation.",
+    ),
+    "merge_over_quota": Refusal(
+        409,
+        "Together the teams have used too much",
+        "Both teams have used {used:# submission/# submissions}; one team may send {limit:,} in "
+        "all, so they can't be merged.",
+        "Both have sent more than one team may, today or in all.",
+        variants={
+            "today": "Both teams have used {used:# submission/# submissions} today; one team may "
+            "send {limit:,} a day. Merge tomorrow (UTC), before you submit.",
+        },
+    ),
+    "merge_asked": Refusal(
+        409,
+        "Your team asks another one already",
+        "Your team waits for the answer of a team. Take that back before you ask another one.",
+    ),
+    "no_merge_request": Refusal(
+        409,
+        "Nobody asks for this",
+        "There is no request to merge between these teams, or it was taken back.",
     ),
     "file_too_large": Refusal(
         413,
@@ -410,6 +514,14 @@ PROBLEMS: Mapping[str, Refusal] = {
     ),
     "unsupported_media_type": Refusal(
         415, "The media type is not supported", "Send what the operation takes."
+    ),
+    "campaign_ended": Refusal(
+        409,
+        "The campaign has ended",
+        f"The campaign {{name}} ended on {{ended_at:{_WHEN}}} and takes no more submissions. "
+        "Nothing was counted.",
+        "It takes no more submissions; nothing was counted.",
+        "campaign",
     ),
     "range_not_satisfiable": Refusal(
         416, "No such part of the file", "The file has {size} bytes.", "Ask for bytes it has."
@@ -463,6 +575,21 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Your team has used {limit:its one submission/all of its # submissions}. The file was not "
         "accepted.",
         "No more are accepted.",
+    ),
+    "campaign_limit_reached": Refusal(
+        429,
+        "The campaign's limit is reached",
+        "The campaign {name} has made {limit:its one submission/all of its # submissions}. Its "
+        "owner can raise the limit. The file was not accepted, and nothing was counted.",
+        "Whoever began the campaign can raise its limit.",
+        "campaign",
+    ),
+    "token_quota_reached": Refusal(
+        429,
+        "The token's quota is used up",
+        "This token has made {limit:its one submission/all of its # submissions}. The file was not "
+        "accepted, and nothing was counted.",
+        "No more are accepted with this token.",
     ),
     "too_many_rejected": Refusal(
         429,
@@ -551,6 +678,8 @@ PROBLEMS: Mapping[str, Refusal] = {
         "have their answers.",
         "Submissions are still on the way: wait until all have their answers.",
         variants={
+            "uploads": f"Files whose upload began before the deadline may arrive until "
+            f"{{until:{_WHEN}}}. Start the finals then.",
             "move": "{count:# submission is/# submissions are} still on the way: move the "
             "competition when all have their answers.",
             "merge": "Merge the teams when all their submissions have their answers.",
@@ -563,6 +692,13 @@ PROBLEMS: Mapping[str, Refusal] = {
         "Some submissions failed",
         "{names} failed on our side. Queue them again, or accept that they end without an answer.",
         "Submissions failed on the site's side: queue them again, or accept that they end so.",
+    ),
+    "restore_unsettled": Refusal(
+        409,
+        "A restored backup lacks something",
+        "The database was restored, and what neither the log nor the storage had is missing: "
+        "{names}. Tell these teams, or do it again, or accept that the finals count without it.",
+        "A backup was restored that lacks files, people or actions: accept it, or put it right.",
     ),
     "selections_over_limit": Refusal(
         409,
@@ -637,6 +773,7 @@ PROBLEMS: Mapping[str, Refusal] = {
             "submitted": "Somebody has submitted: what the competition asks must not change any "
             "more.",
             "published": "Its true labels are public by now.",
+            "gates": "A gate was made: programs rely on what it asks.",
         },
     ),
     "has_submissions": Refusal(
@@ -676,6 +813,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         variants={
             "sanctioned": "A team that is disqualified or hidden, or has submissions that don't "
             "count, can't be merged. Lift that first.",
+            "by_organizers": "Only the organizers can say whether these teams may merge: ask them.",
         },
     ),
     "merge_hidden": Refusal(
@@ -711,9 +849,6 @@ REFUSALS: Mapping[str, Refusal] = {
         "Nothing was proposed",
         "This competition was set up by hand, page by page: change it on those pages.",
     ),
-    "captain_stays": Refusal(
-        409, "The captain can't leave yet", "Hand the captaincy to another member first."
-    ),
     "not_restored": Refusal(
         409,
         "The ledger can't be restored like this",
@@ -742,11 +877,6 @@ REFUSALS: Mapping[str, Refusal] = {
             "from it first.",
             "name": "This is not the name of your account.",
         },
-    ),
-    "invitation_used": Refusal(
-        409,
-        "The invitation was taken",
-        "Somebody has taken this invitation, so no mail is needed.",
     ),
 }
 

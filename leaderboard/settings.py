@@ -1,8 +1,8 @@
 """Every setting of the server. The environment is parsed strictly; nothing has a default secret.
 
-With no environment at all the settings are those of an embedded start: SQLite and files below
-`VAR_DIR`, a Redis on this machine. `SITE_URL` decides the rest: an https address turns on secure
-cookies, HSTS and redirects.
+docs/settings.md lists them and what they are for. With no environment at all the settings are those
+of an embedded start: SQLite and files below `VAR_DIR`, a Redis on this machine. `SITE_URL` decides
+the rest: an https address turns on secure cookies, HSTS and redirects.
 """
 
 import logging
@@ -15,7 +15,18 @@ from urllib.parse import urlsplit
 from environs import Env, ValidationError, validate
 from whitenoise.compress import Compressor
 
-env = Env()
+from scoring.transparency.notes import COSIGNATURE, Verifier
+
+
+class _Environment(Env):
+    """The environment, where an empty value counts as none: Docker Compose passes those on."""
+
+    def _get_value(self, env_key: str, default: Any) -> Any:
+        value = super()._get_value(env_key, default)
+        return default if value == "" else value
+
+
+env = _Environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR: Path = env.path("VAR_DIR", BASE_DIR / "var")
 
@@ -44,6 +55,15 @@ def _page_rate(name: str, default: str) -> str:
     return f"{amount}/{period[0]}/ip"
 
 
+def _secret(name: str) -> tuple[str, str, str]:
+    """Return where a secret is: its file, itself, or the command that prints it."""
+    given: list[str] = [env.str(each, "") for each in (f"{name}_FILE", name, f"{name}_COMMAND")]
+    if sum(map(bool, given)) > 1:
+        raise ValidationError(f"{name}_FILE, {name} and {name}_COMMAND: set one of them")
+    file, value, command = given
+    return file, value, command
+
+
 def _provider(prefix: str, **app: Any) -> list[dict[str, Any]]:
     """Return the app at an identity provider, none where no id is set. An id needs its secret."""
     client_id: str = env.str(f"{prefix}_CLIENT_ID", "")
@@ -61,6 +81,17 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         raise ValidationError(
             f"WEBHOOK_NETWORKS: {text} is not a network like 10.1.0.0/16"
         ) from None
+
+
+def _witness(text: str) -> str:
+    """Return the key of a witness, as it was given."""
+    try:
+        verifier = Verifier.parse(text.strip())
+    except ValueError as error:
+        raise ValidationError(f"WITNESSES: {error}") from None
+    if verifier.kind != COSIGNATURE:
+        raise ValidationError(f"WITNESSES: {text} is not a key for cosignatures")
+    return str(verifier)
 
 
 DEBUG: bool = env.bool("DEBUG", False)
@@ -172,20 +203,30 @@ CACHES = {
         "KEY_PREFIX": "holdfast",
     }
 }
-SWEEP_SECONDS: float = env.float("SWEEP_SECONDS", 10, validate=validate.Range(min=0.1))
+SWEEP_SECONDS: float = env.float("SWEEP_SECONDS", 5, validate=validate.Range(min=0.1))
 REQUEUE_SECONDS: float = env.float("REQUEUE_SECONDS", 60, validate=validate.Range(min=0.1))
+# What a worker takes gives a sign of life so often; after five that failed another one takes it.
+HEARTBEAT_SECONDS: float = env.float("HEARTBEAT_SECONDS", 2, validate=validate.Range(min=0.1))
+# The most that any task may take.
 LEASE_SECONDS: float = env.float("LEASE_SECONDS", 600, validate=validate.Range(min=0.1))
+# From how much work on, bytes times rows, a file has the queue of long ones.
+LONG_FILE: float = env.float("LONG_FILE", 1e11, validate=validate.Range(min=0))
 MAX_ATTEMPTS: int = env.int("MAX_ATTEMPTS", 5, validate=validate.Range(min=1))
 
 # --- Files ----------------------------------------------------------------------------------------
+# An embedded start by root makes each process a user of its own: files are for their group then.
+_SHARED = VAR_DIR.is_dir() and VAR_DIR.stat().st_mode & 0o1070 == 0o1070
 STORAGE_BUCKET: str = env.str("STORAGE_BUCKET", "")
 STORAGE_ENDPOINT_URL: str = env.str("STORAGE_ENDPOINT_URL", "")
+# Where browsers reach it: then downloads are sent there, with a signature for some minutes.
+STORAGE_PUBLIC_URL: str = env.str("STORAGE_PUBLIC_URL", "")
 _FILES: dict[str, Any] = (
     {
         "BACKEND": "leaderboard.platform.storage.objects.ObjectStorage",
         "OPTIONS": {
             "bucket_name": STORAGE_BUCKET,
             "endpoint_url": STORAGE_ENDPOINT_URL or None,
+            "public_url": STORAGE_PUBLIC_URL,
             "default_acl": None,
             "file_overwrite": False,
         },
@@ -196,8 +237,8 @@ _FILES: dict[str, Any] = (
         "OPTIONS": {
             "location": VAR_DIR / "storage",
             "base_url": None,
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
+            "file_permissions_mode": 0o660 if _SHARED else 0o600,
+            "directory_permissions_mode": 0o770 if _SHARED else 0o700,
         },
     }
 )
@@ -212,6 +253,9 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 STATIC_ROOT: Path = env.path("STATIC_ROOT", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MAX_UPLOAD_BYTES: int = env.int("MAX_UPLOAD_BYTES", 512_000_000, validate=validate.Range(min=1))
+# How long after its head the rest of an upload may come, where the head came before the deadline;
+# the finals wait as long. 0: all of it has to be there.
+UPLOAD_SECONDS: int = env.int("UPLOAD_SECONDS", 300, validate=validate.Range(min=0))
 # What a bundle may be, unpacked: bytes, files, and how many times as large as packed.
 BUNDLE_MAX_BYTES: int = env.int("BUNDLE_MAX_BYTES", 2_000_000_000, validate=validate.Range(min=1))
 BUNDLE_MAX_FILES: int = env.int("BUNDLE_MAX_FILES", 1_000, validate=validate.Range(min=1))
@@ -225,12 +269,23 @@ ARCHIVE_MAX_BYTES: int = env.int(
 
 # --- Vault: the web process needs the public key, only workers the private one --------------------
 VAULT_PUBLIC_KEY_FILE: Path = env.path("VAULT_PUBLIC_KEY_FILE", VAR_DIR / "vault" / "public.key")
-VAULT_PRIVATE_KEY_FILE: str = env.str("VAULT_PRIVATE_KEY_FILE", "")
+VAULT_PRIVATE_KEY_FILE, VAULT_PRIVATE_KEY, VAULT_PRIVATE_KEY_COMMAND = _secret("VAULT_PRIVATE_KEY")
 # Of open solutions that a worker process keeps in memory; a larger one is opened for each file.
 VAULT_CACHE_BYTES: int = env.int("VAULT_CACHE_BYTES", 512 * 2**20, validate=validate.Range(min=0))
 
 # --- Watermark: what a restored database must not forget; keep it out of database backups ---------
 WATERMARK_DIR: Path = env.path("WATERMARK_DIR", VAR_DIR / "watermark")
+
+# --- The public log: workers sign its heads, the web server receipts, by SECRET_KEY unless it has a
+# key; within so many seconds what was accepted is under a head that is signed -------------------
+LOG_KEY_FILE, LOG_KEY, LOG_KEY_COMMAND = _secret("LOG_KEY")
+RECEIPT_KEY_FILE, RECEIPT_KEY, RECEIPT_KEY_COMMAND = _secret("RECEIPT_KEY")
+LOG_DELAY_SECONDS: int = env.int("LOG_DELAY_SECONDS", 60, validate=validate.Range(min=1))
+# Keys of witnesses whose signatures below heads are shown: name+id+base64, as they publish them.
+WITNESSES: list[str] = list(map(_witness, env.list("WITNESSES", [])))
+
+# --- Backups: best on the disk of another machine -------------------------------------------------
+BACKUP_DIR: Path = env.path("BACKUP_DIR", VAR_DIR / "backups")
 
 # --- People ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "leaderboard.User"
@@ -251,8 +306,11 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION: str = env.str(
     "EMAIL_VERIFICATION", "optional", validate=validate.OneOf(["mandatory", "optional", "none"])
 )
+ACCOUNT_ADAPTER = "leaderboard.participate.adapters.AccountAdapter"
+# Whoever joins a competition has confirmed an address, so that accounts are not free.
+CONFIRM_TO_JOIN: bool = env.bool("CONFIRM_TO_JOIN", SECURE)
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "holdfast", "organizer", "operator"]
-# A class signs up and in from one address at once; guesses at one account stay few.
+# A class signs up and in from one address at once; guesses of one address at one account stay few.
 ACCOUNT_RATE_LIMITS = {
     "signup": _page_rate("THROTTLE_SIGNUP", "100/min"),
     "login": (_login := _page_rate("THROTTLE_LOGIN_ADDRESS", "60/min")),
@@ -362,6 +420,8 @@ REST_FRAMEWORK = {
         "login": env.str("THROTTLE_LOGIN", "10/min"),
         "login_address": env.str("THROTTLE_LOGIN_ADDRESS", "60/min"),
         "upload": env.str("THROTTLE_UPLOAD", "60/min"),
+        "upload_address": env.str("THROTTLE_UPLOAD_ADDRESS", "600/min"),
+        "token": env.str("THROTTLE_TOKEN", "20/hour"),
         "compare": env.str("THROTTLE_COMPARE", "20/min"),
         "join_code": env.str("THROTTLE_JOIN_CODE", "10/min"),
     },
@@ -390,6 +450,7 @@ SPECTACULAR_SETTINGS = {
         "ColumnKind": "scoring.predictions.schema.KINDS",
         "EventKind": "leaderboard.models.EventKind",
         "FileRole": "leaderboard.models.FileRole",
+        "GateKind": "leaderboard.api.serializers.gates.KINDS",
         "Phase": "leaderboard.models.Phase",
         "Role": "leaderboard.models.Role",
         "Status": "leaderboard.models.Status",
@@ -398,7 +459,12 @@ SPECTACULAR_SETTINGS = {
         {"name": "account", "description": "Tokens, and who is signed in."},
         {"name": "competitions", "description": "What there is to see, mostly without account."},
         {"name": "teams", "description": "Joining, and your team."},
+        {
+            "name": "campaigns",
+            "description": "Submissions under a name, with a limit.",
+        },
         {"name": "submissions", "description": "Sending predictions and what became of them."},
+        {"name": "gates", "description": "Yes-or-no questions of programs, fixed beforehand."},
         {"name": "finals", "description": "The end: what teams enter, and the final scores."},
         {"name": "organize", "description": "Running competitions, with the scope `organize`."},
     ],

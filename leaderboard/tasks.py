@@ -16,13 +16,16 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from leaderboard.ledger import copies
 from leaderboard.ledger.entries import LostRace
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
+from leaderboard.log import heads, leaves
 from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
 from leaderboard.notify import digests, events, invitations, outbox
 from leaderboard.organize import baselines, recast, trials
-from leaderboard.pipeline import duels, finalize, handover, publish
+from leaderboard.pipeline import duels, finalize, gates, handover, heartbeat, publish, turns
+from leaderboard.pipeline.asking import ask, ask_again
 from leaderboard.pipeline.measure import RowsMoved, check_fits, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.queue import (
@@ -42,6 +45,7 @@ from leaderboard.pipeline.release import release
 from leaderboard.pipeline.remeasure import compare, remeasure
 from leaderboard.pipeline.sketches import keep_sketch
 from leaderboard.platform import health, logs, outages
+from leaderboard.platform.broker import LONG
 from leaderboard.platform.files import FileDamaged
 from scoring.errors import PredictionError
 
@@ -49,17 +53,31 @@ logger = logging.getLogger(__name__)
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
 DELIVERING_SECONDS = 20
+_MESSAGE_LENGTH = 40  # the id of a message is a UUID
 
 
 @shared_task(bind=True)
 @logs.discreet
 def score_submission(self: Task[Any, None], *, submission_id: int) -> None:
-    """Take one submission through parse, measure and release."""
+    """Take one submission through parse, measure and release.
+
+    A message says that there is one more to do on its queue: whose turn it is, is done. Without a
+    queue it is the one that is named.
+    """
     delivery = self.request.delivery_info or {}
+    queue = delivery.get("routing_key")
     try:
-        submission = _claim(submission_id, again=bool(delivery.get("redelivered")))
+        if queue is None:
+            submission = _claim(submission_id)
+            if submission is not None:
+                _work(submission)
+            return
+        again = bool(delivery.get("redelivered"))
+        submission = _claim_next(queue, self.request.id or "", again=again)
         if submission is not None:
-            _work(submission)
+            logs.bind(submission_id=submission.pk)
+            with heartbeat.beating(_held(submission)):
+                _work(submission)
     except DATABASE_AWAY as error:
         # Nothing could be written down: the row says how far it was, and the sweeper finds it.
         logger.warning(
@@ -80,9 +98,7 @@ def _work(submission: Submission) -> None:
         else:
             failure = _failure(error)
             logger.error("Submission %s failed: %s", submission.pk, failure)
-            _held(submission).update(
-                status=Status.FAILED, failure=failure, finished_at=timezone.now()
-            )
+            _fail(submission, _held(submission), failure)
     if submission.release_id is not None:
         enqueue_next(submission)
 
@@ -91,6 +107,10 @@ def _score(submission: Submission) -> None:
     predictions = parse(submission)
     Submission.objects.filter(pk=submission.pk).update(read_at=timezone.now())
     keep_sketch(submission, predictions)
+    if submission.gate_id is not None:
+        if gates.answer(submission.pk, ask(submission, predictions)):
+            logger.info("Submission %s has the answer of its gate.", submission.pk)
+        return
     holdout, measured = measure(submission, predictions)
     if release(submission.pk, holdout, predictions.digest, measured):
         logger.info("Submission %s is released.", submission.pk)
@@ -149,7 +169,7 @@ def place_finals(*, round_id: int) -> None:
 def publish_holdout(*, holdout_id: int) -> None:
     """Go on with the publication of a holdout after the finals, until it is there."""
     try:
-        done = publish.publish_holdout(holdout_id, remeasure, compare)
+        done = publish.publish_holdout(holdout_id, remeasure, compare, ask_again)
     except Exception as error:
         logger.error("The publication of holdout %s failed: %s", holdout_id, logs.place(error))
     else:
@@ -238,27 +258,26 @@ def sweep() -> None:
         _sweep_outbox()
         for competition_id in invitations.waiting():
             enqueue_invitations(competition_id)
+        events.begin_logs()
+        heads.sign_all()
+        copies.keep_all()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", type(error).__name__)
 
 
 def _take_back_abandoned() -> None:
-    now = timezone.now()
-    abandoned = Submission.objects.filter(
-        status=Status.SCORING, claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)
-    )
-    abandoned.filter(attempts__gte=settings.MAX_ATTEMPTS).update(
-        status=Status.FAILED,
-        finished_at=now,
-        failure=f"No worker finished it in {settings.MAX_ATTEMPTS} attempts.",
-    )
+    abandoned = heartbeat.abandoned()
+    failure = f"No worker finished it in {settings.MAX_ATTEMPTS} attempts."
+    given_up = abandoned.filter(attempts__gte=settings.MAX_ATTEMPTS)
+    for each in given_up.select_related("team", "round__competition"):
+        _fail(each, given_up.filter(pk=each.pk), failure)
     abandoned.update(status=Status.QUEUED, enqueued_at=None)
 
 
 def _send_waiting() -> None:
     too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
     waiting = startable().filter(Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago))
-    for submission_id in waiting.order_by("created_at").values_list("pk", flat=True):
+    for submission_id in waiting.order_by("turn", "created_at").values_list("pk", flat=True):
         if not enqueue(submission_id):
             return
 
@@ -340,28 +359,42 @@ def look_for_rewinds_at_start() -> None:
     look_for_rewinds()
 
 
-def _claim(submission_id: int, *, again: bool) -> Submission | None:
-    """Claim a submission for this worker: the others find that it is not queued any more.
+def _claim_next(queue: str, message: str, *, again: bool) -> Submission | None:
+    """Claim the submission whose turn it is on a queue.
 
     `again`: the broker delivers the message again because who had it died. Then nobody waits for
-    the end of the lease, unless this submission has killed its workers all along.
+    signs of life of what it held, unless that has killed its workers all along.
     """
-    claimed = _take(startable(), submission_id)
-    if not claimed and again:
-        held = Submission.objects.filter(status=Status.SCORING, attempts__lt=settings.MAX_ATTEMPTS)
-        claimed = _take(held, submission_id)
+    if again and message:
+        held = Submission.objects.filter(status=Status.SCORING, claimed_by=message)
+        for own in held.filter(attempts__lt=settings.MAX_ATTEMPTS).values_list("pk", flat=True):
+            if claimed := _claim(own, message, held):
+                return claimed
+    while (key := turns.find_next(is_long=queue == LONG)) is not None:
+        if claimed := _claim(key, message):
+            return claimed
+    return None
+
+
+def _claim(
+    submission_id: int, message: str = "", rows: QuerySet[Submission] | None = None
+) -> Submission | None:
+    """Claim a submission for this worker: the others find that it is not queued any more."""
+    found = (startable() if rows is None else rows).filter(pk=submission_id)
+    now = timezone.now()
+    claimed = found.update(
+        status=Status.SCORING,
+        claimed_at=now,
+        seen_at=now,
+        claimed_by=message[:_MESSAGE_LENGTH],
+        attempts=F("attempts") + 1,
+    )
     return _load(submission_id) if claimed else None
 
 
 def _load(submission_id: int) -> Submission:
     rows = Submission.objects.select_related("team", "round__competition", "round__ledger")
     return rows.get(pk=submission_id)
-
-
-def _take(rows: QuerySet[Submission], submission_id: int) -> int:
-    return rows.filter(pk=submission_id).update(
-        status=Status.SCORING, claimed_at=timezone.now(), attempts=F("attempts") + 1
-    )
 
 
 def _held(submission: Submission) -> QuerySet[Submission]:
@@ -387,6 +420,13 @@ def _reject(submission: Submission, error: PredictionError) -> None:
                 problems=error.total,
                 **events.long_wait(submission),
             )
+
+
+def _fail(submission: Submission, rows: QuerySet[Submission], failure: str) -> None:
+    """Note that a submission failed, through our fault, if `rows` still has it."""
+    with transaction.atomic():
+        if rows.update(status=Status.FAILED, failure=failure, finished_at=timezone.now()):
+            events.log(submission.round.competition, leaves.became("failed", submission))
 
 
 def _put_back(submission: Submission, error: Exception) -> None:

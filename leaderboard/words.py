@@ -6,6 +6,7 @@ from leaderboard.models import Status
 from leaderboard.queries import (
     BoardRow,
     Choice,
+    GateAnswer,
     Guarantee,
     Interval,
     Released,
@@ -30,9 +31,22 @@ def summary(row: SubmissionRow) -> str:
     """Return one or two sentences: what happened, what it means, what can be done."""
     if row.released is not None:
         return _on_its_version(row, row.released)
+    if row.answer is not None:
+        return gated(row.answer)
     if row.status is Status.REJECTED:
         return rejected(row)
     return STATUS_WORDS[row.status]
+
+
+def gated(answer: GateAnswer) -> str:
+    """Return a gate's answer in words."""
+    sentences = [f"{'Passed' if answer.passed else 'Failed'} the gate “{answer.gate}”."]
+    sentences.append(answer.promise)
+    if answer.is_repeat:
+        sentences.append("Answered before: nothing was asked, and it took none of your quota.")
+    if answer.earlier:
+        sentences.append("This was on a solution that has been revised since.")
+    return " ".join(sentences)
 
 
 def _on_its_version(row: SubmissionRow, released: Released) -> str:

@@ -186,7 +186,7 @@ def charge_duel(account: Account, context: int, *, better: bool) -> Account:
     book = account.boards.get(BOOK) or BoardBook.start(_LAWS)
     book, _ = charge(_LAWS, book, TeamBook.start(_LAWS), question, level)
     count = account.count.after(question, level)
-    return Account(count, {**account.boards, BOOK: book})
+    return replace(account, count=count, boards={**account.boards, BOOK: book})
 
 
 def _duels(led: Sequence[Lead]) -> Iterator[Duel]:

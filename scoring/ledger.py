@@ -8,10 +8,11 @@ were before there were laws; any other by the mixture of 10.1 and 10.2.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from scoring.laws import VERSION
 from scoring.laws.books import (
+    COIN,
     Account,
     BoardBook,
     Laws,
@@ -29,6 +30,8 @@ from scoring.mechanisms.books import exhausted_answer, show_level
 from scoring.mechanisms.kinds import LIMIT
 from scoring.noise import Noise, SteadyNoise
 
+GATES_SHARE: Final = Fraction(1, 2)  # of beta, on a ledger that declares gates
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -38,7 +41,8 @@ class Terms:
     many questions are certified, None for no end. nats_limit: what the answers of one board to one
     team may cost. by_team: each of the `team_limit` teams has an account of its own, with an equal
     part of beta and of the questions; that holds only if no team learns anything of another's
-    answers (theory.md 10.5).
+    answers (theory.md 10.5). gate_limit: how many gates it answers, for which half of beta is kept
+    (`scoring.gates`); None for none.
     """
 
     version: str = ""
@@ -47,6 +51,7 @@ class Terms:
     team_limit: int | None = None
     nats_limit: int | None = None
     by_team: bool = False
+    gate_limit: int | None = None
 
     @property
     def parts(self) -> int:
@@ -69,7 +74,18 @@ class Terms:
         """
         limit = self.account_limit
         index = open_ended(number) if limit is None else declared(number, limit)
-        return budget(beta / self.parts, index, code, sides)
+        part = beta / self.parts if self.gate_limit is None else beta * (1 - GATES_SHARE)
+        return budget(part, index, code, sides)
+
+    def gate_budget(self, beta: Fraction) -> int:
+        """Return what every gate rests on, in millionths, before the code of other answers."""
+        return budget(beta * GATES_SHARE, (self.gate_limit or 0) * COIN, 0, sides=1)
+
+    def cost(self, before: Account, after: Account) -> int | None:
+        """Return by how much the code of an account grew, in millionths; None without laws."""
+        if not self.version:
+            return None
+        return 0 if after == before else after.length(self.weight) - before.length(self.weight)
 
     def is_full(self, account: Account) -> bool:
         """Return whether the account has answered all that was declared."""
@@ -84,14 +100,15 @@ class Terms:
             "team_limit": self.team_limit,
             "nats_limit": self.nats_limit,
             "by_team": self.by_team,
-        }
+        } | ({} if self.gate_limit is None else {"gate_limit": self.gate_limit})
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
         """Return the terms of published facts. Raises ValueError for impossible ones."""
-        if facts.keys() != cls().to_json().keys() or facts["law"] != VERSION:
+        if facts.keys() - {"gate_limit"} != cls().to_json().keys() or facts["law"] != VERSION:
             raise ValueError(f"a ledger's laws are those of {VERSION}")
         limits = {name: facts[name] for name in ("question_limit", "team_limit", "nats_limit")}
+        limits["gate_limit"] = facts.get("gate_limit")
         if any(
             each is not None and (type(each) is not int or each < 1) for each in limits.values()
         ):
@@ -101,6 +118,8 @@ class Terms:
             raise ValueError("a weight is a part of 1, and by_team is true or false")
         if facts["by_team"] and limits["team_limit"] is None:
             raise ValueError("a limit of teams says into how many parts beta is shared out")
+        if facts["by_team"] and limits["gate_limit"] is not None:
+            raise ValueError("gates are counted for all teams together")
         return cls(version=VERSION, weight=weight, by_team=facts["by_team"], **limits)
 
 
@@ -193,7 +212,8 @@ def ask(
     books = before.account.boards.get(board.uid) or BoardBook.start(board.laws)
     books, book = charge(board.laws, books, book, question, level)
     count = before.account.count.after(question, level)
-    account = Account(count, {**before.account.boards, board.uid: books})
+    boards = {**before.account.boards, board.uid: books}
+    account = replace(before.account, count=count, boards=boards)
     return Standing(state, account, book), answer, length
 
 

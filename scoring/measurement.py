@@ -1,6 +1,6 @@
 """The one number that leaves the vault: held in memory for one step, never shown or stored."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -122,8 +122,12 @@ class Mean(Secret):
 class Measurement(Secret):
     """What the vault says about one submission: its mean on the holdout and on the reference rows.
 
-    `reference` is None where the competition has neither reference rows nor claims.
+    `reference` is None where the competition has neither reference rows nor claims. `spread`: the
+    standard deviation of the scores of a model's runs on the reference rows. `runs`: how many it
+    has; each row's loss is the mean over them.
     """
 
     holdout: Mean
     reference: Mean | None = None
+    spread: float | None = field(default=None, kw_only=True)
+    runs: int = field(default=1, kw_only=True)

@@ -1,6 +1,7 @@
 """From aligned predictions and labels to the one thing that a mechanism is told."""
 
 from fractions import Fraction
+from statistics import stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,26 @@ def measure(
     if claims:
         # Never the Public mean in its place: without a claim the mechanism refuses to answer.
         reference = None if claimed is None else private.claimed(claimed)
-        return Measurement(private, reference)
+        return Measurement(private, reference, runs=predictions.runs)
     public = solution.usage == Usage.PUBLIC
     if not public.any():
-        return Measurement(private)
-    return Measurement(private, metric.measure(predictions, solution, public, params))
+        return Measurement(private, runs=predictions.runs)
+    reference = metric.measure(predictions, solution, public, params)
+    spread = _spread(metric, params, predictions, solution)
+    return Measurement(private, reference, spread=spread, runs=predictions.runs)
+
+
+def _spread(
+    metric: Metric, params: Parameters, predictions: Predictions, solution: Solution
+) -> float | None:
+    """Return the standard deviation of the scores of several runs on the Public rows.
+
+    Never on others: it would be another answer of theirs. None for a single run.
+    """
+    public = solution.usage == Usage.PUBLIC
+    means = [metric.measure(run, solution, public, params) for run in predictions.each_run()]
+    scores = [metric.score(mean.units / mean.whole, params) for mean in means]
+    return stdev(scores) if len(scores) > 1 else None
 
 
 def measure_final(

@@ -263,6 +263,40 @@ REJECTIONS: Mapping[str, Rejection] = {
         "The check of a custom metric refuses the predictions.",
         "[{message}|The metric refuses this file.]",
     ),
+    "too_many_runs": Rejection(
+        "There are more answers to one id than runs are taken.",
+        _CELL + "{count} answers are more than [{most}|1]; a run has one for each id.",
+        "[answers of at most {most} runs|one answer]",
+    ),
+    "runs_differ": Rejection(
+        "Some ids have answers of more runs than others.",
+        _CELL + "{count:# answer/# answers}, but {other} in line {first}.",
+        "as many answers for each id",
+    ),
+    "log_columns": Rejection(
+        "A log of a language model where predictions have several columns.",
+        "A log has one answer for each id; predictions have {count} columns here: "
+        "{columns:listed}.",
+        "a CSV or Parquet file",
+    ),
+    "log_damaged": Rejection(
+        "A log has something else than a JSON object in a line, or one too large to be read.",
+        "Line {line}: this is no JSON object.",
+        "a sample of a log as a JSON object",
+        {"large": "Line {line}: the JSON is too large to be read ({limit:size} at most)."},
+    ),
+    "log_field": Rejection(
+        "A log's sample lacks a field, or has something else there: another version wrote it.",
+        "Line {line}: `{value}` is missing in this sample of {log}, or holds something else. "
+        "Another version may have written it.",
+        "a log of lm-evaluation-harness 0.4 with doc_id and resps, or of Inspect with id, epoch "
+        "and output",
+    ),
+    "log_version": Rejection(
+        "An Inspect log of another version.",
+        "This is an Inspect log of [version {value}|an unknown version]; version {known} is read.",
+        "version {known}",
+    ),
     "unknown_usage": Rejection(
         "A solution's usage isn't Public, Private, Final or Ignored.",
         _QUOTED + "is not {expected}.",
@@ -297,6 +331,7 @@ CELLS = {
     "label": f"one of {_CHOICES}",
     "labels": f"any number of {_CHOICES}, with {{separator:phrase}} between",
     "ranking": f"1 to {{most}} of {_CHOICES}, with {{separator:phrase}} between",
+    "text": "an answer[, or a JSON list with those of at most {most} runs]",
     "probability": "a number from 0 to 1",
     "number": "a finite number",
     "weight": "a number from 0",

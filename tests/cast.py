@@ -16,9 +16,12 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.core.files.base import ContentFile
+from django.db import transaction
 from django.utils import timezone
 
 from leaderboard import organize
+from leaderboard.log import keys as log_keys
+from leaderboard.log import leaves
 from leaderboard.models import (
     Board,
     Competition,
@@ -31,6 +34,7 @@ from leaderboard.models import (
     Team,
     User,
 )
+from leaderboard.notify import events
 from leaderboard.participate import membership
 from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
@@ -172,16 +176,22 @@ def make_checked(slug: str, organizer: User, **parameters: str) -> Competition:
 
 
 def set_round(competition: Competition, **fields: Any) -> Round:
-    """Write fields of the current round to its row, as no organizer may; read all again."""
-    Round.objects.filter(pk=competition.current_round.pk).update(**fields)
+    """Write fields of the current round to row and log, as no organizer may; read all again."""
+    key = competition.current_round.pk
+    Round.objects.filter(pk=key).update(**fields)
     competition.refresh_from_db()
+    with transaction.atomic():
+        for leaf in (leaves.deadline, leaves.limits):
+            events.log(competition, leaf(Round.objects.get(pk=key)))
     return competition.current_round
 
 
 def set_board(competition: Competition, **fields: Any) -> Board:
-    """Write fields of the first board to its row, as no organizer may; read all again."""
+    """Write fields of the first board to row and log, as no organizer may; read all again."""
     Board.objects.filter(pk=competition.current_round.board.pk).update(**fields)
     competition.refresh_from_db()
+    with transaction.atomic():
+        events.log(competition, leaves.scoring(competition.current_round))
     return competition.current_round.board
 
 
@@ -231,6 +241,11 @@ class World:
             team_name=name or f"team {user.username}",
         )
 
+    def add(self, user: User, team: Team) -> Team:
+        """Let somebody join a team."""
+        invitation = membership.invite(team=team, user=team.captain)
+        return membership.join_team(invitation=invitation, user=user, accept_rules=True)
+
     def submit(self, team: Team, content: bytes | None = None, **fields: Any) -> Submission:
         """Upload a file for the captain; all right by default."""
         return intake.submit(
@@ -255,6 +270,10 @@ def vault_keys() -> None:
     if not private.exists():
         keys.generate(settings.VAULT_PUBLIC_KEY_FILE, private)
     settings.VAULT_PRIVATE_KEY_FILE = str(private)
+    log_key = private.with_name("log.key")
+    if not log_key.exists():
+        log_keys.generate(log_key)
+    settings.LOG_KEY_FILE = str(log_key)
 
 
 @pytest.fixture

@@ -18,9 +18,12 @@ os.environ.update(
     VAR_DIR=_var_dir,
     SECRET_KEY="for-tests-only-" + "0123456789" * 5,
     SITE_URL="http://testserver",
+    CONFIRM_TO_JOIN="false",
     ALLOWED_HOSTS="testserver,localhost,127.0.0.1",
     DEBUG="false",
     EMAIL_URL="console:",
+    # So that finals can start once a competition is closed.
+    UPLOAD_SECONDS="0",
     REDIS_URL="redis://127.0.0.1:1/0",
     # So that test clients, who all come from this machine, are as far away as participants are.
     METRICS_TOKEN="for-tests-only-0123456789",

@@ -100,7 +100,9 @@ def test_what_is_installed_fits_together() -> None:
 
 def test_what_participants_install_has_every_package_that_it_imports() -> None:
     inits = (
-        path for name in ("scoring", "holdfast") for path in (ROOT / name).rglob("__init__.py")
+        path
+        for name in ("durable", "scoring", "holdfast")
+        for path in (ROOT / name).rglob("__init__.py")
     )
     packages = {".".join(path.parent.relative_to(ROOT).parts) for path in inits}
     installed = set(SETTINGS["tool"]["setuptools"]["packages"])

@@ -30,7 +30,7 @@ from leaderboard.models import Competition, Notice, Team, User
 from leaderboard.notify import outbox
 from leaderboard.organize import announcements
 from leaderboard.organize.teams import change_team
-from leaderboard.participate import membership, selection
+from leaderboard.participate import campaigns, membership, selection
 from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_submission
 from tests import ending, twins
@@ -50,11 +50,19 @@ PARAMETERS = {
         "confidence": "0.95",
     },
 }
-_BOARDS = re.compile("leaderboard|final|ledger|submissions|teams|inbox|notices|digits/$|^/$")
+_BOARDS = re.compile(
+    "leaderboard|final|ledger|submissions|teams|merge|people|inbox|notices|digits/$|^/$|^/[tu]/"
+)
+BOBS = "b" * 32  # the id of bob's team, in the world where there is one
+API_TEAM = "/api/v1/competitions/digits/team/"
 FORMATS = {"leaderboard/": "csv", "final/": "csv", "ledger/": "jsonl"}
 API_LISTS = ("/api/v1/me/export/", "/api/v1/competitions/", "/api/v1/me/", "/api/v1/me/notices/")
 SEARCHES = ("leaderboard/?team=b", "leaderboard/?page=2", "ledger/?page=2", "teams/?search=b")
-ORGANIZED = ("/", "/c/digits/leaderboard/", "/c/digits/ledger/", "/api/v1/competitions/")
+ABOUT_BOB = (f"/t/{BOBS}/", "/u/bob/", f"/api/v1/teams/{BOBS}/", "/api/v1/people/bob/")
+ORGANIZED = (
+    *("/", "/c/digits/leaderboard/", "/c/digits/ledger/", "/api/v1/competitions/"),
+    *ABOUT_BOB,
+)
 
 
 @dataclass
@@ -82,7 +90,9 @@ class Watch:
 
 def _addresses(values: dict[str, Any]) -> Iterator[str]:
     """Yield what anybody could ask of the competition, and what lists it."""
-    yield from ("/", "/account/", "/inbox/", *API_LISTS)
+    yield from ("/", "/account/", "/inbox/", *API_LISTS, *ABOUT_BOB)
+    yield from (f"/t/{values['uid']}/", "/u/alice/", "/api/v1/people/alice/")
+    yield from (f"/c/digits/team/merge/{BOBS}/", f"{API_TEAM}mergers/{BOBS}/")
     for route in all_routes():
         if "slug" in route.parameters and not route.is_of_organizers:
             path = route.path(values)
@@ -116,6 +126,8 @@ class _Others:
         for name in ("bob", "dave", "base"):
             user = User.objects.get(username=name)
             self.teams.append(self.world.join(user, f"team {name}", self.competition))
+        self.teams[0].uid = BOBS
+        self.teams[0].save(update_fields=["uid"])
         change_team(self.teams[-1], self.world.organizer, is_baseline=True, is_verified=True)
 
     def send(self, *wrong: int) -> Callable[[], None]:
@@ -183,18 +195,22 @@ def _play(world: World, watch: Watch, others: _Others) -> None:
     with twins.fixed_randomness("alice joins"):
         team = world.join(world.alice)
         token = membership.invite(team=team, user=world.alice).token
+        campaigns.begin(team=team, user=world.alice, name="night", limit=9)
     client = Client()
     client.force_login(world.alice)
     for wrong in WRONG:
         with twins.fixed_randomness(f"alice sends {wrong}"):
             path = f"/api/v1/competitions/{competition.slug}/submissions/"
-            sent = client.post(path, {"file": upload(predictions(wrong, ROWS))})
+            sent = client.post(
+                path, {"file": upload(predictions(wrong, ROWS)), "campaign": "night"}
+            )
             watch.note(f"open: alice sends {wrong}", sent)
             score_submission(submission_id=team.submissions.latest("number").pk)
         others.act(others.send(len(wrong) - 20))
     others.act(others.rename)
     keys = ("trial_id", "submission_id", "webhook_id", "delivery_id", "file_id", "position")
     values = {"slug": "digits", "number": 2, "version": 1, "name": "train.csv", "token": token}
+    values |= {"path": "0/000.p/1", "campaign": "night", "gate": "ci"}
     values |= {"uid": team.uid, "tab": "rules", "username": "organizer", **dict.fromkeys(keys, 1)}
     everywhere = list(_addresses(values))
     boards = [path for path in everywhere if _BOARDS.search(path)]

@@ -73,6 +73,9 @@ MATRIX = """
 /account/tokens/<key>/revoke/
   GET            in   302  302  302  302  302  302
   POST           in   302+ 302  302  302  302  302
+/account/page/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 302+ 302+ 302+ 302+ 302+
 /account/sessions/
   GET            in   200  200  200  200  200  200
   POST           in   302+ 302+ 302+ 302+ 302+ 302+
@@ -126,8 +129,8 @@ MATRIX = """
   GET            200  200  200  200  200  200  200
   POST           in   403  403  403  403  403  403
 /c/<slug>/join/<token>/
-  GET            in   200  200  200  200  200  200
-  POST           in   409  409  302+ 409  302+ 409
+  GET            200  302  200  200  200  200  200
+  POST           in   302  409  302+ 409  302+ 409
 /c/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard/released/
@@ -135,6 +138,8 @@ MATRIX = """
 /c/<slug>/leaderboard.atom
   GET            200  200  200  200  200  200  200
 /c/<slug>/leaderboard.csv
+  GET            200  200  200  200  200  200  200
+/c/<slug>/leaderboard.json
   GET            200  200  200  200  200  200  200
 /c/<slug>/final.csv
   GET            404  404  404  404  404  404  404
@@ -156,6 +161,8 @@ MATRIX = """
   GET            in   200  404  404  404  404  404
 /c/<slug>/submissions/<number>/status/
   GET            in   200  404  404  404  404  404
+/c/<slug>/gates/
+  GET            200  200  200  200  200  200  200
 /c/<slug>/finals/
   GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
@@ -173,6 +180,47 @@ MATRIX = """
 /c/<slug>/team/withdraw/
   GET            in   302  302  302  302  302  302
   POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/campaigns/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 302+ 403  403  403  403
+/c/<slug>/campaigns/<campaign>/
+  GET            in   200  404  403  403  403  403
+/c/<slug>/campaigns/<campaign>/limit/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 404  403  403  403  403
+/c/<slug>/campaigns/<campaign>/end/
+  GET            in   302  302  302  302  302  302
+  POST           in   302+ 404  403  403  403  403
+/c/<slug>/log/
+  GET            200  200  200  200  200  200  200
+/c/<slug>/log/checkpoint
+  GET            200  200  200  200  200  200  200
+/c/<slug>/log/tile/<path>
+  GET            200  200  200  200  200  200  200
+/c/<slug>/submissions/<number>/receipt
+  GET            in   200  404  404  404  404  404
+/c/<slug>/team/leave/
+  GET            in   302  302  302  302  302  302
+  POST           in   409  409  403  403  403  403
+/c/<slug>/team/remove/
+  GET            in   302  302  302  302  302  302
+  POST           in   422  422  403  403  403  403
+/c/<slug>/team/captain/
+  GET            in   302  302  302  302  302  302
+  POST           in   302  422  403  403  403  403
+/c/<slug>/team/merge/<uid>/
+  GET            in   404  200  403  403  403  403
+  POST           in   404  302+ 403  403  403  403
+/c/<slug>/team/merge/<uid>/accept/
+  GET            in   302  302  302  302  302  302
+  POST           in   404  409  403  403  403  403
+/c/<slug>/team/merge/<uid>/drop/
+  GET            in   302  302  302  302  302  302
+  POST           in   404  409  403  403  403  403
+/t/<uid>/
+  GET            200  200  200  200  200  200  200
+/u/<name>/
+  GET            200  200  200  200  200  200  200
 /c/<slug>/ledger/
   GET            200  200  200  200  200  200  200
 /c/<slug>/ledger.jsonl
@@ -303,12 +351,27 @@ MATRIX = """
   GET            401  200  200  403  200  403  200
 /api/v1/competitions/<slug>/leaderboard/
   GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/log/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/log/entries/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/log/inclusion/
+  GET            422  422  422  422  422  422  422
+/api/v1/competitions/<slug>/log/consistency/
+  GET            422  422  422  422  422  422  422
+/api/v1/competitions/<slug>/log/witness/
+  GET            405  405  405  405  405  405  405
+  POST           422  422  422  422  422  422  422
 /api/v1/competitions/<slug>/ledger/
   GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/final/
   GET            404  404  404  404  404  404  404
 /api/v1/competitions/<slug>/final/tests/
   GET            404  404  404  404  404  404  404
+/api/v1/competitions/<slug>/gates/
+  GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/gates/<gate>/
+  GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/finals/
   GET            401  200  200  403  403  403  403
   PUT            401  200+ 200+ 403  403  403  403
@@ -322,8 +385,38 @@ MATRIX = """
 /api/v1/competitions/<slug>/team/
   GET            401  200  200  403  403  403  403
   PATCH          401  200+ 200+ 403  403  403  403
+/api/v1/competitions/<slug>/team/leave/
+  GET            401  405  405  405  405  405  405
+  POST           401  409  409  403  403  403  403
+/api/v1/competitions/<slug>/team/members/<username>/
+  GET            401  405  405  405  405  405  405
+  DELETE         401  422  422  403  403  403  403
+/api/v1/competitions/<slug>/team/captain/
+  GET            401  405  405  405  405  405  405
+  PUT            401  204  422  403  403  403  403
+/api/v1/competitions/<slug>/team/invitations/
+  GET            401  200  200  403  403  403  403
+  POST           401  201+ 201+ 403  403  403  403
+  DELETE         401  204+ 204+ 403  403  403  403
+/api/v1/competitions/<slug>/team/mergers/
+  GET            401  200  200  403  403  403  403
+/api/v1/competitions/<slug>/team/mergers/<uid>/
+  GET            401  404  200  403  403  403  403
+  POST           401  404  201+ 403  403  403  403
+  PUT            401  404  409  403  403  403  403
+  DELETE         401  404  409  403  403  403  403
+/api/v1/teams/<uid>/
+  GET            200  200  200  200  200  200  200
+/api/v1/people/<username>/
+  GET            200  200  200  200  200  200  200
 /api/v1/competitions/<slug>/teams/
   GET            200  200  200  200  200  200  200
+/api/v1/competitions/<slug>/campaigns/
+  GET            401  200  200  403  403  403  403
+  POST           401  201+ 201+ 403  403  403  403
+/api/v1/competitions/<slug>/campaigns/<campaign>/
+  GET            401  200  404  403  403  403  403
+  PATCH          401  200+ 404  403  403  403  403
 /api/v1/competitions/<slug>/submissions/
   GET            401  200  200  403  403  403  403
   POST           401  201+ 201+ 403  403  403  403
@@ -443,6 +536,15 @@ MATRIX = """
 /api/v1/organize/competitions/<slug>/budget/
   GET            401  403  403  403  200  404  200
   POST           401  403  403  403  422  404  422
+/api/v1/organize/competitions/<slug>/gates/
+  GET            401  403  403  403  200  404  200
+  POST           401  403  403  403  201+ 404  201+
+/api/v1/organize/competitions/<slug>/gates/<gate>/
+  GET            401  403  403  403  405  405  405
+  DELETE         401  403  403  403  204+ 404  204+
+/api/v1/organize/competitions/<slug>/gates/<gate>/promote/
+  GET            401  403  403  403  405  405  405
+  POST           401  403  403  403  404  404  404
 /api/v1/organize/competitions/<slug>/events/
   GET            401  403  403  403  200  404  200
 /api/v1/organize/competitions/<slug>/close/
@@ -678,6 +780,15 @@ MATRIX = """
   POST           in   403  403  403  302+ 404  302+ 302+ 302  302
 /organize/<slug>/budget/
   GET            in   403  403  403  200  404  200  200  200  200
+/organize/<slug>/gates/
+  GET            in   403  403  403  200  404  200  200  200  200
+  POST           in   403  403  403  302+ 404  302+ 302+ 200  200
+/organize/<slug>/gates/<gate>/retire/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  302+ 404  302+ 302+ 403  403
+/organize/<slug>/gates/<gate>/promote/<submission_id>/
+  GET            in   403  403  403  302  404  302  302  302  302
+  POST           in   403  403  403  422  404  422  422  403  403
 /organize/<slug>/submissions/
   GET            in   403  403  403  200  404  200  200  200  200
 /organize/<slug>/submissions/requeue/

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +27,9 @@ from django.core.management.color import no_style
 from django.db import connection
 
 from leaderboard import organize
-from leaderboard.models import Competition, FileRole, Holdout, Ledger, Release, User
+from leaderboard.models import Competition, FileRole, Holdout, Ledger, LogHead, Release, User
+from scoring.transparency.merkle import nodes_of, root_at
+from scoring.transparency.notes import Note
 from tests.cast import upload
 
 PAIRS, PUBLIC_PAIRS = 100, 20
@@ -278,4 +281,24 @@ def hidden_values() -> dict[str, str]:
         named[entry.hash] = f"<hash {number}>"
     heads = Ledger.objects.exclude(head_hash="").values_list("head_hash", flat=True)
     assert set(heads) <= set(named)
+    return named | _hidden_of_logs()
+
+
+def _hidden_of_logs() -> dict[str, str]:
+    """Name every hash of the logs' trees, as bytes and in base64, and the signatures of heads."""
+    named = dict[str, str]()
+    for number, head in enumerate(LogHead.objects.select_related("competition").order_by("pk")):
+        leaves = head.competition.log_entries.order_by("index").values_list("hash", flat=True)
+        hashes = [bytes.fromhex(each) for each in leaves[: head.size]]
+        trees = [(0, len(hashes))]
+        while trees:
+            start, end = trees.pop()
+            root = root_at(end - start, nodes_of(hashes[start:end]))
+            name = f"<hash of entries {start} to {end} of log {number}>"
+            named[root.decode("latin-1")] = named[b64encode(root).decode()] = name
+            if end - start > 1:
+                middle = start + (1 << (end - start - 1).bit_length() - 1)
+                trees += [(start, middle), (middle, end)]
+        (signature,) = Note.parse(head.note).signatures
+        named[str(signature).split()[2]] = f"<signature of log {number}>"
     return named

@@ -31,6 +31,7 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard import organize
+from leaderboard.log import heads
 from leaderboard.models import (
     Channel,
     Competition,
@@ -38,8 +39,10 @@ from leaderboard.models import (
     Event,
     FileRole,
     Invitee,
+    Ledger,
     NoticeKind,
     QuickSetup,
+    Round,
     Status,
     Submission,
     Trial,
@@ -49,7 +52,8 @@ from leaderboard.models import (
 from leaderboard.notify import outbox
 from leaderboard.notify.preferences import unsubscribe_url
 from leaderboard.organize import announcements, webhooks
-from leaderboard.participate import membership
+from leaderboard.organize.gates import NewGate, make_gate
+from leaderboard.participate import campaigns, membership
 from tests import ending
 from tests.api.organize import walking as organizing
 from tests.bundles.files import archive, bundle
@@ -245,10 +249,13 @@ class Stage:
                 alice, self.digits, NoticeKind.ANNOUNCEMENT, Channel.MAIL
             ).split("/")[-2],
             "tab": "rules",
+            "gate": "ci",
             "trial_id": self.sketch.current_round.trials.get().pk,
             "username": "olga",
             "provider_id": "sso",
             "pk": 1,
+            "path": "0/000.p/1",
+            "campaign": "night",
             "file_id": self.sketch.current_round.files.get(role=FileRole.TRAIN).pk,
         }
 
@@ -260,6 +267,8 @@ class Stage:
         organizes: dict[str, object] = {"uid": User.objects.get(username="judge").uid}
         base = "organize/<slug>/people"
         return {
+            "u/<name>/": {"name": "alice"},
+            "api/v1/people/<username>/": {"username": "alice"},
             "c/<slug>/invited/<token>/": listed_as,
             f"{base}/listed/<uid>/send/": listed_as,
             f"{base}/listed/<uid>/withdraw/": listed_as,
@@ -325,11 +334,18 @@ class Stage:
             "api/v1/competitions/<slug>/submissions/<number>/": {"message": "Other"},
             "c/<slug>/finals/": {"numbers": ["1"]},
             "api/v1/competitions/<slug>/finals/": {"numbers": [1]},
+            "c/<slug>/campaigns/": {"name": "another", "limit": "3"},
+            "c/<slug>/campaigns/<campaign>/limit/": {"limit": "5"},
+            "api/v1/competitions/<slug>/campaigns/": {"name": "another", "limit": 3},
+            "api/v1/competitions/<slug>/campaigns/<campaign>/": {"limit": 5},
             "c/<slug>/team/name/": {"team_name": "Renamed"},
+            "c/<slug>/team/captain/": {"username": "alice"},
+            "api/v1/competitions/<slug>/team/captain/": {"username": "alice"},
             "api/v1/auth/login/": {"username": "alice", "password": "alice-password"},
             "api/v1/competitions/<slug>/join/": {"accept_rules": True},
             "api/v1/competitions/<slug>/team/": {"name": "Renamed"},
             "api/v1/competitions/<slug>/submissions/": {"file": file},
+            "api/v1/competitions/<slug>/log/witness/": {"note": "None.\n"},
             "organize/new/preview/": {"text": "# Title"},
             "organize/<slug>/data/columns/": COLUMNS_FORM
             | {"columns": "label: label: 0, 1, 2, 3, 4"},
@@ -351,6 +367,7 @@ class Stage:
             "unsubscribe/<signed>/": {"List-Unsubscribe": "One-Click"},
             "organize/<slug>/announcements/": {"title": "News", "text": "$x$"},
             "organize/<slug>/announcements/<number>/": {"title": "Other news"},
+            "organize/<slug>/gates/": {"name": "other", "kind": "mark", "mark": "0.7"},
             "organize/<slug>/webhooks/": {"url": HOOK},
             "organize/<slug>/webhooks/<webhook_id>/": {"url": HOOK, "kinds": ["announced"]},
             "organize/<slug>/webhooks/<webhook_id>/switch/": {"on": "0"},
@@ -434,12 +451,14 @@ def _play(world: World) -> None:
     world.digits.invited.add(carol)
     world.digits.invitees.create(email="dave@uni.example", name="Dave")
     team = world.join(world.alice)
+    campaigns.begin(team=team, user=world.alice, name="night", limit=9)
     world.score(team, predictions([10, 11, 12]))
-    world.score(team, predictions([10]))
+    world.score(team, predictions([10]), campaign="night")
     theirs = world.score(world.join(world.bob), predictions([20, 21])).team
     failed = Submission.objects.filter(pk=world.submit(theirs).pk)
     failed.update(number=7, status=Status.FAILED, failure="E at f.py:1", finished_at=timezone.now())
     membership.invite(team=team, user=world.alice)
+    _declare_gates(world)
     for title in ("Welcome", "More data"):
         announcements.announce(world.digits, by=world.organizer, title=title, text="See $x$.")
     while outbox.fan_out(world.digits.pk):
@@ -472,6 +491,15 @@ def _play(world: World) -> None:
     ending.score(scored)
     ending.reveal(revealed)
     _add_round(revealed, world.organizer)
+    heads.sign_all()
+
+
+def _declare_gates(world: World) -> None:
+    """Let `digits` have a gate, as if it had declared some when it began."""
+    Round.objects.filter(pk=world.round.pk).update(gate_limit=4)
+    Ledger.objects.filter(rounds=world.round).update(gate_limit=4)
+    world.digits.refresh_from_db()
+    make_gate(world.board, NewGate("ci", "mark", mark=0.8), by=world.organizer)
 
 
 def _add_round(competition: Competition, by: User) -> None:

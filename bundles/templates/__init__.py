@@ -22,6 +22,11 @@ TEMPLATES: Final = (
     Template("binary", "Two classes", "A probability for each row, by ROC AUC."),
     Template("classes", "Several classes", "One of several labels for each row, by accuracy."),
     Template("regression", "A number", "A number for each row, by the mean absolute error."),
+    Template(
+        "language_model",
+        "A language model",
+        "Answers in words, of one or several runs, by the choice that they name; without an end.",
+    ),
 )
 
 

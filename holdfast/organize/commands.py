@@ -198,18 +198,22 @@ def finals(
     accept_failed: Annotated[
         bool, typer.Option("--accept-failed", help="Also where submissions failed on our side.")
     ] = False,
+    accept_lost: Annotated[
+        bool, typer.Option("--accept-lost", help="Also without what a restored backup lacks.")
+    ] = False,
     yes: Yes = False,
     style: options.OneFormatOption = Format.table,
 ) -> None:
     """Show how far the end has come, or start the final scoring."""
     slug = competition_of(competition, option)
-    if accept_failed and not start:
-        raise typer.BadParameter("--accept-failed goes with --start.")
+    if (accept_failed or accept_lost) and not start:
+        raise typer.BadParameter("--accept-failed and --accept-lost go with --start.")
     if start:
         confirm(f"Start the final scoring of {slug}? Teams can't choose any more.", yes)
     with connect() as client:
         if start:
-            path, body = organize_path(slug, "finals", "start"), {"accept_failed": accept_failed}
+            path = organize_path(slug, "finals", "start")
+            body = {"accept_failed": accept_failed, "accept_lost": accept_lost}
             client.send("POST", path, json=body)
         found = client.get(organize_path(slug, "finals"))
     if style is Format.json:

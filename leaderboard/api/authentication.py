@@ -44,14 +44,19 @@ class TokenAuthentication(KnoxTokenAuthentication):  # type: ignore[misc]  # kno
 class ScopeGranted(BasePermission):
     """Let a token do what it was made for; a session does all that its person may.
 
-    Which scope that is, a view says by `needed_scope`. Raises Refused, naming the one that lacks,
-    and where somebody who runs competitions lacks the second factor that this site asks for.
+    Which scope that is, a view says by `needed_scope`, and by `bound_methods` and `bound_anywhere`
+    what one is for that is bound to a competition. Raises Refused, naming the scope that lacks or
+    the competition that the token is for, and where somebody who runs competitions lacks the second
+    factor that this site asks for.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:
         needed = view.needed_scope(request.method)
         if needed is not None and isinstance(request.auth, AuthToken):
             tokens.check_scope(request.auth, needed)
+            if not view.bound_anywhere:
+                may = request.method in view.bound_methods
+                tokens.check_bound(request.auth, view.kwargs.get("slug") if may else None)
         if needed is not None and isinstance(request.user, User):
             second_factors.check_not_missing(request.user)
         return True

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404
+from knox.models import AuthToken
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.parsers import BaseParser
 from rest_framework.permissions import SAFE_METHODS, AllowAny
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -15,18 +17,29 @@ from leaderboard import access, queries
 from leaderboard.api.authentication import ScopeGranted
 from leaderboard.api.parsers import BoundedJSONParser
 from leaderboard.errors import Refused
-from leaderboard.models import Board, Competition, Scope, Team, User
+from leaderboard.models import Board, Competition, Scope, Team, TokenGrant, User
+from leaderboard.participate import tokens
 
 
 class View(APIView):
     """An operation; what it answers is for this person alone, and never older than now."""
 
     parser_classes: Sequence[type[BaseParser]] = (BoundedJSONParser,)
+    # What a token that is bound to a competition may do here, where the address is below that.
+    bound_methods: Sequence[str] = SAFE_METHODS
+    # Whether it may do the same where the address is none of a competition.
+    bound_anywhere = False
 
     @staticmethod
     def needed_scope(method: str | None) -> Scope | None:
         """Return what a token has to be made for; None: any token will do."""
         return Scope.READ if method in SAFE_METHODS else Scope.SUBMIT
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        """Describe an operation as JSON, whatever format its answers are asked for in."""
+        if request.method == "OPTIONS":
+            return JSONRenderer(), JSONRenderer.media_type
+        return super().perform_content_negotiation(request, force)
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -44,6 +57,18 @@ def person(request: Request) -> User:
     if not isinstance(request.user, User):
         raise NotAuthenticated
     return request.user
+
+
+def grant(request: Request) -> TokenGrant | None:
+    """Return what the request's token is for; None for a session."""
+    token = request.auth
+    return tokens.stored_grant(token) if isinstance(token, AuthToken) else None
+
+
+def bound_to(request: Request) -> Competition | None:
+    """Return the one competition that the request's token is for; None for any."""
+    found = grant(request)
+    return found.competition if found else None
 
 
 def running(request: Request, slug: str) -> Competition:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from drf_spectacular.generators import SchemaGenerator
 
 from leaderboard.api.schema import CLI, SCOPE
@@ -35,6 +37,16 @@ def schema() -> Json:
 def reference() -> Json:
     """Return the schema, ready for a template: its own words, and below them what they come to."""
     return _read(tuple(MECHANISMS))[1]
+
+
+def operations() -> SafeString:
+    """Return what a page shows of all operations and objects: too much to render at each visit."""
+    return _shown(tuple(MECHANISMS))
+
+
+@lru_cache(maxsize=1)
+def _shown(mechanisms: tuple[str, ...]) -> SafeString:
+    return render_to_string("api/operations.html", {"reference": _read(mechanisms)[1]})
 
 
 @lru_cache(maxsize=1)

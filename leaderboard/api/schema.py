@@ -23,7 +23,7 @@ Json = dict[str, Any]
 CLI = "x-holdfast-cli"
 SCOPE = "x-holdfast-scope"
 ANYWHERE = (
-    *("scope_missing", "second_factor_missing"),
+    *("scope_missing", "token_bound", "second_factor_missing"),
     *("throttled", "internal_error", "unavailable"),
 )
 PROBLEM = inline_serializer(
@@ -82,8 +82,10 @@ class Schema(AutoSchema):
 
 
 PATH_PARAMETERS = {
+    "gate": "The name of a gate that is not retired.",
     "slug": "The competition's short name.",
     "name": "The file's name.",
+    "campaign": "The name of your team's campaign.",
     "number": "Its number; a submission's counts within your team.",
     "uid": "Its permanent id.",
     "trial_id": "Its id.",
@@ -108,7 +110,7 @@ def responses(success: dict[Any, Any], *codes: str, any_scope: bool = False) -> 
     """
     answers: dict[Any, Any] = dict(success)
     by_status: dict[int, list[str]] = {}
-    anywhere = ANYWHERE[1:] if any_scope else ANYWHERE
+    anywhere = ANYWHERE[2:] if any_scope else ANYWHERE
     for code in dict.fromkeys((*codes, *anywhere)):
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, group in sorted(by_status.items()):

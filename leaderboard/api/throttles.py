@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 
 class LoginThrottle(SimpleRateThrottle):
-    """Guesses at one account, from wherever they come."""
+    """Guesses of one address at one account: who makes them keeps nobody else from it."""
 
     scope = "login"
 
@@ -16,7 +16,9 @@ class LoginThrottle(SimpleRateThrottle):
         name = request.data.get("username") if isinstance(request.data, dict) else None
         if not isinstance(name, str) or not name:
             return None
-        ident = hashlib.sha256(name.strip().casefold().encode(errors="replace")).hexdigest()
+        ident = hashlib.sha256(
+            f"{self.get_ident(request)} {name.strip().casefold()}".encode(errors="replace")
+        ).hexdigest()
         return self.cache_format % {"scope": self.scope, "ident": ident}
 
 

@@ -11,13 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import queries
-from leaderboard.api.base import PublicView, View, person
+from leaderboard.api.base import PublicView, View, bound_to, person
 from leaderboard.api.schema import cli, responses
 from leaderboard.api.serializers.account import Login, LoginBody, Me
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
 from leaderboard.errors import Refused
 from leaderboard.models import Scope, User
 from leaderboard.participate import codes, second_factors, tokens
+from leaderboard.participate.quotas import token_left
 
 
 class TokenView(View):
@@ -40,6 +41,7 @@ class LoginView(PublicView):
         description=(
             "The token is shown this once. It expires, and `auth/logout/` or the account page "
             "revokes it. It may do what its `scopes` say: `read` and `submit` unless you choose. "
+            "Bound to a `competition`, it reads that and submits to it, and nothing else. "
             "An account with a second factor also needs a `code`. "
             "Guesses are limited per account and per address."
         ),
@@ -56,6 +58,9 @@ class LoginView(PublicView):
         body = LoginBody.read(request)
         code = body.pop("code", "")
         wished = {name: body.pop(name) for name in ("scopes", "name") if name in body}
+        days = body.pop("days", settings.TOKEN_DAYS)
+        names = ("competition", "campaign", "quota")
+        binding = tokens.Binding(**{name: body.pop(name) for name in names if name in body})
         user = authenticate(request, **body)
         if not isinstance(user, User):
             raise Refused("wrong_credentials")
@@ -69,7 +74,7 @@ class LoginView(PublicView):
                 has_code = codes.has_app_or_codes(user)
                 raise Refused("second_factor_required", variant=None if has_code else "passkey")
             codes.check_code(user, code)
-        issued = tokens.issue(user, days=settings.TOKEN_DAYS, **wished)
+        issued = tokens.issue(user, days=days, binding=binding, **wished)
         row = {
             "token": issued.text,
             "expiry": issued.expires_at,
@@ -105,7 +110,8 @@ class MeView(TokenView):
         tags=["account"],
         summary="See who is signed in",
         description=(
-            "The account and its teams, and what this request's token may do and until when."
+            "The account and its teams, and what this request's token may do and until when. A "
+            "token that is bound to a competition sees your team in that one alone."
         ),
         responses=responses({200: Me}, "not_authenticated", any_scope=True),
     )
@@ -113,6 +119,7 @@ class MeView(TokenView):
         user = person(request)
         token = request.auth if isinstance(request.auth, AuthToken) else None
         grant = tokens.grant_of(token) if token else None
+        bound = bound_to(request)
         row = {
             "username": user.username,
             "email": user.email,
@@ -120,7 +127,11 @@ class MeView(TokenView):
             "token_expires_at": token.expiry if token else None,
             "token_name": grant.name if grant else None,
             "token_scopes": grant.scopes if grant else None,
-            "teams": queries.my_teams(user),
+            "token_competition": bound.slug if bound else None,
+            "token_campaign": grant.campaign.name if grant and grant.campaign else None,
+            "token_quota": grant.quota if grant else None,
+            "token_quota_left": token_left(grant),
+            "teams": [team for team in queries.my_teams(user) if bound in (None, team.competition)],
         }
         return Response(Me(row).data)
 

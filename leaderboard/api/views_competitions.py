@@ -16,6 +16,7 @@ from leaderboard.api.base import (
     RoundQuery,
     View,
     asked_board,
+    bound_to,
     own_team,
     person,
     running,
@@ -51,6 +52,8 @@ from scoring import metrics
 
 
 class CompetitionsView(PublicView):
+    bound_anywhere = True
+
     @extend_schema(
         operation_id="competitions",
         extensions=cli("holdfast competitions list"),
@@ -64,11 +67,12 @@ class CompetitionsView(PublicView):
     )
     def get(self, request: Request) -> Response:
         page = Page.of(request, SearchQuery)
-        word = page.search.casefold()
+        word, bound = page.search.casefold(), bound_to(request)
         cards = [
             card
             for card in queries.competition_cards(request.user)
-            if word in card.slug.casefold() or word in card.title.casefold()
+            if (word in card.slug.casefold() or word in card.title.casefold())
+            and (bound is None or card.slug == bound.slug)
         ]
         return page.answer(CompetitionItem, cards[page.part], len(cards))
 
@@ -110,7 +114,7 @@ class FilesView(PublicView):
         tags=["competitions"],
         summary="List a competition's files",
         description="Names, sizes and checksums. To download one, accept the rules first.",
-        responses=responses({200: pages_of(FileItem, "File")}, "not_found"),
+        responses=responses({200: pages_of(FileItem, "File")}, "invalid", "not_found"),
         parameters=[PageQuery],
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -229,7 +233,7 @@ class JoinView(View):
             {201: TeamDetail},
             *(*WRITES, *OPENED, "deadline_passed", "already_joined", "paused", "team_name_taken"),
             *("team_full", "competition_full", "invitation_expired", "left_a_team", "team_merged"),
-            "not_admitted",
+            *("not_admitted", "invitation_used", "email_not_verified"),
         ),
     )
     def post(self, request: Request, slug: str) -> Response:

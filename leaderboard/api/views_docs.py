@@ -33,8 +33,8 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def docs_page(request: HttpRequest) -> HttpResponse:
     """Return the schema for people."""
-    reference = docs.reference()
-    return render(request, "api/docs.html", {"reference": reference, "problems": PROBLEMS})
+    context = {"reference": docs.reference(), "operations": docs.operations()}
+    return render(request, "api/docs.html", context)
 
 
 @require_safe

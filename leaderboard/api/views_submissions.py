@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard import access, models, queries
-from leaderboard.api.base import View, own_team, person, running
+from leaderboard.api.base import View, grant, own_team, person, running
 from leaderboard.api.paging import Page
 from leaderboard.api.schema import (
     DOWNLOAD,
@@ -33,15 +33,18 @@ from leaderboard.api.serializers.submissions import (
     SubmissionsQuery,
 )
 from leaderboard.api.serializers.teams import Limits
+from leaderboard.log.receipts import receipt_of
 from leaderboard.participate.notes import edit_note
 from leaderboard.pipeline import intake
 from leaderboard.platform.ranges import stored_response
-from leaderboard.platform.throttles import CompareThrottle, UploadThrottle
+from leaderboard.platform.throttles import CompareThrottle, UploadAddressThrottle, UploadThrottle
+from leaderboard.platform.uploads import head_arrived
 
 
 class SubmissionsView(View):
     parser_classes = (MultiPartParser,)
-    throttle_classes = (*View.throttle_classes, UploadThrottle)
+    bound_methods = (*View.bound_methods, "POST")
+    throttle_classes = (*View.throttle_classes, UploadThrottle, UploadAddressThrottle)
 
     @extend_schema(
         operation_id="submissions",
@@ -50,7 +53,7 @@ class SubmissionsView(View):
         summary="List your team's submissions",
         description=(
             "The newest first. `search` looks in messages, file names, who sent it, numbers and "
-            "digests."
+            "digests; `campaign` is the name of one."
         ),
         parameters=[SubmissionsQuery],
         responses=responses({200: pages_of(Submission, "Submission")}, "invalid", *MEMBERS),
@@ -64,6 +67,7 @@ class SubmissionsView(View):
             team,
             search=page.search,
             status=asked.validated_data["status"],
+            campaign=asked.validated_data["campaign"],
             order=asked.validated_data["sort"],
         )
         item = partial(Submission, context={"finals": queries.final_entries(team)})
@@ -79,15 +83,15 @@ class SubmissionsView(View):
             "address in the Location header until `is_final`. A file that is wrong becomes "
             "`rejected`, says what is wrong where, and costs nothing. One with the predictions of "
             "an earlier one of your team gets its answer, and takes no quota. `limits` is what is "
-            "left."
+            "left. With `gate` no board answers but that gate, by one bit: then `passed`."
         ),
         request={"multipart/form-data": SubmissionBody},
         responses=responses(
             {201: NewSubmission},
             *(*WRITES, *MEMBERS, "deadline_passed", "file_too_large", "unsupported_media_type"),
             *("file_empty", "daily_limit_reached", "total_limit_reached", "too_many_rejected"),
-            "disqualified",
-            *("paused", "storage_full"),
+            *("disqualified", "campaign_ended", "campaign_limit_reached", "token_quota_reached"),
+            *("gate_closed", "paused", "storage_full"),
         ),
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -99,9 +103,17 @@ class SubmissionsView(View):
             upload=body["file"],
             message=body.get("message", ""),
             claimed=body.get("claimed_score"),
+            arrived=head_arrived(request.META),
+            campaign=body.get("campaign", ""),
+            grant=grant(request),
+            gate=body.get("gate", ""),
         )
         row = Submission(queries.submission_row(sent), context={"finals": {}})
-        data = {**row.data, "limits": Limits(queries.quota(team)).data}
+        data = {
+            **row.data,
+            "limits": Limits(queries.quota(team)).data,
+            "receipt": receipt_of(sent),
+        }
         where = reverse("api-submission", args=(slug, sent.number))
         return Response(
             data,
@@ -120,10 +132,13 @@ class SubmissionView(View):
         responses=responses({200: Submission}, "not_authenticated", *OPENED),
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
-        return _shown(access.submission_or_404(request.user, running(request, slug), number))
+        return _shown(
+            request, access.submission_or_404(request.user, running(request, slug), number)
+        )
 
     @extend_schema(
         operation_id="edit_submission",
+        extensions=cli('holdfast submission digits 1 -m "two trees"'),
         tags=["submissions"],
         summary="Edit a submission's message",
         description="The note that your team keeps with it, at any time.",
@@ -133,7 +148,7 @@ class SubmissionView(View):
     def patch(self, request: Request, slug: str, number: int) -> Response:
         found = access.submission_or_404(request.user, running(request, slug), number)
         edit_note(submission=found, user=person(request), text=NoteBody.read(request)["message"])
-        return _shown(found)
+        return _shown(request, found)
 
 
 class SubmissionFileView(View):
@@ -164,6 +179,7 @@ class CompareView(View):
 
     @extend_schema(
         operation_id="compare_submissions",
+        extensions=cli("holdfast compare digits 1 2"),
         tags=["submissions"],
         summary="Compare two submissions of your team",
         description="How many predictions differ, from the two files alone.",
@@ -181,6 +197,9 @@ class CompareView(View):
         return Response(Comparison(queries.compare(*found)).data)
 
 
-def _shown(found: models.Submission) -> Response:
-    finals = queries.final_entries(found.team)
-    return Response(Submission(queries.submission_row(found), context={"finals": finals}).data)
+def _shown(request: Request, found: models.Submission) -> Response:
+    context = {
+        "finals": queries.final_entries(found.team),
+        "wait": queries.wait_of(request.user, found),
+    }
+    return Response(Submission(queries.submission_row(found), context=context).data)

@@ -66,7 +66,8 @@ def revise_accounts(ledger: Ledger) -> None:
 
 def write_off_accounts(ledger: Ledger, lost: int, alphabet: int) -> None:
     """Charge lost answers to everybody: all may have been any team's. Lock the ledger first."""
-    _change_all(ledger, lambda account: account.write_off(lost, alphabet))
+    has_gates = ledger.gate_limit is not None
+    _change_all(ledger, lambda account: account.write_off(lost, alphabet, gates=has_gates))
 
 
 def read_book(row: TeamState | None) -> TeamBook | None:

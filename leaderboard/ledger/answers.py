@@ -2,7 +2,9 @@
 
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
 
 from leaderboard.ledger import levels
 from leaderboard.ledger.accounts import may_begin, read_account, read_book, save_account
@@ -26,15 +28,16 @@ from leaderboard.models import (
     Team,
     TeamState,
 )
+from leaderboard.notify.leaders import Move
 from leaderboard.vault import Measured
 from scoring import ledger as rules
 from scoring import mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields
-from scoring.guarantees.certificate import interval_fields
-from scoring.guarantees.groups import design_of
+from scoring.entries import Bounds
 from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
-from scoring.predictions import Usage
+
+Row = TypeVar("Row", bound=Model)
 
 
 def answer(
@@ -45,8 +48,8 @@ def answer(
     digest: str,
     measured: Measured,
     now: datetime,
-) -> Release:
-    """Ask a board's mechanism and write down what it answers.
+) -> tuple[Release, Move | None]:
+    """Ask a board's mechanism and write down what it answers; return that, and the row it moved.
 
     Call it in a transaction that holds the ledger's lock. A retry gives the same answer: noise is a
     function of what is asked, and a question that has been answered is not asked again. Raises
@@ -54,7 +57,7 @@ def answer(
     """
     asked, team = rules_of(board, holdout), submission.team
     head = ledger_head(ledger, BoardState.objects.get(board=board))
-    known = TeamState.objects.filter(holdout=holdout, board=board, team=team).first()
+    known = _only(TeamState.objects.filter(holdout=holdout, board=board, team=team))
     state = State(head, team_head(known) if known else TeamHead())
     before = rules.Standing(state, read_account(ledger, team), read_book(known))
     by = {"team": team.uid, "board": board.known_as}
@@ -62,10 +65,11 @@ def answer(
     tag = measured.noise.tag(digest, **by)
     stored = find_answer(holdout, board, team, tag, question)
     fields: dict[str, Any]
+    terms = terms_of(ledger)
     if stored is None:
         noise = measured.noise.for_question(digest, question, **by)
         after, given, length = rules.ask(
-            terms_of(ledger),
+            terms,
             asked,
             before,
             measured.measurement,
@@ -99,12 +103,12 @@ def answer(
         created_at=now,
         is_baseline=team.is_baseline,
         public_loss=rules.exact_loss(asked, reference),
+        cost=terms.cost(before.account, after.account),
+        runs=measured.measurement.runs,
+        spread=measured.measurement.spread,
         **(asdict(state.holdout) | fields),
     )
-    rows = holdout.effective_private_rows
-    rounding = metrics.get(board.metric).rounding(weighted=rows < holdout.private_rows)
-    design = design_of(holdout.designs, Usage.PRIVATE, rows)
-    said = interval_fields(entry, rows, design=design, rounding=rounding, length=length)
+    said = Bounds.of(metrics.get(board.metric), holdout).fields(entry, length)
     for name, value in said.items():
         setattr(entry, name, value)
     add_entry(entry)
@@ -114,16 +118,19 @@ def answer(
             save_account(ledger, team, after.account)
         else:
             newest["account"] = after.account.to_json()
-    save_heads(ledger, {board.pk: state.holdout}, **newest)
-    memory = after.book.to_json() if after.book else {}
-    TeamState.objects.update_or_create(
-        holdout=holdout,
-        board=board,
-        team=team,
-        defaults=asdict(state.team) | {"law_memory": memory},
-    )
-    stand(entry, submission, state)
-    return entry
+    save_heads(ledger, {board.pk: state.holdout}, before={board.pk: head}, **newest)
+    memory = {"law_memory": after.book.to_json() if after.book else {}}
+    of_team = asdict(state.team) | memory
+    if known is None:
+        TeamState.objects.create(holdout=holdout, board=board, team=team, **of_team)
+    else:
+        TeamState.objects.filter(pk=known.pk).update(**of_team)
+    return entry, stand(entry, submission, state)
+
+
+def _only(rows: QuerySet[Row]) -> Row | None:
+    """Return the one row that there can be, without the cost of an order."""
+    return next(iter(rows.order_by()), None)
 
 
 def find_answer(
@@ -138,12 +145,14 @@ def find_answer(
         holdout=holdout, team=team, predictions_tag=tag, repeat_of__isnull=True
     )
     if holdout.ledger.law:
-        return asked.filter(length__isnull=False).first()
-    return asked.filter(board=board, question=question).first()
+        return _only(asked.filter(length__isnull=False))
+    return asked.filter(board=board, question=question).order_by("number").first()
 
 
 def was_answered(submission: Submission, holdout: Holdout, board: Board) -> bool:
     """Return whether the board has answered the file before the solution was revised."""
+    if holdout.version == 1:
+        return False
     earlier = Release.objects.filter(submission=submission, board=board).exclude(holdout=holdout)
     return earlier.exclude(length=None, repeat_of=None).exists()
 
@@ -154,19 +163,22 @@ def add_entry(entry: Release) -> None:
     entry.save(force_insert=True)
 
 
-def stand(entry: Release, submission: Submission, state: State) -> None:
+def stand(entry: Release, submission: Submission, state: State) -> Move | None:
     """Write the team's row of the board: its best released loss, and when the file that reached it
     was accepted, so that a retry does not decide who was first. Practice changes no board."""
     if submission.is_practice:
-        return
-    standing = Standing.objects.select_related("best", "last").filter(
-        board=entry.board, team=entry.team
-    ).first() or Standing(board=entry.board, team=entry.team, reached_at=submission.created_at)
-    if standing._state.adding:
+        return None
+    row = {"board": entry.board, "team": entry.team}
+    standing = _only(Standing.objects.filter(**row))
+    if standing is None:
+        standing = Standing(**row, reached_at=submission.created_at)
         standing.is_ranked = is_ranked(entry.team)
+    standing.board, standing.team = entry.board, entry.team  # as they are known already
     before = levels.spot(standing)
-    stands_on = standing.best or (standing.last if standing.last_id else None)
-    is_earlier = stands_on is not None and stands_on.holdout_id != entry.holdout_id
+    stands_on = Release.objects.filter(pk=standing.best_id or standing.last_id)
+    is_earlier = entry.holdout.version > 1 and (
+        stands_on.exclude(holdout=entry.holdout_id).exists()
+    )
     # A first answer on a revised solution takes the place of what stood there before; a team that
     # learns nothing, such as one without a share left, keeps its score on the earlier solution.
     if is_earlier and mechanisms.answer_kind(entry.kind).bounds != "nothing":
@@ -174,7 +186,10 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
         levels.draw_curve(standing)
     standing.last = entry
     # A file that is scored again on a revised solution has its answer from before.
-    standing.entries += submission.release_id is None
+    if submission.release_id is None:
+        others = Release.objects.filter(**row, predictions_digest=entry.predictions_digest)
+        standing.entries += 1
+        standing.variants += not others.exclude(pk=entry.pk).exists()
     best = state.team.best
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
@@ -182,3 +197,4 @@ def stand(entry: Release, submission: Submission, state: State) -> None:
         levels.draw_curve(standing)
     leave_out_sanctioned(standing)
     levels.save(standing, before, entry.created_at)
+    return Move(standing, before, levels.spot(standing))

@@ -28,16 +28,19 @@ from leaderboard.models import (
     Announcement,
     Board,
     BoardState,
+    Campaign,
     Competition,
     CompetitionFile,
     DayStart,
     Event,
     FinalScore,
     FinalTests,
+    Gate,
     Holdout,
     Ledger,
     LedgerNote,
     LevelCount,
+    LogEntry,
     Membership,
     Release,
     Round,
@@ -66,7 +69,9 @@ TABLES: Final[Mapping[type[Model], str]] = {
     CompetitionFile: "round__competition",
     Team: "competition",
     Membership: "competition",
+    Campaign: "team__competition",
     Submission: "team__competition",
+    Gate: "round__competition",
     Sanction: "team__competition",
     Release: "team__competition",
     LedgerNote: "holdout__ledger__competition",
@@ -79,10 +84,14 @@ TABLES: Final[Mapping[type[Model], str]] = {
     FinalScore: "team__competition",
     FinalTests: "board__round__competition",
     Event: "competition",
+    LogEntry: "competition",
     Announcement: "competition",
 }
 # Sealed to the keys of this installation, or no one's business at another.
-_LEFT_OUT: Final = {(Holdout, "sealed_solution"), (Holdout, "sealed_secret")}
+_LEFT_OUT: Final = {
+    *((Holdout, "sealed_solution"), (Holdout, "sealed_secret")),
+    *((Submission, "token_grant"), (Campaign, "created_by")),
+}
 # Permanent ids and commitments, which also name files outside the database.
 _NAMES: Final = {"uid", "solution_commitment", "secret_commitment"}
 _NAME: Final = re.compile("[0-9a-f]{1,64}")

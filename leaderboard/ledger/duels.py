@@ -18,6 +18,7 @@ from leaderboard.models import (
     Round,
     Standing,
 )
+from leaderboard.notify.leaders import Move
 from scoring import duels, mechanisms, metrics
 from scoring.duels import Comparison, Leads
 from scoring.predictions import Schema
@@ -33,12 +34,13 @@ class Due:
     duel: duels.Duel
 
 
-def led_by(entry: Release) -> bool:
+def led_by(entry: Release, move: Move | None) -> bool:
     """Return whether a file may just have taken the lead of a board that holds duels.
 
-    `find_due` decides; this costs one look at the board.
+    `find_due` decides; this costs one look at the board, where the answer is its team's best.
     """
-    if not mechanisms.get(entry.board.mechanism).duels:
+    is_best = move is not None and move.standing.best_id == entry.pk
+    if not is_best or not mechanisms.get(entry.board.mechanism).duels:
         return False
     first = Standing.objects.filter(board=entry.board, loss__isnull=False)
     return first.order_by("loss").values_list("best", flat=True).first() == entry.pk

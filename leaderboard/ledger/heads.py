@@ -49,11 +49,13 @@ def _set_terms(round: Round, ledger: Ledger) -> None:
     """Begin the ledger by today's laws and the round's limits, for good."""
     holdout = Holdout.objects.active().get(ledger=ledger)
     boards = [rules_of(board, holdout) for board in round.boards.all()]
-    limits = {name: getattr(round, name) for name in ("question_limit", "team_limit", "nats_limit")}
+    names = ("question_limit", "team_limit", "nats_limit", "gate_limit")
+    limits = {name: getattr(round, name) for name in names}
     terms = rules.begin([(each.mechanism, each.laws) for each in boards], **limits)
     ledger.law, ledger.law_weight = terms.version, str(terms.weight)
     ledger.question_limit, ledger.team_limit = terms.question_limit, terms.team_limit
-    ledger.nats_limit, ledger.by_team = terms.nats_limit, round.is_hidden
+    ledger.nats_limit, ledger.gate_limit = terms.nats_limit, terms.gate_limit
+    ledger.by_team = round.is_hidden
     ledger.save(update_fields=["law", "law_weight", *limits, "by_team"])
 
 
@@ -83,9 +85,16 @@ def heads(ledger: Ledger) -> list[tuple[BoardState, LedgerHead]]:
     return [(state, ledger_head(ledger, state)) for state in states]
 
 
-def save_heads(ledger: Ledger, after: dict[int, LedgerHead], **newest: Any) -> None:
+def save_heads(
+    ledger: Ledger,
+    after: dict[int, LedgerHead],
+    *,
+    before: dict[int, LedgerHead] | None = None,
+    **newest: Any,
+) -> None:
     """Write the heads of boards, which agree in the counts of the ledger as a whole.
 
+    What `before` knows of a board and is still so is not written again.
     `newest` names the ledger's newest entry (`entries`, `head_hash`) where that is another now.
     Everything is written where the version is still the one that was read. Raises LostRace.
     """
@@ -93,7 +102,9 @@ def save_heads(ledger: Ledger, after: dict[int, LedgerHead], **newest: Any) -> N
     for board_id, head in after.items():
         counts = {name: getattr(head, name) for name in ("asked", "answered", "log_alphabets")}
         of_board = {name: getattr(head, name) for name in ("firings", "budget_left")}
-        BoardState.objects.filter(ledger=ledger, board=board_id).update(**of_board)
+        known = (before or {}).get(board_id)
+        if known is None or any(getattr(known, name) != of_board[name] for name in of_board):
+            BoardState.objects.filter(ledger=ledger, board=board_id).update(**of_board)
     if newest:
         counts |= newest | {"watermarked": True}
     read = Ledger.objects.filter(pk=ledger.pk, version=ledger.version)

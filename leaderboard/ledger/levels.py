@@ -15,10 +15,10 @@ from typing import Final
 from django.utils import timezone
 
 from leaderboard.models import DayStart, LevelCount, Standing
+from leaderboard.notify.leaders import Spot
 
 PART: Final = 2000
 CURVE: Final = 60  # points of a team's curve: its first one, and the last ones
-Spot = tuple[float | None, datetime]
 
 
 def spot(standing: Standing) -> Spot | None:
@@ -43,7 +43,9 @@ def save(standing: Standing, before: Spot | None, at: datetime | None = None) ->
         if standing.moved_on is None or standing.moved_on < start.day:
             standing.moved_on = start.day
             standing.place_before = None if before is None else place_in(start, before[0])
-    standing.low = None if standing.best is None else standing.best.low
+    # A best answer that wasn't loaded is that of before.
+    if standing.best_id is None or Standing.best.is_cached(standing):
+        standing.low = None if standing.best is None else standing.best.low
     standing.save()
     move(standing.board_id, before, spot(standing))
 

@@ -59,7 +59,8 @@ def check(ledger: Ledger, *, only_look: bool = False) -> None:
     writable.
     """
     known = watermark.Head(ledger.entries, ledger.head_hash)
-    written = watermark.read(ledger.uid, only_look=only_look)
+    kept = watermark.read_all(ledger.uid, only_look=only_look)
+    written = kept.head
     if written is None:
         if ledger.watermarked:
             raise watermark.Rewound(
@@ -74,14 +75,14 @@ def check(ledger: Ledger, *, only_look: bool = False) -> None:
             )
     if written != known and not only_look:
         watermark.append(ledger.uid, known)
-    _check_words(ledger, only_look)
+    _check_words(ledger, kept)
 
 
-def _check_words(ledger: Ledger, only_look: bool) -> None:
+def _check_words(ledger: Ledger, kept: watermark.Written) -> None:
     """Check that the database knows of the end and of a move."""
-    if ledger.paused_for != Pause.MOVED and watermark.has_moved(ledger.uid, only_look=only_look):
+    if kept.has_moved and ledger.paused_for != Pause.MOVED:
         raise watermark.MoveUndone
-    if watermark.has_ended(ledger.uid, only_look=only_look):
+    if kept.has_ended:
         ended = Round.objects.filter(ledger=ledger, finals_started_at__isnull=False)
         if not ended.exists():
             raise watermark.EndUndone

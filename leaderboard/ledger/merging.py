@@ -15,12 +15,14 @@ from leaderboard.models import (
     Competition,
     Holdout,
     Ledger,
+    MergeRequest,
     NoteKind,
     Round,
     Standing,
     Team,
     TeamState,
 )
+from leaderboard.models.campaign import NAME_LENGTH
 from scoring.mechanisms import books
 
 
@@ -68,6 +70,7 @@ def merge_rows(team: Team, into: Team, ledgers: Collection[Ledger], offset: int)
     """
     team.memberships.update(team=into)
     team.invitations.all().delete()
+    MergeRequest.objects.filter(Q(team=team) | Q(into=team)).delete()
     Team.objects.filter(Q(pk=team.pk) | Q(merged_into=team)).update(merged_into=into)
     sent = team.submissions.filter(round__ledger__in=ledgers)
     numbers = [offset + number for number in sent.values_list("number", flat=True)]
@@ -75,6 +78,7 @@ def merge_rows(team: Team, into: Team, ledgers: Collection[Ledger], offset: int)
     later = max(last_number(into), *numbers, 0)
     into.submissions.filter(number__in=numbers).update(number=F("number") + later)
     sent.update(team=into, number=F("number") + offset)
+    _merge_campaigns(team, into)
     for standing in Standing.objects.filter(team=team, board__round__ledger__in=ledgers):
         other = Standing.objects.filter(team=into, board=standing.board_id).first()
         if other is None:
@@ -89,10 +93,21 @@ def merge_rows(team: Team, into: Team, ledgers: Collection[Ledger], offset: int)
             other.loss, other.best = standing.loss, standing.best
             other.reached_at, other.curve = standing.reached_at, standing.curve
         other.entries += standing.entries
+        other.variants += standing.variants
         levels.begin_day(other.board_id, timezone.now())
         levels.save(other, before)
         standing.delete()
         levels.move(other.board_id, freed, None)
+
+
+def _merge_campaigns(team: Team, into: Team) -> None:
+    """Give campaigns with their limits to the other team, under another name where it has one."""
+    taken = set(into.campaigns.values_list("name", flat=True))
+    for campaign in team.campaigns.all():
+        if campaign.name in taken:
+            campaign.name = f"{campaign.name[: NAME_LENGTH - 9]}-{campaign.uid[:8]}"
+        campaign.team = into
+        campaign.save(update_fields=["team", "name"])
 
 
 def last_number(team: Team) -> int:

@@ -35,3 +35,9 @@ def look_for_rewinds() -> None:
                 lock.check(row)
             except watermark.Rewound as rewound:
                 pause(row, Pause.REWOUND, str(rewound))
+
+
+def rewound() -> list[str]:
+    """Return the slugs of competitions whose ledgers were found to know less."""
+    paused = Ledger.objects.filter(paused_for=Pause.REWOUND).order_by("competition")
+    return list(paused.values_list("competition__slug", flat=True).distinct())

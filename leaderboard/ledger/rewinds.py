@@ -3,7 +3,6 @@
 docs/decisions/0013-watermark.md explains why both are honest.
 """
 
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,19 +13,27 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.errors import Refused
-from leaderboard.ledger import lock, watermark
+from leaderboard.ledger import copies, lock, watermark
 from leaderboard.ledger.accounts import save_account, write_off_accounts
 from leaderboard.ledger.answers import add_entry, find_answer, stand
-from leaderboard.ledger.entries import OWN_FIELDS, team_head
+from leaderboard.ledger.entries import team_head
 from leaderboard.ledger.heads import heads, save_heads
 from leaderboard.ledger.merging import last_number, merge_rows
 from leaderboard.ledger.notes import add_note, save_note
 from leaderboard.ledger.pauses import resume
+from leaderboard.ledger.recovery import (
+    LOST_NAME,
+    finals_started_at,
+    note_losses,
+    stand_in_team,
+)
 from leaderboard.ledger.watermark import Head, Rewound
+from leaderboard.log import leaves
 from leaderboard.models import (
     Board,
     Competition,
     EventKind,
+    Gate,
     Holdout,
     Ledger,
     LedgerNote,
@@ -37,19 +44,28 @@ from leaderboard.models import (
     Submission,
     Team,
     TeamState,
-    User,
 )
 from leaderboard.notify import events
 from scoring import mechanisms
+from scoring.entries import OWN_FIELDS
 from scoring.mechanisms import books
 from scoring.mechanisms.base import State
 from scoring.verification.ledgers import Header, check_chain
-from scoring.verification.notes import MERGE, REVISION, is_note
+from scoring.verification.notes import GATE, MERGE, REVISION, is_note
 from scoring.verification.replay import Replay
 
 Entry = dict[str, Any]
 _TOO_LATE = "The competition had ended before this was scored."
 _ROUNDED = timedelta(seconds=1)  # moments are published to the second
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """An entry that the database lacks; the state after an answer, and what that cost."""
+
+    entry: Entry
+    after: State | None = None
+    cost: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,12 +88,12 @@ def look(round: Round) -> Situation:
         return situation
 
 
-def replay(round: Round, lines: Iterable[bytes]) -> int:
+def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
     """Take the lost entries from a saved copy of the published ledger; return how many there were.
 
-    The copy is computed again from its beginning and has to hold the database's head and the
-    watermark's: nothing in it can be made up. Raises Differs where it contradicts itself, Refused
-    where it doesn't lead from one to the other.
+    lines: the copy; the one beside the watermark if left out. It is computed again from its
+    beginning and has to hold the database's head and the watermark's: nothing in it can be made up.
+    Raises Differs where it contradicts itself, Refused where it doesn't lead from one to the other.
     """
     # One transaction for all entries, however many: a ledger that lacks some must not answer, and
     # a replay that was stopped halfway leaves nothing behind.
@@ -88,11 +104,14 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
             raise Refused("not_restored", variant="end_again")
         if situation.written is None or situation.written.number <= situation.known.number:
             raise Refused("not_restored", variant="not_behind", problem=situation.problem)
+        if lines is None:
+            kept = Ledger.objects.select_related("competition").get(pk=ledger.pk)
+            lines = copies.lines(kept, situation.written)
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
         _make_teams(round.competition, lost)
-        for entry, after_it in lost:
-            _take(entry, after_it, holdout)
+        for each in lost:
+            _take(each, holdout)
         boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
         after, newest = {boards[uid].pk: head for uid, head in end.heads.items()}, situation.written
         save_heads(ledger, after, entries=newest.number, head_hash=newest.hash)
@@ -110,6 +129,7 @@ def replay(round: Round, lines: Iterable[bytes]) -> int:
         )
         for uid, account in end.accounts.items():
             save_account(ledger, teams.get(uid), account)
+        note_losses(round.competition)
     look(round)
     return len(lost)
 
@@ -138,6 +158,7 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
             written = Head(max(numbers, default=0), "")
         most = max(counted or 0, lost or 0, written.number - ledger.entries)
         note = note or _write_off(ledger, situation.known, written, most)
+        events.log(round.competition, leaves.noted(note))
     watermark.append(ledger.uid, Head(note.number, note.hash))
     look(round)
     return note
@@ -160,8 +181,8 @@ def end_again(round: Round) -> None:
         now = timezone.now()
         last = Round.objects.filter(ledger=ledger).order_by("number").last()
         assert last is not None  # noqa: S101  (the round that was given has this ledger)
-        last.finals_started_at = now
-        last.closes_at = now if last.closes_at is None else min(now, last.closes_at)
+        last.finals_started_at = then = finals_started_at(last) or now
+        last.closes_at = then if last.closes_at is None else min(then, last.closes_at)
         last.save(update_fields=["finals_started_at", "closes_at"])
         waiting = Submission.objects.filter(
             round__ledger=ledger, status__in=(Status.QUEUED, Status.SCORING)
@@ -198,14 +219,9 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
 # --- Replaying ------------------------------------------------------------------------------------
 
 
-def _lost_entries(
-    lines: Iterable[bytes], known: Head, written: Head
-) -> tuple[list[tuple[Entry, State | None]], Replay]:
-    """Return the entries behind `known` up to `written`, and the replay at the end of them.
-
-    With each entry comes the state after it, None for a note.
-    """
-    entries = list[tuple[Entry, State | None]]()
+def _lost_entries(lines: Iterable[bytes], known: Head, written: Head) -> tuple[list[_Lost], Replay]:
+    """Return the entries behind `known` up to `written`, and the replay at the end of them."""
+    entries = list[_Lost]()
     at: Replay | None = None
     hashes = {0: ""}
     for item in check_chain(lines):
@@ -213,17 +229,20 @@ def _lost_entries(
             at = Replay(item, before=at)
             continue
         assert at is not None  # noqa: S101  (a ledger begins with a header)
+        before = at.account(item.get("team", ""))
         at.take(item)
         hashes[item["number"]] = item["hash"]
         if item["number"] > known.number:
-            entries.append((item, None if is_note(item) else at.state_after(item)))
+            after = None if is_note(item) else at.state_after(item)
+            cost = at.terms.cost(before, at.account(item.get("team", "")))
+            entries.append(_Lost(item, after, cost))
         if item["number"] >= written.number:
             break
     if hashes.get(known.number) != known.hash:
         raise Refused("not_restored", variant="no_copy")
     if at is None or hashes.get(written.number) != written.hash:
         raise Refused("not_restored", variant="too_short", written=str(written))
-    if any(entry["kind"] == REVISION for entry, _ in entries):
+    if any(lost.entry["kind"] == REVISION for lost in entries):
         raise Refused("not_restored", variant="revision_lost")
     return entries, at
 
@@ -232,10 +251,14 @@ def _moment(entry: Entry) -> datetime:
     return datetime.fromisoformat(entry["created_at"])
 
 
-def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
+def _take(lost: _Lost, holdout: Holdout) -> None:
     """Write a lost entry as it was published, with what followed from it."""
+    entry, after = lost.entry, lost.after
     if after is None:
-        save_note(holdout, {name: value for name, value in entry.items() if name != "hash"})
+        document = {name: value for name, value in entry.items() if name != "hash"}
+        note = save_note(holdout, document)
+        if entry["kind"] == GATE:
+            _take_gate(entry, note)
         if entry["kind"] == MERGE:
             old, into = (Team.objects.get(uid=entry[name]) for name in ("team", "into"))
             merge_rows(old, into, [holdout.ledger], entry["offset"])
@@ -245,12 +268,34 @@ def _take(entry: Entry, after: State | None, holdout: Holdout) -> None:
     submission = _submission(entry, team, board.round)
     if entry["repeat"] and not submission.file:
         submission.takes_quota = False
-    release = _release(entry, submission, holdout, board)
+    release = _release(entry, submission, holdout, board, lost.cost)
     stand(release, submission, after)
     submission.status = Status.RELEASED
     if board.position == 0:
         submission.release = release
     submission.finished_at = release.created_at
+    submission.problems, submission.problem_count, submission.failure = [], 0, ""
+    submission.save()
+
+
+def _take_gate(entry: Entry, note: LedgerNote) -> None:
+    """Give a lost answer of a gate to its submission; a lost gate stands in, and is retired."""
+    team = Team.objects.get(uid=entry["team"])
+    board = Board.objects.select_related("round").get(uid=entry["board"])
+    gate, _ = Gate.objects.get_or_create(
+        uid=entry["gate"],
+        defaults={
+            **entry["asks"],
+            "round": board.round,
+            "board": board,
+            "name": f"lost-{entry['gate'][:8]}",
+            "created_at": _moment(entry),
+            "retired_at": _moment(entry),
+        },
+    )
+    submission = _submission(entry, team, board.round)
+    submission.status, submission.finished_at = Status.RELEASED, note.created_at
+    submission.gate, submission.gate_answer = gate, note
     submission.problems, submission.problem_count, submission.failure = [], 0, ""
     submission.save()
 
@@ -269,7 +314,7 @@ def _submission(entry: Entry, team: Team, round: Round) -> Submission:
         user=team.captain,
         number=entry["submission"],
         file="",
-        file_name="(lost with the database)",
+        file_name=LOST_NAME,
         is_practice=round.finals_started_at is not None,
         sha256="",
         size=0,
@@ -277,7 +322,9 @@ def _submission(entry: Entry, team: Team, round: Round) -> Submission:
     )
 
 
-def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Board) -> Release:
+def _release(
+    entry: Entry, submission: Submission, holdout: Holdout, board: Board, cost: int | None
+) -> Release:
     team, tag, question = submission.team, entry["predictions_tag"], entry["question"]
     release = Release(
         submission=submission,
@@ -288,6 +335,7 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
         predictions_digest="",
         repeat_of=find_answer(holdout, board, team, tag, question) if entry["repeat"] else None,
         created_at=_moment(entry),
+        cost=cost,
         **{name: entry[name] for name in OWN_FIELDS},
     )
     if holdout.ledger.law:
@@ -299,16 +347,12 @@ def _release(entry: Entry, submission: Submission, holdout: Holdout, board: Boar
     return release
 
 
-def _make_teams(competition: Competition, entries: list[tuple[Entry, State | None]]) -> None:
-    """Stand in for teams that the backup doesn't know, so that shares and answers stay theirs."""
-    named = {entry[field] for entry, _ in entries for field in ("team", "into") if field in entry}
+def _make_teams(competition: Competition, entries: list[_Lost]) -> None:
+    both = ("team", "into")
+    named = {lost.entry[field] for lost in entries for field in both if field in lost.entry}
     known = set(Team.objects.filter(uid__in=named).values_list("uid", flat=True))
     for uid in sorted(named - known):
-        label = f"lost-team-{uid[:8]}-{secrets.token_hex(4)}"
-        nobody = User.objects.create_user(label, is_active=False)
-        Team.objects.create(
-            uid=uid, competition=competition, name=f"Team {uid[:8]} (restored)", captain=nobody
-        )
+        stand_in_team(competition, uid)
 
 
 # --- Writing off ----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The nouns, one file each: fields and constraints, nothing else."""
 
 from leaderboard.models.announcement import Announcement as Announcement
+from leaderboard.models.campaign import Campaign as Campaign
 from leaderboard.models.competition import Competition as Competition
 from leaderboard.models.competition import CompetitionFile as CompetitionFile
 from leaderboard.models.competition import FileRole as FileRole
@@ -20,6 +21,7 @@ from leaderboard.models.event import EventKind as EventKind
 from leaderboard.models.final import FinalScore as FinalScore
 from leaderboard.models.final import FinalTests as FinalTests
 from leaderboard.models.final import Selection as Selection
+from leaderboard.models.gate import Gate as Gate
 from leaderboard.models.handover import Handover as Handover
 from leaderboard.models.holdout import BoardState as BoardState
 from leaderboard.models.holdout import Holdout as Holdout
@@ -31,6 +33,11 @@ from leaderboard.models.holdout import Rescore as Rescore
 from leaderboard.models.invitee import Invitee as Invitee
 from leaderboard.models.invitee import MailDomain as MailDomain
 from leaderboard.models.invitee import MailState as MailState
+from leaderboard.models.log import LogEntry as LogEntry
+from leaderboard.models.log import LogHead as LogHead
+from leaderboard.models.log import LogNode as LogNode
+from leaderboard.models.loss import Loss as Loss
+from leaderboard.models.loss import LossKind as LossKind
 from leaderboard.models.notice import Mailbox as Mailbox
 from leaderboard.models.notice import Notice as Notice
 from leaderboard.models.notice import Rhythm as Rhythm
@@ -50,6 +57,7 @@ from leaderboard.models.submission import Status as Status
 from leaderboard.models.submission import Submission as Submission
 from leaderboard.models.team import Invitation as Invitation
 from leaderboard.models.team import Membership as Membership
+from leaderboard.models.team import MergeRequest as MergeRequest
 from leaderboard.models.team import Team as Team
 from leaderboard.models.team import TeamAccount as TeamAccount
 from leaderboard.models.team import TeamState as TeamState

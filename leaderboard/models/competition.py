@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from leaderboard.models.round import Phase, Round
+from leaderboard.models.round import Phase, Round, new_uid
 
 # Markdown is rendered at every view: what an organizer types must not take seconds.
 PAGE_LENGTH = MaxLengthValidator(40_000)
@@ -25,11 +25,12 @@ class Visibility(models.TextChoices):
 class Competition(models.Model):
     """A question with its pages and people; its rounds hold what is asked, and when.
 
-    `opened_by_organizer_at` is set once, when the checklist was green; until then it is a draft
-    that nobody but its organizers sees. Clones and what they were cloned from share a `family`.
-    With a `join_code` only those join who know it or were invited.
+    Its log names it by `uid`. `opened_by_organizer_at` is set once, when the checklist was green;
+    until then it is a draft that nobody but its organizers sees. Clones and what they were cloned
+    from share a `family`. With a `join_code` only those join who know it or were invited.
     """
 
+    uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
     slug = models.SlugField("short name in addresses", unique=True, max_length=60)
     title = models.CharField(max_length=120)
     tagline = models.CharField("one sentence", max_length=200, blank=True)
@@ -76,10 +77,13 @@ class Competition(models.Model):
 
         Rounds and boards are read once for each instance, and again after `refresh_from_db`.
         """
+        return self.round_at(timezone.now())
+
+    def round_at(self, moment: datetime) -> Round:
+        """Return the round that was current at a moment, as `current_round` does."""
         models.prefetch_related_objects([self], "rounds__ledger", "rounds__boards")
         rounds = list(self.rounds.all())
-        now = timezone.now()
-        begun = (each for each in reversed(rounds) if each.opens_at <= now and each.ledger_id)
+        begun = (each for each in reversed(rounds) if each.opens_at <= moment and each.ledger_id)
         return next(begun, rounds[0])
 
     @property

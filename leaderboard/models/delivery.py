@@ -7,6 +7,7 @@ from django.db.models import Q
 from leaderboard.models.competition import Competition
 from leaderboard.models.event import Event
 from leaderboard.models.round import new_uid
+from leaderboard.models.user import AccountEvent
 from leaderboard.models.webhook import Webhook
 
 
@@ -23,7 +24,9 @@ class NoticeKind(models.TextChoices):
     ANNOUNCEMENT = "announcement", "Announcements of the organizers"
     RESULT = "result", "Your results, where scoring took long"
     DEADLINE = "deadline", "A deadline is near, and your team has selected nothing"
+    SCHEDULE = "schedule", "The deadline was moved, or submitting ended early"
     INVITATION = "invitation", "Invitations"
+    TEAM = "team", "Your team: requests to merge, and what its captain changes"
     RULES = "rules", "The rules changed"
     FINALS = "finals", "The finals have started, or their board is out"
     REVISION = "revision", "The solution was revised"
@@ -73,11 +76,13 @@ class Delivery(models.Model):
     """Something to be sent: the row is the truth, and a message on the queue only a hint.
 
     It goes to a person or to a webhook. `uid` is the same in every attempt, so that a recipient
-    can tell one that came twice. Without an event it is an organizer's test, or a person's digest.
+    can tell one that came twice. It is about an event, or about one of the person's account; else
+    it is an organizer's test, or a person's digest.
     """
 
     uid = models.CharField(max_length=32, unique=True, default=new_uid, editable=False)
     event = models.ForeignKey(Event, models.CASCADE, null=True, related_name="deliveries")
+    account_event = models.OneToOneField(AccountEvent, models.CASCADE, null=True, related_name="+")
     channel = models.CharField(max_length=10, choices=Channel.choices)
     kind = models.CharField(max_length=24)
     recipient = models.ForeignKey(

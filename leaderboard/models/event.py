@@ -47,11 +47,16 @@ class EventKind(models.TextChoices):
     TEAM_MERGED = "team_merged", "A team was merged into another"
     MEMBER_JOINED = "member_joined", "A person joined a team"
     MEMBER_LEFT = "member_left", "A person left a team"
+    MEMBER_REMOVED = "member_removed", "A captain removed a person from a team"
+    CAPTAIN_CHANGED = "captain_changed", "A team has another captain"
+    MERGE_ASKED = "merge_asked", "A team asked another one to merge"
+    MERGE_DECLINED = "merge_declined", "A team declined to merge"
     SUBMISSION_ACCEPTED = "submission_accepted", "A submission was accepted"
     SUBMISSION_REJECTED = "submission_rejected", "A submission was rejected"
     SUBMISSION_RELEASED = "submission_released", "A submission was scored"
     SUBMISSION_REQUEUED = "submission_requeued", "A failed submission was queued again"
     SUBMISSION_EXCLUDED = "submission_excluded", "A submission was disqualified or hidden"
+    CAMPAIGN_CHANGED = "campaign_changed", "A campaign was begun, limited or ended"
     SELECTED = "selected", "A team selected final entries"
     BASELINE_CHANGED = "baseline_changed", "A team was marked as baseline, or not any more"
     TEAM_VERIFIED = "team_verified", "A team was marked as verified, or not any more"
@@ -65,6 +70,8 @@ class EventKind(models.TextChoices):
     ORGANIZER_ADDED = "organizer_added", "An organizer was added"
     ORGANIZER_REMOVED = "organizer_removed", "An organizer was removed"
     WEBHOOK_CHANGED = "webhook_changed", "A webhook was changed"
+    GATE_MADE = "gate_made", "A gate was made"
+    GATE_RETIRED = "gate_retired", "A gate was retired"
     EXPORTED = "exported", "The competition was exported"
     SECRETS_EXPORTED = "secrets_exported", "The secrets were exported, sealed"
     IMPORTED = "imported", "The competition was imported"
@@ -116,12 +123,19 @@ class Event(models.Model):
 
 
 class EventCount(models.Model):
-    """The number of a competition's newest event: the last lock that any transaction takes."""
+    """The number of a competition's newest event: the last lock that any transaction takes.
+
+    With it stands how long the competition's log is, and the hashes that it grows from. `forgets`:
+    an opening was deleted that the journal outside the database still has.
+    """
 
     competition = models.OneToOneField(
         Competition, models.CASCADE, related_name="event_count", primary_key=True
     )
     number = models.PositiveBigIntegerField(default=0)
+    log_size = models.PositiveBigIntegerField(default=0)
+    log_hashes = models.JSONField(default=list)
+    forgets = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"{self.number} events"

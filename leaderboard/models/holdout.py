@@ -54,6 +54,7 @@ class Ledger(models.Model):
     question_limit = models.PositiveBigIntegerField(null=True)
     team_limit = models.PositiveIntegerField(null=True)
     nats_limit = models.PositiveIntegerField(null=True)
+    gate_limit = models.PositiveIntegerField(null=True)
     by_team = models.BooleanField(default=False)
     account = models.JSONField(default=dict)
     watermarked = models.BooleanField(default=False)
@@ -173,6 +174,7 @@ class NoteKind(models.TextChoices):
     WRITE_OFF = "write_off", "Lost answers were written off"
     TOP_UP = "top_up", "The budget of a board was raised"
     DUEL = "duel", "Two files were compared on the private rows"
+    GATE = "gate", "A gate answered yes or no"
 
 
 class LedgerNote(models.Model):

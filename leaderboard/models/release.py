@@ -24,9 +24,13 @@ class Release(models.Model):
     guarantee". `low` and `high` are the interval of the loss as it was shown, by the bound of that
     name; null where nothing was promised. `repeat_of` marks a question asked before, whose stored
     answer this is.
+    `cost` is by how much the answer lengthened the code of its account, in millionths of a nat, as
+    follows from what is public; null on a ledger without laws, and of older answers.
     `length` is what the ledger's laws charge for everything that was answered before, L in
     millionths of a nat, and `public_loss` the exact loss on the Public rows, units/whole, that they
     read. `is_baseline`: the team was a baseline then, and took nothing from the budget.
+    `runs` of a model may be behind a file, and `spread` is the standard deviation of their scores
+    on the Public rows; null where nothing is known of it.
     `answered`, `log_alphabets`, `firings` and `budget_left` are the ledger's head after it.
     `predictions_tag` stands for the predictions in public; their digest stays here, and is empty
     for an answer that was replayed from the published ledger.
@@ -55,7 +59,10 @@ class Release(models.Model):
     firings = models.PositiveBigIntegerField()
     budget_left = models.PositiveIntegerField(null=True)
     length = models.PositiveBigIntegerField(null=True)
+    cost = models.BigIntegerField(null=True)
     public_loss = models.CharField(max_length=50, blank=True)
+    runs = models.PositiveSmallIntegerField(default=1)
+    spread = models.FloatField(null=True)
     is_baseline = models.BooleanField(default=False)
     predictions_tag = models.CharField(max_length=64)
     predictions_digest = models.CharField(max_length=64, blank=True)
@@ -101,6 +108,7 @@ class Standing(models.Model):
 
     `loss` is the team's best released loss, null as long as nothing was released; `reached_at`, the
     moment at which the file that reached it was accepted, breaks ties: who was first stands above.
+    `entries` are the files that were scored, `variants` those of them that predict something else.
     One that is not ranked is the row of a baseline, or of a team under a sanction.
 
     `low` is the lower end of the interval that was stored with the loss; null where nothing was
@@ -116,6 +124,7 @@ class Standing(models.Model):
     last = models.ForeignKey(Release, models.PROTECT, related_name="+")
     reached_at = models.DateTimeField()
     entries = models.PositiveIntegerField(default=0)
+    variants = models.PositiveIntegerField(default=0)
     is_ranked = models.BooleanField(default=True)
     low = models.FloatField(null=True)
     curve = models.JSONField(default=list)

@@ -42,9 +42,9 @@ class Round(models.Model):
     `places_claimed_at` when one took to comparing them. On rows
     that several rounds share, all of this happens once, in the last of them.
 
-    `question_limit`, `team_limit`, `nats_limit` and `is_hidden` are what its ledger begins with,
-    for good. A board that is hidden until the end shows each team its own answers and nothing of
-    others.
+    `question_limit`, `team_limit`, `nats_limit`, `gate_limit` and `is_hidden` are what its ledger
+    begins with, for good. A board that is hidden until the end shows each team its own answers and
+    nothing of others.
     """
 
     competition = models.ForeignKey("Competition", models.CASCADE, related_name="rounds")
@@ -109,6 +109,14 @@ class Round(models.Model):
         validators=[MinValueValidator(1)],
         help_text="How much a team's answers may tell of the private rows. Empty: no limit.",
     )
+    gate_limit = models.PositiveIntegerField(
+        "gates answered at most",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Yes-or-no questions of programs, for all teams together; half of what may be "
+        "wrong is kept for them. Empty: none.",
+    )
     is_hidden = models.BooleanField("hidden until the end", default=False)
 
     schema = models.JSONField("prediction schema", default=dict)
@@ -129,7 +137,8 @@ class Round(models.Model):
                 & Q(finals_limit__gte=1)
                 & (Q(question_limit__isnull=True) | Q(question_limit__gte=1))
                 & (Q(team_limit__isnull=True) | Q(team_limit__gte=1))
-                & (Q(nats_limit__isnull=True) | Q(nats_limit__gte=1)),
+                & (Q(nats_limit__isnull=True) | Q(nats_limit__gte=1))
+                & (Q(gate_limit__isnull=True) | Q(gate_limit__gte=1)),
                 name="round_limits_positive",
             ),
         ]

@@ -9,6 +9,7 @@ from django.db.models.functions import Lower
 
 from leaderboard.models.competition import Competition
 from leaderboard.models.holdout import Holdout
+from leaderboard.models.invitee import MailState, new_token
 from leaderboard.models.round import Board, new_uid
 
 
@@ -88,16 +89,54 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that lets its bearer join a team; used until it expires or the team is full."""
+    """A link that lets its bearer join a team, until it expires or the team is full.
+
+    One that was mailed to an `email` is taken by one person, `user`; `mail` is the state of that
+    mail since `mail_at`, as of an `Invitee`.
+    """
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="invitations")
-    token = models.CharField(max_length=43, unique=True)
+    token = models.CharField(max_length=43, unique=True, default=new_token)
+    email = models.EmailField(blank=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="taken_invitations"
+    )
+    mail = models.CharField(max_length=10, choices=MailState.choices, blank=True)
+    mail_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
 
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(mail__in=MailState.values), name="team_mail_state_known"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["mail", "mail_at"], condition=Q(mail="queued"), name="team_mails_to_send"
+            ),
+        ]
+
     def __str__(self) -> str:
         return f"invitation to {self.team}"
+
+
+class MergeRequest(models.Model):
+    """A team's wish to become a part of another one, whose captain may accept it."""
+
+    team = models.OneToOneField(
+        Team, models.CASCADE, related_name="merge_request", primary_key=True
+    )
+    into = models.ForeignKey(Team, models.CASCADE, related_name="merge_requests")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.team} asks {self.into}"
 
 
 class TeamState(models.Model):

@@ -11,6 +11,7 @@ from leaderboard.models.round import new_uid
 class User(AbstractUser):
     """An account. Operators are superusers; organizers run competitions of their own.
 
+    Without `has_page`, the person's page is not there for anybody.
     A session holds while `session_epoch` is what it was when the session began. Of a deleted
     account the row stays, without anything that names the person.
     """
@@ -21,6 +22,7 @@ class User(AbstractUser):
         default=False,
         help_text="May create competitions and run them, in the console and by the API.",
     )
+    has_page = models.BooleanField(default=True, editable=False)
     session_epoch = models.PositiveIntegerField(default=0, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
 
@@ -54,12 +56,13 @@ class AccountEventKind(models.TextChoices):
     PASSWORD_CHANGED = "password_changed", "The password was changed"
     PROVIDER_ADDED = "provider_added", "A provider was connected"
     PROVIDER_REMOVED = "provider_removed", "A provider was disconnected"
+    TOKEN_MADE = "token_made", "An API token was made"
     SIGNED_OUT = "signed_out", "All other sessions were signed out"
     DELETED = "deleted", "The account was deleted"
 
 
 class AccountEvent(models.Model):
-    """A change of how a person signs in. `detail` names the factor, provider, or reason."""
+    """A change of how a person signs in. `detail` names the factor, provider, token or reason."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="events")
     kind = models.CharField(max_length=24, choices=AccountEventKind.choices)

@@ -1,13 +1,25 @@
 """Record what happened, in the transaction of the change."""
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Q
 from django.utils import timezone
 
-from leaderboard.models import Audience, Competition, Event, EventCount, EventKind, Submission, User
+from leaderboard.log import entries, leaves
+from leaderboard.models import (
+    Audience,
+    Competition,
+    Event,
+    EventCount,
+    EventKind,
+    Release,
+    Submission,
+    User,
+)
 
 
 def record(
@@ -17,30 +29,72 @@ def record(
     actor: User | None = None,
     audience: Audience = Audience.PUBLIC,
     subjects: dict[str, Any] | None = None,
+    leaf: entries.Leaf | None = None,
     **data: Any,
 ) -> Event:
-    """Write an event. Call it last in the transaction of the change that it reports.
+    """Write an event, and what the log has of it. Call it last in the transaction of the change.
 
-    It takes the row of the competition's count, which nobody holds while waiting for another lock:
-    so transactions that lock other things in different orders can't block each other here. Raises
+    leaf: the log's entry, where it doesn't follow from the event's kind. It takes the row of the
+    competition's count, which nobody holds while waiting for another lock: so transactions that
+    lock other things in different orders can't block each other here. Raises
     TransactionManagementError outside a transaction.
     """
-    if not transaction.get_connection().in_atomic_block:
-        raise transaction.TransactionManagementError("An event belongs to the change it reports.")
-    count = EventCount.objects.filter(competition=competition)
-    if not count.update(number=F("number") + 1):
-        EventCount.objects.get_or_create(competition=competition)
-        count.update(number=F("number") + 1)
+    count, now, subjects = _lock(competition), timezone.now(), subjects or {}
+    found = [leaf] if leaf else leaves.of_event(competition, kind, subjects, data)
+    count.number += 1
+    _write(count, competition, found, now)
     return Event.objects.create(
         competition=competition,
-        number=count.values_list("number", flat=True).get(),
+        number=count.number,
         kind=kind,
         audience=audience,
         actor=actor,
-        subjects=subjects or {},
+        subjects=subjects,
         data=data,
-        created_at=timezone.now(),
+        created_at=now,
     )
+
+
+def log(competition: Competition, leaf: entries.Leaf, *, forget: bool = False) -> None:
+    """Write what the log has of a change that no event reports, last in its transaction.
+
+    forget: delete what the earlier entries of this kind about the same team stood for.
+    """
+    count = _lock(competition)
+    if forget:
+        entries.forget(count, leaf.kind, leaf.fields["team"])
+    _write(count, competition, [leaf], timezone.now())
+
+
+def begin_logs() -> None:
+    """Begin the logs that open competitions of an earlier version lack."""
+    opened = Competition.objects.filter(opened_by_organizer_at__isnull=False)
+    without = Q(event_count=None) | Q(event_count__log_size=0)
+    for competition in opened.filter(without).order_by("pk"):
+        with transaction.atomic():
+            _write(_lock(competition), competition, (), timezone.now())
+
+
+def _lock(competition: Competition) -> EventCount:
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("An event belongs to the change it reports.")
+    rows = EventCount.objects.select_for_update(no_key=True).filter(competition=competition)
+    if (count := rows.first()) is not None:
+        return count
+    EventCount.objects.get_or_create(competition=competition)
+    return rows.get()
+
+
+def _write(
+    count: EventCount, competition: Competition, found: Iterable[entries.Leaf], now: datetime
+) -> None:
+    """Write the log's entries, and how far events and log are; of a draft there is no log."""
+    if not count.log_size:
+        opened = Competition.objects.filter(opened_by_organizer_at__isnull=False)
+        is_open = opened.filter(pk=competition.pk).exists()
+        found = leaves.everything(competition) if is_open else ()
+    entries.append(count, found, now)
+    count.save(update_fields=["number", "log_size", "log_hashes", "forgets"])
 
 
 def long_wait(submission: Submission) -> dict[str, Any]:
@@ -51,7 +105,12 @@ def long_wait(submission: Submission) -> dict[str, Any]:
 
 
 def record_submission(
-    submission: Submission, kind: EventKind, *, actor: User | None = None, **data: Any
+    submission: Submission,
+    kind: EventKind,
+    *,
+    actor: User | None = None,
+    answers: Sequence[Release] = (),
+    **data: Any,
 ) -> Event:
     """Write an event of a submission, for its team."""
     return record(
@@ -64,5 +123,6 @@ def record_submission(
             "submission": submission.number,
             "round": submission.round.number,
         },
+        leaf=leaves.of_submission(submission, kind, answers),
         **data,
     )

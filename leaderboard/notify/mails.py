@@ -24,6 +24,7 @@ from leaderboard.models import (
     Rhythm,
     User,
 )
+from leaderboard.notify import account_texts
 from leaderboard.notify.notices import (
     CAN_WAIT,
     Text,
@@ -35,13 +36,14 @@ from leaderboard.notify.notices import (
 from leaderboard.notify.preferences import unsubscribe_url, unwanting
 
 DIGEST: Final = "digest"
+ACCOUNT: Final = "account"  # nobody can end these
 
 
 @dataclass(frozen=True)
 class Item:
-    """A notice in a mail."""
+    """A notice in a mail; one about the person's account is of no competition."""
 
-    competition: Competition
+    competition: Competition | None
     text: Text
 
     @property
@@ -89,19 +91,28 @@ def write(delivery: Delivery) -> EmailMultiAlternatives | None:
     address = readers().filter(pk=user.pk, is_active=True).values_list("address").first()  # type: ignore[misc]  # annotated
     if address is None:
         return None
-    items = _digest(delivery, user) if delivery.event is None else _single(delivery.event, user)
+    if delivery.account_event is not None:
+        items = [Item(None, account_texts.text_of(delivery.account_event))]
+    elif delivery.event is not None:
+        items = _single(delivery.event, user)
+    else:
+        items = _digest(delivery, user)
     if not items:
         return None
-    first = items[0]
-    if delivery.event is None:
-        kind, competition = NoticeKind.DIGEST, None
-        prefix, subject = "Holdfast", f"{len(items)} notice{'s' if len(items) > 1 else ''}"
-        list_id = DIGEST
-    else:
-        kind, competition = kind_of(delivery.event), first.competition
-        prefix, subject = competition.title, first.text.subject
-        list_id = f"{kind}.{competition.slug}"
-    link = unsubscribe_url(user, competition, kind, Channel.MAIL)
+    subject, competition, link, prefix, list_id = (
+        items[0].text.subject,
+        None,
+        "",
+        "Holdfast",
+        ACCOUNT,
+    )
+    if delivery.event is not None:
+        kind, competition = kind_of(delivery.event), delivery.event.competition
+        prefix, list_id = competition.title, f"{kind}.{competition.slug}"
+        link = unsubscribe_url(user, competition, kind, Channel.MAIL)
+    elif delivery.account_event is None:
+        subject, list_id = f"{len(items)} notice{'s' if len(items) > 1 else ''}", DIGEST
+        link = unsubscribe_url(user, None, NoticeKind.DIGEST, Channel.MAIL)
     context = {
         "items": items,
         "competition": competition,
@@ -119,13 +130,19 @@ def write(delivery: Delivery) -> EmailMultiAlternatives | None:
             # The same in every attempt: who gets one twice after a crash is shown it once.
             "Message-ID": f"<{delivery.uid}@{host}>",
             "List-Id": f"<{list_id}.{host}>",
-            "List-Unsubscribe": f"<{link}>",
-            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
             "Auto-Submitted": "auto-generated",
-        },
+        }
+        | (_ending(link) if link else {}),
     )
     message.attach_alternative(render_to_string("mail/notices.html", context), "text/html")
     return message
+
+
+def _ending(link: str) -> dict[str, str]:
+    return {
+        "List-Unsubscribe": f"<{link}>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }
 
 
 def note_refusal(message: EmailMultiAlternatives, user: User, answer: str) -> None:

@@ -20,6 +20,7 @@ from leaderboard.models import (
     Role,
     Selection,
     Submission,
+    Team,
     User,
 )
 
@@ -175,6 +176,24 @@ def _owners(event: Event) -> QuerySet[User]:
     return User.objects.filter(roles__competition=event.competition_id, roles__role=Role.OWNER)
 
 
+def _captain(event: Event) -> QuerySet[User]:
+    """Return the captain of the team that was asked or declined, while that is news."""
+    team = Team.objects.filter(competition=event.competition_id, uid=event.subjects["team"])
+    if event.kind == EventKind.MERGE_ASKED:
+        asking = Q(merge_requests__team__uid=event.subjects["from"])
+        team = team.filter(asking)
+    return User.objects.filter(pk__in=team.values("captain"))
+
+
+def _team(event: Event) -> QuerySet[User]:
+    joined = Membership.objects.active().filter(team__uid=event.subjects["team"])
+    return User.objects.filter(pk__in=joined.values("user"))
+
+
+def _subject(event: Event) -> QuerySet[User]:
+    return User.objects.filter(uid=event.subjects["user"])
+
+
 # --- In which words -------------------------------------------------------------------------------
 
 
@@ -208,11 +227,32 @@ def _result(event: Event, _: Announcement | None) -> Text:
 
 
 def _deadline(event: Event, _: Announcement | None) -> Text:
-    at = datetime.fromisoformat(event.data["closes_at"])
     return Text(
         f"{_round(event)}Your team has not selected its finals",
-        f"Submitting ends on {at.day} {at:%B %Y, %H:%M} UTC. Your best submission will be used "
+        f"Submitting ends on {_moment(event.data['closes_at'])}. Your best submission will be used "
         "unless you select others.",
+        f"{_path(event, 'submissions')}#finals",
+        "Select your finals",
+    )
+
+
+def _moment(text: str) -> str:
+    at = datetime.fromisoformat(text)
+    return f"{at.day} {at:%B %Y, %H:%M} UTC"
+
+
+def _moved(event: Event, _: Announcement | None) -> Text:
+    closes_at = event.data["closes_at"]
+    ends = f"Submitting now ends on {_moment(closes_at)}." if closes_at else "It has no end now."
+    path = _path(event, "competition")
+    return Text(f"{_round(event)}The deadline was moved", ends, path, "See the competition")
+
+
+def _closed(event: Event, _: Announcement | None) -> Text:
+    return Text(
+        f"{_round(event)}Submitting has ended early",
+        f"The organizers closed it on {_moment(event.data['closes_at'])}. What was received before "
+        "is scored and counts.",
         f"{_path(event, 'submissions')}#finals",
         "Select your finals",
     )
@@ -222,6 +262,52 @@ def _invitation(event: Event, _: Announcement | None) -> Text:
     return Text(
         "You are invited",
         f"The organizers of “{event.competition.title}” invite you to take part.",
+        _path(event, "competition"),
+        "Look at the competition",
+    )
+
+
+def _named(event: Event, uid: str) -> str:
+    """Return a team's name as it is now."""
+    teams = Team.objects.filter(competition=event.competition_id, uid=uid)
+    return f"“{teams.values_list('name', flat=True).first() or 'a team'}”"
+
+
+def _merge_asked(event: Event, _: Announcement | None) -> Text:
+    asking = event.subjects["from"]
+    return Text(
+        f"The team {_named(event, asking)} asks to become a part of yours",
+        "See what that would do before you accept or decline it.",
+        _path(event, "team-merge", asking),
+        "See what merging would do",
+    )
+
+
+def _merge_declined(event: Event, _: Announcement | None) -> Text:
+    name = _named(event, event.subjects["from"])
+    return Text(f"The team {name} declined to merge", "", _path(event, "team"), "See your team")
+
+
+def _merged(event: Event, _: Announcement | None) -> Text:
+    part, whole = (_named(event, uid) for uid in (event.data["merged"], event.subjects["team"]))
+    return Text(
+        f"The team {part} is a part of {whole} now",
+        "Its members and submissions are that team’s, and so is what it used of quotas.",
+        _path(event, "team"),
+        "See your team",
+    )
+
+
+def _captain_changed(event: Event, _: Announcement | None) -> Text:
+    name = _named(event, event.subjects["team"])
+    return Text(f"You are the captain of {name} now", "", _path(event, "team"), "See your team")
+
+
+def _removed(event: Event, _: Announcement | None) -> Text:
+    return Text(
+        f"You were removed from the team {_named(event, event.subjects['team'])}",
+        "Its captain did that. If the team has submitted, you can come back to it, but join no "
+        "other one in this round.",
         _path(event, "competition"),
         "Look at the competition",
     )
@@ -272,16 +358,24 @@ SOURCES: Final[Mapping[str, Source]] = {
     EventKind.SUBMISSION_RELEASED: Source(NoticeKind.RESULT, _sender, _result),
     EventKind.SUBMISSION_REJECTED: Source(NoticeKind.RESULT, _sender, _result),
     EventKind.DEADLINE_NEAR: Source(NoticeKind.DEADLINE, _undecided, _deadline),
+    EventKind.DEADLINE_CHANGED: Source(NoticeKind.SCHEDULE, _members, _moved, of_then=True),
+    EventKind.CLOSED: Source(NoticeKind.SCHEDULE, _members, _closed, of_then=True),
     EventKind.INVITED: Source(NoticeKind.INVITATION, _invited, _invitation),
     EventKind.OPENED: Source(NoticeKind.INVITATION, _invited, _invitation),
     EventKind.RULES_CHANGED: Source(NoticeKind.RULES, _members, _rules, of_then=True),
     EventKind.FINALS_STARTED: Source(NoticeKind.FINALS, _members, _finals_started, of_then=True),
     EventKind.REVEALED: Source(NoticeKind.FINALS, _members, _revealed, of_then=True),
     EventKind.REVISED: Source(NoticeKind.REVISION, _members, _revised, of_then=True),
+    EventKind.MERGE_ASKED: Source(NoticeKind.TEAM, _captain, _merge_asked),
+    EventKind.MERGE_DECLINED: Source(NoticeKind.TEAM, _captain, _merge_declined),
+    EventKind.TEAM_MERGED: Source(NoticeKind.TEAM, _team, _merged),
+    EventKind.CAPTAIN_CHANGED: Source(NoticeKind.TEAM, _subject, _captain_changed),
+    EventKind.MEMBER_REMOVED: Source(NoticeKind.TEAM, _subject, _removed),
     EventKind.WEBHOOK_CHANGED: Source(NoticeKind.WEBHOOK_DISABLED, _owners, _webhook_disabled),
 }
 # Of these most concern nobody: those that do have this in their data.
 RARELY: Final[Mapping[str, str]] = {
     EventKind.SUBMISSION_RELEASED: "minutes",
     EventKind.SUBMISSION_REJECTED: "minutes",
+    EventKind.DEADLINE_CHANGED: "closes_at",
 }

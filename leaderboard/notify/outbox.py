@@ -228,7 +228,8 @@ def _claim(channel: Channel) -> Delivery | None:
         )
         if claimed:
             related = ("event__competition", "event__actor", "webhook__competition", "recipient")
-            return Delivery.objects.select_related(*related).get(pk=key)
+            found = Delivery.objects.select_related(*related, "account_event")
+            return found.get(pk=key)
     return None
 
 

@@ -41,6 +41,7 @@ from leaderboard.ledger.archives import (
     rows_of,
 )
 from leaderboard.ledger.watermark import Head, WatermarkAway
+from leaderboard.log import entries
 from leaderboard.models import (
     Audience,
     Competition,
@@ -48,11 +49,13 @@ from leaderboard.models import (
     EventCount,
     EventKind,
     Handover,
+    LogEntry,
     Organizer,
     OutboxCursor,
     Role,
     User,
 )
+from leaderboard.models.round import new_uid
 from leaderboard.notify import events
 from leaderboard.operate.archived_people import make_people, marks, people_of, person_row
 from leaderboard.operate.verification import CannotVerify, verify_ledger
@@ -273,7 +276,10 @@ class _Reading:
         _check_slug(slug)
         people = make_people(self._rows(PEOPLE), None if with_people else by)
         loading = Loading(people, self._store)
-        created = loading.load(Competition, self._lines(Competition), slug=slug, family="")
+        changed = {"slug": slug, "family": ""}
+        if not self.manifest["ledgers"]:  # then it has no log either, and may be here already
+            changed["uid"] = new_uid()
+        created = loading.load(Competition, self._lines(Competition), **changed)
         if len(created) != 1:
             raise ArchiveDamaged(f"{name_of(Competition)}: a single line was expected.")
         competition = cast(Competition, created[0])
@@ -284,7 +290,11 @@ class _Reading:
         loading.finish()
         last = Event.objects.filter(competition=competition).order_by("number").last()
         number = last.number if last else 0
-        EventCount.objects.create(competition=competition, number=number)
+        count = EventCount.objects.create(competition=competition, number=number)
+        try:
+            entries.take_over(count)
+        except ValueError as error:
+            raise ArchiveDamaged(f"{name_of(LogEntry)}: {error}") from None
         # What happened there was told there: no mail and no webhook tells it again.
         OutboxCursor.objects.create(competition=competition, number=number)
         heads = {each.uid: (each.entries, each.head_hash) for each in competition.ledgers.all()}
@@ -333,6 +343,8 @@ class _Reading:
         expect(handover)
 
     def _lines(self, model: Any) -> list[bytes]:
+        if model is LogEntry and name_of(model) not in self.manifest["files"]:
+            return []  # of a version that kept no log
         return self.read(name_of(model)).splitlines()
 
     def _rows(self, name: str) -> list[dict[str, Any]]:

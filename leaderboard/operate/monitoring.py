@@ -25,7 +25,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from leaderboard.models import FINAL, Status
-from leaderboard.platform import health, request_monitoring
+from leaderboard.platform import broker, health, request_monitoring
 from leaderboard.queries import operation
 from leaderboard.queries.operation import EDGES, Ledger
 
@@ -133,7 +133,8 @@ def _finished() -> Iterator[Metric]:
 
 def _redis() -> Iterator[Metric]:
     with health.redis_client() as redis:
-        workers, messages = health.workers_seen(redis), redis.llen("celery")
+        workers = health.workers_seen(redis)
+        messages = sum(redis.llen(name) for name in (broker.QUEUE, broker.LONG))
     sweeps = health.sweeps()
     yield GaugeMetricFamily(
         "holdfast_workers", "Workers that reported in the last half minute.", value=workers

@@ -20,9 +20,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from nacl.public import PrivateKey
 
+from durable import files
 from leaderboard import vault
 from leaderboard.models import Competition, Holdout
-from leaderboard.platform import files
 from leaderboard.vault import keys
 
 FOLDER: Final = "vault"

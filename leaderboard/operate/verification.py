@@ -11,17 +11,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from leaderboard import queries, vault
 from leaderboard.ledger import lock, watermark
-from leaderboard.models import Holdout, Ledger, LedgerNote, Release
+from leaderboard.models import Holdout, Ledger, LedgerNote, NoteKind, Release
 from leaderboard.operate.final_verification import Labels, published, sealed, verify_finals
+from leaderboard.pipeline.asking import ask_again
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.publish import duel_origin, origin_of
 from leaderboard.pipeline.remeasure import compare, remeasure
 from leaderboard.platform.files import FileDamaged, open_stored
+from leaderboard.platform.secrets import VAULT_KEY
 from leaderboard.queries.snapshots import BoardAndTeam, Snapshot, Stand
 from scoring.errors import PredictionError
 from scoring.mechanisms import answer_kind
@@ -29,7 +30,14 @@ from scoring.noise import KeyedNoise
 from scoring.verification.differences import Differs, Report
 from scoring.verification.ledgers import Header
 from scoring.verification.notes import MERGE, is_note
-from scoring.verification.publications import Compared, Known, Lost, Origin, Publication
+from scoring.verification.publications import (
+    Compared,
+    Gated,
+    Known,
+    Lost,
+    Origin,
+    Publication,
+)
 from scoring.verification.replay import Replay, Witness
 from scoring.verification.run import verify_with
 
@@ -114,7 +122,7 @@ class _Witnesses:
             self.labels = published(witness.solution) if self._files else None
             return witness
         self.labels = None
-        if not (self._files and settings.VAULT_PRIVATE_KEY_FILE and holdout.sealed_solution):
+        if not (self._files and VAULT_KEY.source and holdout.sealed_solution):
             return None
         self.means, self.labels = "vault", sealed(holdout)
         return _Vault(holdout)
@@ -147,12 +155,18 @@ class _Vault:
         self._holdout = holdout
         self.noise: KeyedNoise = vault.noise(holdout)
 
-    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Lost:
-        """Measure the stored file again, or compare those of a duel."""
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Gated | Lost:
+        """Measure the stored file again, compare those of a duel, or ask a gate again."""
         if is_note(entry):
             note = LedgerNote.objects.get(holdout=self._holdout, number=entry["number"])
+            if note.kind == NoteKind.GATE:
+                return ask_again(self._holdout, note)
             return duel_origin(note, self._holdout, compare)
-        return origin_of(_release(self._holdout, entry), self._holdout, remeasure)
+        release = _release(self._holdout, entry)
+        found = origin_of(release, self._holdout, remeasure)
+        if isinstance(found, Lost) and release.submission.file:
+            raise Differs(entry["number"], "predictions", found.reason)
+        return found
 
     def check_end(self) -> None:
         """Do nothing: the vault has no more than it is asked for."""

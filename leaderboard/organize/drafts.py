@@ -14,6 +14,7 @@ from leaderboard.models import (
     Competition,
     CompetitionFile,
     EventKind,
+    Gate,
     Holdout,
     Ledger,
     LedgerNote,
@@ -26,6 +27,7 @@ from leaderboard.models import (
 from leaderboard.notify import events
 from leaderboard.organize.changes import changed
 from leaderboard.organize.files import delete_stored
+from leaderboard.participate import tokens
 from scoring.predictions import Schema
 
 
@@ -82,6 +84,8 @@ def return_to_draft(competition: Competition, *, by: User | None = None) -> None
             raise Refused("frozen", variant="submitted")
         if any(round.publication_at for round in rounds):
             raise Refused("frozen", variant="published")
+        if Gate.objects.filter(round__competition=locked).exists():
+            raise Refused("frozen", variant="gates")
         locked.opened_by_organizer_at = None
         locked.save(update_fields=["opened_by_organizer_at"])
         events.record(locked, EventKind.RETURNED_TO_DRAFT, actor=by)
@@ -104,6 +108,7 @@ def delete_competition(competition: Competition, *, by: User | None = None) -> N
             holdout.delete()
         for entry in CompetitionFile.objects.filter(round__competition=locked):
             delete_stored(entry.file)
+        tokens.revoke_bound(locked)
         locked.rounds.update(ledger=None, continues=None)
         BoardState.objects.filter(ledger__competition=locked).delete()
         locked.ledgers.all().delete()

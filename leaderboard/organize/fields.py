@@ -14,7 +14,7 @@ from leaderboard.participate.membership import count_teams
 TEXTS: Final = ("title", "slug", "tagline", "description", "rules", "data_description")
 OF_COMPETITION: Final = (*TEXTS, "visibility", "team_size")
 # What a ledger begins with, for good.
-OF_LEDGER: Final = ("is_hidden", "team_limit", "question_limit", "nats_limit")
+OF_LEDGER: Final = ("is_hidden", "team_limit", "question_limit", "nats_limit", "gate_limit")
 OF_ROUND: Final = (
     *("opens_at", "closes_at"),
     *("daily_limit", "total_limit", "max_file_bytes", "finals_limit"),
@@ -26,6 +26,7 @@ MOST: Final = {
     **dict.fromkeys(("daily_limit", "total_limit", "team_size", "finals_limit"), 1_000_000),
     "team_limit": 1_000_000,
     "nats_limit": 1_000_000,
+    "gate_limit": 100_000,
     "question_limit": 1_000_000_000,
 }
 # Addresses beside those of competitions, in the console and in the API.
@@ -77,6 +78,8 @@ def _find_wrong_of_ledger(round: Round, changes: dict[str, Any]) -> dict[str, _W
     limit, teams = changes.get("team_limit"), count_teams(round.competition_id)
     if limit is not None and teams > limit:
         wrong["team_limit"] = {"variant": "fewer_than_teams", "teams": teams}
+    if round.is_hidden and round.gate_limit and changes.keys() & {"is_hidden", "gate_limit"}:
+        wrong["gate_limit"] = {"variant": "hidden_with_gates"}
     return wrong
 
 

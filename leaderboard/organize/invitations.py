@@ -70,7 +70,7 @@ def send_again(invitee: Invitee, *, by: User | None) -> None:
         lock(invitee.competition, by)
         row = Invitee.objects.select_for_update(no_key=True).get(pk=invitee.pk)
         if row.user_id is not None:
-            raise Refused("invitation_used")
+            raise Refused("invitation_used", variant="mail")
         ask_for_mails(invitee.competition, [row])
         record(invitee.competition, by, again=1)
 

@@ -66,6 +66,7 @@ def _kind(column: Column) -> str:
         "number": "a number",
         "labels": "a set of labels",
         "ranking": "a ranking, the best first",
+        "text": "an answer in words",
     }[column.kind]
 
 

@@ -260,7 +260,8 @@ def _answer(trial: Trial) -> None:
         if not waits or locked is None:
             return
         asked = {board: rules_of(board, holdout) for board in boards}
-        limits = {name: getattr(round, name) for name in ("question_limit", "team_limit")}
+        names = ("question_limit", "team_limit", "gate_limit")
+        limits = {name: getattr(round, name) for name in names}
         terms = rules.begin([(each.mechanism, each.laws) for each in asked.values()], **limits)
         answers = {}
         for board, each in measured.items():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.db import transaction
@@ -172,7 +172,7 @@ def _check_kinds(kinds: Collection[str]) -> list[str]:
     return [kind for kind in EventKind.values if kind in kinds]
 
 
-def _record(webhook: Webhook, by: User | None, change: str, **data: object) -> None:
+def _record(webhook: Webhook, by: User | None, change: str, **data: Any) -> None:
     record(
         webhook.competition,
         EventKind.WEBHOOK_CHANGED,

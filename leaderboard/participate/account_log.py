@@ -10,6 +10,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from leaderboard.models import AccountEventKind, User
+from leaderboard.notify import account
 from leaderboard.participate import second_factors, sessions
 
 
@@ -18,7 +19,7 @@ def note_added_factor(
     request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any
 ) -> None:
     """Note a new factor. The first one ends other sessions, which began without any."""
-    user.events.create(kind=AccountEventKind.FACTOR_ADDED, detail=str(authenticator)[:200])
+    account.record(user, AccountEventKind.FACTOR_ADDED, str(authenticator))
     is_factor = authenticator.type != Authenticator.Type.RECOVERY_CODES
     if is_factor and second_factors.count(user) == 1:
         sessions.end_others(request, user)
@@ -27,19 +28,19 @@ def note_added_factor(
 @receiver(of_factors.authenticator_removed)
 def note_removed_factor(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
     """Note that a factor is gone."""
-    user.events.create(kind=AccountEventKind.FACTOR_REMOVED, detail=str(authenticator)[:200])
+    account.record(user, AccountEventKind.FACTOR_REMOVED, str(authenticator))
 
 
 @receiver(of_factors.authenticator_reset)
 def note_new_codes(user: User, **kwargs: Any) -> None:
     """Note new recovery codes, which end the old ones."""
-    user.events.create(kind=AccountEventKind.CODES_RENEWED)
+    account.record(user, AccountEventKind.CODES_RENEWED)
 
 
 @receiver((of_accounts.password_changed, of_accounts.password_set, of_accounts.password_reset))
 def note_password(user: User, **kwargs: Any) -> None:
     """Note a new password."""
-    user.events.create(kind=AccountEventKind.PASSWORD_CHANGED)
+    account.record(user, AccountEventKind.PASSWORD_CHANGED)
 
 
 @receiver(of_providers.social_account_added)
@@ -54,5 +55,5 @@ def note_removed_provider(socialaccount: Any, **kwargs: Any) -> None:
     _note_provider(socialaccount, AccountEventKind.PROVIDER_REMOVED)
 
 
-def _note_provider(account: Any, kind: AccountEventKind) -> None:
-    account.user.events.create(kind=kind, detail=account.provider)
+def _note_provider(connected: Any, kind: AccountEventKind) -> None:
+    account.record(connected.user, kind, connected.provider)

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.errors import Refused
+from leaderboard.log import leaves
 from leaderboard.models import (
     AccountEventKind,
     Audience,
@@ -29,7 +30,7 @@ from leaderboard.models import (
     Team,
     User,
 )
-from leaderboard.notify import events
+from leaderboard.notify import account, events
 from leaderboard.participate import membership, sessions, tokens
 from leaderboard.participate.admission import alias_of
 
@@ -45,7 +46,7 @@ def reset_second_factors(user: User, *, reason: str) -> int:
         removed, _ = Authenticator.objects.filter(user=user).delete()
         tokens.revoke_all(user)
         sessions.end_all(user)
-        user.events.create(kind=AccountEventKind.FACTORS_RESET, detail=reason[:200])
+        account.record(user, AccountEventKind.FACTORS_RESET, reason)
     return int(removed)
 
 
@@ -64,10 +65,10 @@ def delete(user: User) -> None:
         steps = [(each.competition_id, partial(_leave, each, user)) for each in teams]
         roles = user.roles.select_related("competition")
         steps += [(each.competition_id, partial(_give_up, each, user)) for each in roles]
+        steps += [(each.competition_id, partial(_forget_team, each)) for each in _teams_of(user)]
         # Events lock a competition's count: in one order, so that no two can block each other.
         for _, step in sorted(steps, key=itemgetter(0)):
             step()
-        _forget_teams(user)
         _forget(user)
 
 
@@ -87,12 +88,13 @@ def _owned_alone(user: User) -> QuerySet[Competition]:
 
 
 def _leave(team: Team, user: User) -> None:
-    """Leave as any member does; of a captain with others, the longest member takes over."""
+    """Leave, also as the last member; of a captain with others, the longest one takes over."""
+    team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     others = Membership.objects.active().filter(team=team).exclude(user=user)
     heir = others.order_by("accepted_at", "pk").first()
     if team.captain_id == user.pk and heir is not None:
         Team.objects.filter(pk=team.pk).update(captain=heir.user)
-    membership.leave(team=team, user=user)
+    membership.end_membership(team, user)
 
 
 def _give_up(role: Organizer, user: User) -> None:
@@ -106,17 +108,29 @@ def _give_up(role: Organizer, user: User) -> None:
     )
 
 
-def _forget_teams(user: User) -> None:
-    """Rename the teams that were this person's alone, unless organizers gave the name."""
+def _teams_of(user: User) -> list[Team]:
+    """Return the teams that are this person's alone."""
     alone = Team.objects.filter(captain=user, is_baseline=False)
     alone = alone.exclude(memberships__in=Membership.objects.exclude(user=user))
-    for team in alone.select_related("competition"):
-        if not alias_of(team.competition, user):
-            name = _deleted_name()
-            Team.objects.filter(pk=team.pk).update(name=name)
-            named = Event.objects.filter(competition=team.competition, subjects__team=team.uid)
-            named.filter(kind__in=_NAMING).update(data={"name": name})
-        team.submissions.update(message="")
+    return list(alone.select_related("competition", "captain"))
+
+
+def _forget_team(team: Team) -> None:
+    """Rename a team whose only person goes, unless organizers gave the name.
+
+    The log has the new name, and nobody can open any more what it has of those before.
+    """
+    team.submissions.update(message="")
+    for campaign in team.campaigns.all():
+        campaign.name = f"deleted-{campaign.uid[:8]}"
+        campaign.save(update_fields=["name"])
+    if alias_of(team.competition, team.captain):
+        return
+    team.name = _deleted_name()
+    team.save(update_fields=["name"])
+    named = Event.objects.filter(competition=team.competition, subjects__team=team.uid)
+    named.filter(kind__in=_NAMING).update(data={"name": team.name})
+    events.log(team.competition, leaves.team(team), forget=True)
 
 
 def _forget(user: User) -> None:
@@ -125,6 +139,7 @@ def _forget(user: User) -> None:
     user.notices.all().delete()
     Delivery.objects.filter(recipient=user).delete()
     Invitation.objects.filter(created_by=user).delete()
+    Invitation.objects.filter(user=user).update(email="")
     for staged in user.staged_files.all():
         transaction.on_commit(partial(default_storage.delete, str(staged.file)))
         staged.delete()
@@ -147,3 +162,9 @@ def _forget(user: User) -> None:
 def _deleted_name() -> str:
     # Nobody can have this name or guess which one will be taken: no user name has a space.
     return f"deleted user {secrets.token_hex(4)}"
+
+
+def set_page(user: User, *, is_shown: bool) -> None:
+    """Show the person's page to others, or to nobody."""
+    User.objects.filter(pk=user.pk).update(has_page=is_shown)
+    user.has_page = is_shown

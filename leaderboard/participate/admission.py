@@ -3,6 +3,7 @@
 from secrets import compare_digest
 
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import transaction
 
@@ -13,10 +14,12 @@ from leaderboard.notify import events
 
 
 def check_admitted(competition: Competition, user: User) -> None:
-    """Raise Refused where organizers ask for more than the person has shown.
+    """Raise Refused where this site or the organizers ask for more than the person has shown.
 
     Whoever was invited in person, or has given the join code, needs neither code nor domain.
     """
+    if settings.CONFIRM_TO_JOIN and not _has_confirmed(user):
+        raise Refused("email_not_verified", variant="joining")
     if is_invited(competition, user):
         return
     if competition.join_code:
@@ -84,6 +87,17 @@ def is_invited(competition: Competition, user: User) -> bool:
 def plain_code(code: str) -> str:
     """Return a join code as it is compared: without case, spaces and hyphens."""
     return "".join(code.split()).replace("-", "").upper()
+
+
+def _has_confirmed(user: User) -> bool:
+    """Return whether an address is confirmed; of baselines, which nobody signs in as, none is."""
+    is_somebody = (
+        user.has_usable_password()
+        or bool(user.email)
+        or SocialAccount.objects.filter(user=user).exists()
+    )
+    confirmed = EmailAddress.objects.filter(user=user, verified=True)
+    return not is_somebody or bool(confirmed.exists())
 
 
 def _admit(competition: Competition, user: User, *, by: str) -> None:

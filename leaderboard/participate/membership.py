@@ -1,9 +1,11 @@
 """Teams: making, joining, leaving and merging them, and inviting to them."""
 
-import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
+from django.core.exceptions import ValidationError
+from django.core.validators import EmailValidator
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -16,7 +18,9 @@ from leaderboard.models import (
     Competition,
     EventKind,
     Invitation,
+    MailState,
     Membership,
+    MergeRequest,
     Phase,
     Round,
     Sanction,
@@ -31,6 +35,7 @@ from leaderboard.participate.admission import alias_of, check_admitted, is_reser
 
 TEAM_NAME_LENGTH = 60
 INVITATION_DAYS = 14
+MAILS_A_DAY: Final = 20  # that one person lets us send to strangers
 
 
 def join(*, competition: Competition, user: User, accept_rules: bool, team_name: str) -> Team:
@@ -62,8 +67,7 @@ def join(*, competition: Competition, user: User, accept_rules: bool, team_name:
 
 def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team:
     """Accept the rules and become a member of the inviting team. Raises Refused."""
-    if invitation.expires_at <= timezone.now():
-        raise Refused("invitation_expired")
+    check_invitation(invitation)
     try:
         with transaction.atomic():
             # Starting the finals takes these locks, too, as does who makes somebody an organizer.
@@ -75,11 +79,33 @@ def join_team(*, invitation: Invitation, user: User, accept_rules: bool) -> Team
                 raise Refused("team_merged")
             if team.memberships.active().count() >= competition.team_size:
                 raise Refused("team_full", limit=competition.team_size)
+            _take(invitation, user)
             _add(team, user)
             _record(team, EventKind.MEMBER_JOINED, user)
     except IntegrityError:
         raise _why_not(invitation.team.competition, user) from None
     return team
+
+
+def check_invitation(invitation: Invitation) -> None:
+    """Raise Refused where nobody can join by this invitation any more."""
+    team = invitation.team
+    if invitation.user_id is not None:
+        raise Refused("invitation_used")
+    if invitation.expires_at <= timezone.now():
+        raise Refused("invitation_expired")
+    if team.merged_into_id is not None:
+        raise Refused("team_merged")
+    if team.memberships.active().count() >= team.competition.team_size:
+        raise Refused("team_full", limit=team.competition.team_size)
+
+
+def _take(invitation: Invitation, user: User) -> None:
+    """Note who has taken a mailed invitation: of several who follow it at once, one joins."""
+    if invitation.email:
+        waiting = Invitation.objects.filter(pk=invitation.pk, user=None)
+        if not waiting.update(user=user, mail=MailState.NONE):
+            raise Refused("invitation_used")
 
 
 def count_teams(competition: int | None) -> int:
@@ -102,7 +128,7 @@ def accept_rules_again(*, membership: Membership) -> None:
 
 def rename_team(*, team: Team, user: User, name: str) -> Team:
     """Give the team another name. Raises Refused."""
-    _check_captain(team, user)
+    check_captain(team, user)
     cleaned = clean_team_name(name)
     if alias_of(team.competition, user):
         raise Refused("invalid", field="team_name", variant="alias_fixed")
@@ -118,58 +144,111 @@ def rename_team(*, team: Team, user: User, name: str) -> Team:
     return team
 
 
-def invite(*, team: Team, user: User) -> Invitation:
-    """Make a fresh link that lets others join the team. Raises Refused."""
-    _check_captain(team, user)
+def invite(*, team: Team, user: User, email: str = "") -> Invitation:
+    """Make a fresh link that lets others join the team, or mail one to an address.
+
+    A mailed one is for one person, and leaves with the next sweep. Raises Refused.
+    """
+    check_captain(team, user)
     if team.memberships.active().count() >= team.competition.team_size:
         raise Refused("team_full", limit=team.competition.team_size)
+    now = timezone.now()
+    if email:
+        _check_mail(email, user, now)
     return Invitation.objects.create(
         team=team,
-        token=secrets.token_urlsafe(32),
+        email=email,
+        mail=MailState.QUEUED if email else MailState.NONE,
+        mail_at=now if email else None,
         created_by=user,
-        expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
+        expires_at=now + timedelta(days=INVITATION_DAYS),
     )
 
 
+def _check_mail(email: str, user: User, now: datetime) -> None:
+    try:
+        EmailValidator()(email)
+    except ValidationError:
+        raise Refused("invalid", field="email", variant="bad_addresses", names=email[:60]) from None
+    mailed = Invitation.objects.filter(created_by=user).exclude(email="")
+    today = mailed.filter(created_at__gt=now - timedelta(days=1)).order_by("-created_at")
+    if today.count() >= MAILS_A_DAY:
+        oldest = today[MAILS_A_DAY - 1].created_at
+        raise Refused("throttled", seconds=int((oldest + timedelta(days=1) - now).total_seconds()))
+
+
 def withdraw_invitations(*, team: Team, user: User) -> None:
-    """Make all links of the team invalid. Raises Refused."""
-    _check_captain(team, user)
-    team.invitations.all().delete()
+    """End all links of the team, those in mails as well. Raises Refused."""
+    check_captain(team, user)
+    team.invitations.filter(email="").delete()
+    # What was mailed stays counted, and says to whoever follows it that it has ended.
+    mailed = team.invitations.filter(user=None, expires_at__gt=timezone.now())
+    mailed.update(expires_at=timezone.now(), mail=MailState.NONE)
 
 
 def leave(*, team: Team, user: User) -> None:
-    """Leave a team. Raises Refused for the captain of a team with other members.
+    """Leave a team. Raises Refused, as `check_may_leave` does."""
+    with transaction.atomic():
+        team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        check_may_leave(team, user)
+        end_membership(team, user)
+
+
+def check_may_leave(team: Team, user: User) -> None:
+    """Raise Refused for a captain as long as there are other members, and for the last member once
+    the team has submitted: nobody could select its final entries.
+    """
+    members = team.memberships.active()
+    if not members.filter(user=user).exists():
+        raise Refused("not_a_member")
+    if not members.exclude(user=user).exists():
+        if binds(team):
+            raise Refused("last_member_stays")
+    elif team.captain_id == user.pk:
+        raise Refused("captain_stays")
+
+
+def binds(team: Team) -> bool:
+    """Return whether who leaves the team can join no other one in this round."""
+    return _binding(team).exists()
+
+
+def end_membership(team: Team, user: User, removed_by: User | None = None) -> None:
+    """Take a person out of a team, which is locked.
 
     Whoever leaves a team that has submitted in this round stays bound to it: its used quota and
     corrections can't be won back in another team, and where the board is hidden until the end,
     nobody may know answers of two teams. The way back into the same team stays open.
     """
-    with transaction.atomic():
-        team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
-        mine = team.memberships.active().filter(user=user)
-        if not mine.exists():
-            raise Refused("not_a_member")
-        others = team.memberships.active().exclude(user=user)
-        if team.captain_id == user.pk and others.exists():
-            raise Refused("captain_stays")
-        sent = team.submissions.filter(round__in=_binding_rounds(team.competition))
-        last: datetime | None = sent.aggregate(last=Max("created_at"))["last"]
-        if last is not None:
-            mine.update(left_at=max(last, timezone.now()))  # clocks of servers differ
-        else:
-            mine.delete()
-            if not others.exists():
-                team.invitations.all().delete()  # it leaves its place to another team
-        _record(team, EventKind.MEMBER_LEFT, user)
+    mine = team.memberships.active().filter(user=user)
+    last: datetime | None = _binding(team).aggregate(last=Max("created_at"))["last"]
+    if last is not None:
+        mine.update(left_at=max(last, timezone.now()))  # clocks of servers differ
+    else:
+        mine.delete()
+        if not team.memberships.active().exists():
+            team.invitations.all().delete()  # it leaves its place to another team
+            MergeRequest.objects.filter(Q(team=team) | Q(into=team)).delete()
+    kind = EventKind.MEMBER_LEFT if removed_by is None else EventKind.MEMBER_REMOVED
+    subjects = {"team": team.uid, "user": user.uid}
+    events.record(team.competition, kind, actor=removed_by or user, subjects=subjects)
 
 
-def merge(*, team: Team, into: Team, by: User) -> None:
+def _binding(team: Team) -> QuerySet[Submission]:
+    """Return the submissions that bind people to their team."""
+    return team.submissions.filter(round__in=_binding_rounds(team.competition))
+
+
+def merge(
+    *, team: Team, into: Team, by: User, check: Callable[[Team, Team], None] | None = None
+) -> None:
     """Merge a team into another one of its competition, for good. Raises Refused.
 
     Entries of the ledger stay as they were written, under the merged team's own uid. What it used
     counts for the other team from now on: quotas and corrections add up, and nothing is freed. Its
     members and submissions become the other team's, and its place on the boards ends. Rounds whose
-    finals have started keep both teams as they were.
+    finals have started keep both teams as they were. What `check` raises, under the same locks,
+    refuses it too.
     """
     with transaction.atomic(durable=True):
         # Ledgers and both teams stay locked to the end: no answer, upload or selection may come
@@ -182,6 +261,8 @@ def merge(*, team: Team, into: Team, by: User) -> None:
             .order_by("pk")
         }
         check_may_merge(competition, locked.get(team.pk), locked.get(into.pk))
+        if check is not None:
+            check(locked[team.pk], locked[into.pk])
         heads = merge_teams(team, into)
         _record(into, EventKind.TEAM_MERGED, by, merged=team.uid)
     for ledger, head in heads:
@@ -278,7 +359,8 @@ def _check_may_join(
         raise Refused("invalid", field="accept_rules", variant="rules_not_accepted")
 
 
-def _check_captain(team: Team, user: User) -> None:
+def check_captain(team: Team, user: User) -> None:
+    """Raise Refused unless the person is the team's captain."""
     if team.captain_id != user.pk:
         raise Refused("captain_only", captain=team.captain.username)
     if not team.memberships.active().filter(user=user).exists():

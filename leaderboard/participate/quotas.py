@@ -1,5 +1,7 @@
 """What a team may still upload: the one rule, as it is enforced and as it is shown.
 
+A campaign and a bound token may have a limit of their own beside it, and count by the same rule.
+
 A file that repeats an earlier one takes no unit. One of the same bytes as a file that has an
 answer, or waits for one, is known at intake; others give their unit back with their answer. What
 was taken for a repeat and is none after all needs a unit before it is answered, so that a team
@@ -13,13 +15,15 @@ from typing import Final
 from django.db.models import Count, Q
 
 from leaderboard.errors import Refused
-from leaderboard.models import COUNTED, Round, Status, Submission, Team
+from leaderboard.models import COUNTED, Campaign, Gate, Round, Status, Submission, Team, TokenGrant
 from scoring.errors import PredictionError, Problem
 
 FREE_PER_DAY = 100
+# The submissions that take a unit of a limit.
+COUNTS: Final = Q(status__in=COUNTED, takes_quota=True)
 _NO_QUOTA_LEFT: Final = (
-    "This is the file of an earlier submission, which has no answer to repeat, and your team has "
-    "no submission left for a new one."
+    "This is the file of an earlier submission, which has no answer to repeat, and no submission "
+    "is left for a new one."
 )
 
 
@@ -56,13 +60,13 @@ class Quota:
 def quota(team: Team, round: Round, now: datetime) -> Quota:
     """Return what the team may still upload. Practice has a daily limit of its own, no other."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    today, counted = Q(created_at__gte=day), Q(status__in=COUNTED, takes_quota=True)
+    today = Q(created_at__gte=day)
     free = Q(status=Status.REJECTED) | Q(takes_quota=False)
     is_practice = round.revealed_at is not None
     rows = Submission.objects.filter(team=team, round=round, is_practice=is_practice)
     used = rows.aggregate(
-        today=Count("pk", filter=today & counted),
-        all=Count("pk", filter=counted),
+        today=Count("pk", filter=today & COUNTS),
+        all=Count("pk", filter=COUNTS),
         free=Count("pk", filter=today & free),
     )
     daily, total = limits(team, round)
@@ -83,11 +87,43 @@ def limits(team: Team, round: Round) -> tuple[int, int | None]:
     return round.daily_limit + team.extra_daily, total
 
 
-def is_repeat(team: Team, round: Round, sha256: str) -> bool:
-    """Return whether a file of these bytes has an answer that stands, or waits for one."""
-    same = Submission.objects.filter(team=team, round__ledger=round.ledger, sha256=sha256)
+def campaign_left(campaign: Campaign | None) -> int | None:
+    """Return how many submissions a campaign may still make; None for no limit."""
+    if campaign is None or campaign.limit is None:
+        return None
+    return max(0, campaign.limit - campaign.submissions.filter(COUNTS).count())
+
+
+def token_left(grant: TokenGrant | None) -> int | None:
+    """Return how many submissions may still be made with a token; None for no quota."""
+    if grant is None or grant.quota is None:
+        return None
+    return max(0, grant.quota - grant.submissions.filter(COUNTS).count())
+
+
+def check_own_limits(campaign: Campaign | None, grant: TokenGrant | None) -> None:
+    """Raise Refused where the campaign or the token has no unit left for a new submission.
+
+    The team's lock covers both: a token with a quota is for one competition, where its person is in
+    one team at a time.
+    """
+    if campaign is not None and campaign_left(campaign) == 0:
+        raise Refused("campaign_limit_reached", name=campaign.name, limit=campaign.limit)
+    if grant is not None and token_left(grant) == 0:
+        raise Refused("token_quota_reached", limit=grant.quota)
+
+
+def is_repeat(team: Team, round: Round, sha256: str, gate: Gate | None = None) -> bool:
+    """Return whether a file of these bytes has an answer that stands, or waits for one.
+
+    From the boards, or from the gate that it is sent to.
+    """
+    same = Submission.objects.filter(
+        team=team, round__ledger=round.ledger, sha256=sha256, gate=gate
+    )
     waits = Q(status__in=(Status.QUEUED, Status.SCORING))
-    stands = Q(status=Status.RELEASED, release__holdout__retired_at__isnull=True)
+    answer = "release" if gate is None else "gate_answer"
+    stands = Q(status=Status.RELEASED, **{f"{answer}__holdout__retired_at__isnull": True})
     return same.filter(waits | stands).exists()
 
 
@@ -101,6 +137,7 @@ def settle(submission: Submission, *, repeats: bool) -> None:
         # The lock under which intake counts.
         team = Team.objects.select_for_update(no_key=True).get(pk=submission.team_id)
         left = quota(team, submission.round, submission.created_at)
-        if not left.daily_left or left.total_left == 0:
+        own = campaign_left(submission.campaign), token_left(submission.token_grant)
+        if 0 in (left.daily_left, left.total_left, *own):
             raise PredictionError([Problem("no_quota_left", message=_NO_QUOTA_LEFT)])
     submission.takes_quota = not repeats

@@ -36,6 +36,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from scoring import mechanisms
 
 
 def select(*, team: Team, user: User, numbers: Collection[int]) -> None:
@@ -97,7 +98,8 @@ def stand_in(round: Round, *, team: str) -> Coalesce:
     """Return the key of what a team enters by default; `team` is the outer query's field for it.
 
     That is its best released score, the earliest where several reached it; without one its best
-    score on the Public rows; without one the last submission that got an answer. Of the rounds on
+    score on the Public rows; without one the last submission that got an answer. A file that was
+    lost with a database stands in only for a team that has no other. Of the rounds on
     these rows those are compared that have a board with the metric of the round whose finals these
     are; scores of other metrics count behind them, a later round's before an earlier one's.
     """
@@ -108,11 +110,17 @@ def stand_in(round: Round, *, team: str) -> Coalesce:
     answers = Release.objects.filter(
         submission__team=OuterRef(team), board__in=boards, submission__is_practice=False
     ).exclude(submission__in=sanctioned(round)[1])
-    on_public = answers.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
-    shown = F("reference_level") * 1.0 / F("steps")
+    kept = answers.exclude(submission__file="")
+    lost = standings.filter(best__submission__file="")
+    released = kept.filter(Exists(lost), kind__in=_own(boards), holdout__retired_at__isnull=True)
+    on_public = kept.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
+    loss, shown = F("level") * 1.0 / F("steps"), F("reference_level") * 1.0 / F("steps")
+    earliest = ("submission__created_at", "submission__number")
     return Coalesce(
-        Subquery(best.values("best__submission")[:1]),
+        Subquery(best.exclude(best__submission__file="").values("best__submission")[:1]),
+        Subquery(released.order_by(first, loss, *earliest).values("submission")[:1]),
         Subquery(on_public.order_by(first, shown, "submission__number").values("submission")[:1]),
+        Subquery(kept.order_by("-submission__number").values("submission")[:1]),
         Subquery(answers.order_by("-submission__number").values("submission")[:1]),
     )
 
@@ -131,6 +139,13 @@ def _compared_boards(round: Round) -> dict[int, int]:
 
 def _metric(board: Board) -> tuple[str, Any]:
     return board.metric, board.metric_parameters
+
+
+def _own(boards: Collection[int]) -> set[str]:
+    """Return the kinds of answers that show the score of the very file, not the best so far."""
+    names = Board.objects.filter(pk__in=boards).values_list("mechanism", flat=True)
+    kinds = (kind for name in names for kind in mechanisms.get(name).kinds)
+    return {kind.code for kind in kinds if kind.shows == "own"}
 
 
 def _claimed(boards: Collection[int]) -> list[int]:

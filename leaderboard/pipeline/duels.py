@@ -11,7 +11,9 @@ from django.db import transaction
 from leaderboard.ledger import lock, watermark
 from leaderboard.ledger.duels import find_due, settle
 from leaderboard.ledger.entries import LostRace
+from leaderboard.log import leaves
 from leaderboard.models import Holdout, Release
+from leaderboard.notify import events
 from scoring.duels import Comparison
 from scoring.verification.publications import Lost
 
@@ -40,6 +42,7 @@ def hold_next(ledger_id: int, compare: Compare) -> bool:
             raise LostRace
         comparison = found if isinstance(found, Comparison) else None
         note = settle(ledger, holdout, due, comparison)
+        events.log(ledger.competition, leaves.noted(note))
     watermark.append(ledger.uid, watermark.Head(note.number, note.hash))
     return True
 

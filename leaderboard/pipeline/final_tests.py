@@ -39,7 +39,7 @@ class Tested:
         better[:compared, :compared] = self.found.better
         numbers = dict[int, int]()
         teams = [numbers.setdefault(score.team_id, len(numbers)) for score in self.order]
-        unplaced = baselines(self.order[0].board) if self.order else set()
+        unplaced = baselines(self.order[0].board)
         placed = [team for team in numbers if team not in unplaced]
         among = np.ix_(*[[numbers[team] for team in placed]] * 2)
         return dict(zip(placed, rank_sets(rank_teams(better, teams)[among]), strict=True))
@@ -60,14 +60,14 @@ def compare_entries(
     *,
     every: bool = False,
 ) -> dict[int, Tested]:
-    """Return what the tests find on each board that has some, by its key.
+    """Return what the tests find on each board that has some, by its key; none without entries.
 
     start: returns a contest of so many entries of a board. read: is asked for each file once; for
         `every` one that was entered, or only for those that are compared.
     """
-    known = {board: pairs_level(board, holdout) for board in boards}
+    orders = {board: order for board in boards if (order := entry_order(board))}
+    known = {board: pairs_level(board, holdout) for board in orders}
     levels = {board: level for board, level in known.items() if level is not None}
-    orders = {board: entry_order(board) for board in levels}
     contests = {board: start(board, min(len(orders[board]), MOST_ENTRIES)) for board in levels}
     wanted = dict[int, list[tuple[Contest, int]]]()
     for board, contest in contests.items():

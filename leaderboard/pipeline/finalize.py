@@ -27,6 +27,7 @@ from leaderboard.models import (
     FinalScore,
     FinalTests,
     Holdout,
+    Loss,
     Phase,
     Round,
     Status,
@@ -52,10 +53,13 @@ FAILURE_LENGTH = 200
 
 @dataclass(frozen=True)
 class Unfinished:
-    """What stands between a competition and its finals: unscored and failed submissions."""
+    """What stands between a competition and its finals: unscored and failed submissions, and what
+    is missing since a backup was restored.
+    """
 
     waiting: int
     failed: tuple[Submission, ...]
+    lost: tuple[Loss, ...]
 
 
 def unfinished(round: Round) -> Unfinished:
@@ -68,7 +72,13 @@ def unfinished(round: Round) -> Unfinished:
     return Unfinished(
         waiting=submissions.filter(status__in=(Status.QUEUED, Status.SCORING)).count(),
         failed=tuple(failed.order_by("created_at")),
+        lost=tuple(losses(round.competition).select_related("team")),
     )
+
+
+def losses(competition: Competition) -> QuerySet[Loss]:
+    """Return what is missing since a backup was restored, as long as nobody has accepted that."""
+    return Loss.objects.filter(competition=competition, accepted_at__isnull=True)
 
 
 def close_early(round: Round, *, by: User | None = None) -> None:
@@ -88,18 +98,26 @@ def close_early(round: Round, *, by: User | None = None) -> None:
     round.refresh_from_db()
 
 
-def start_finals(round: Round, *, accept_failed: bool = False, by: User | None = None) -> None:
+def start_finals(
+    round: Round,
+    *,
+    accept_failed: bool = False,
+    accept_lost: bool = False,
+    by: User | None = None,
+) -> None:
     """End submitting and selecting for good; the sweeper then asks workers for exact scores.
 
     On rows that several rounds share this happens once, in the last of them. Raises Refused, having
     changed nothing, unless all rounds on these rows are closed, everything that was
-    submitted has an answer (`accept_failed`: or failed), and there is something to score.
+    submitted has an answer (`accept_failed`: or failed), nothing is missing since a backup was
+    restored (`accept_lost`: or that is known), and there is something to score.
     """
     with transaction.atomic(durable=True):
         locked = _lock(round)
         check_right(by, locked.competition, Right.JUDGE)
         if locked.finals_started_at is None:
-            _check_may_start(locked, accept_failed=accept_failed)
+            _check_may_start(locked, accept_failed=accept_failed, accept_lost=accept_lost)
+            losses(locked.competition).update(accepted_at=timezone.now())
             _mark(locked, EventKind.FINALS_STARTED, by, finals_started_at=timezone.now())
             transaction.on_commit(wake_sweeper, robust=True)
     round.refresh_from_db()
@@ -107,7 +125,7 @@ def start_finals(round: Round, *, accept_failed: bool = False, by: User | None =
 
 def ask_for_scores(round: Round) -> None:
     """Ask for the final scores that are missing; where none is, for the places."""
-    missing = list(_unscored(round).order_by("pk").values_list("pk", flat=True))
+    missing = list(_unscored(round).order_by("pk").only("is_long"))
     if missing:
         enqueue_finals(round.pk, missing)
     else:
@@ -283,13 +301,18 @@ def _round_of_finals(submission: Submission) -> Round | None:
 def _check_rows_are_closed(round: Round) -> None:
     """Raise Refused unless this is the last round on its rows, and all of them have closed."""
     sharing = list(Round.objects.filter(ledger=round.ledger, competition=round.competition))
-    if any(each.phase(timezone.now()) is not Phase.CLOSED for each in sharing):
+    now = timezone.now()
+    if any(each.phase(now) is not Phase.CLOSED for each in sharing):
         raise Refused("not_closed")
+    until = max(filter(None, (each.closes_at for each in sharing)), default=now)
+    until += timedelta(seconds=settings.UPLOAD_SECONDS)
+    if now < until:
+        raise Refused("submissions_waiting", variant="uploads", until=until)
     if round.number < max(each.number for each in sharing):
         raise Refused("not_the_last_round")
 
 
-def _check_may_start(round: Round, *, accept_failed: bool) -> None:
+def _check_may_start(round: Round, *, accept_failed: bool, accept_lost: bool) -> None:
     _check_rows_are_closed(round)
     if round.paused_for:
         raise Refused("paused", variant=round.paused_for)
@@ -301,13 +324,15 @@ def _check_may_start(round: Round, *, accept_failed: bool) -> None:
         raise Refused("submissions_waiting", count=found.waiting)
     if found.failed and not accept_failed:
         raise Refused("submissions_failed", names=_names(found.failed))
+    if found.lost and not accept_lost:
+        raise Refused("restore_unsettled", names=_names(found.lost))
     if too_many := tuple(over_limit(round)):
         raise Refused("selections_over_limit", limit=round.finals_limit, names=_names(too_many))
     if not entered(round).exists():
         raise Refused("nothing_to_score")
 
 
-def _names(found: Sequence[Submission | Team]) -> str:
+def _names(found: Sequence[Submission | Team | Loss]) -> str:
     names = [str(each) for each in found[:NAMED]]
     more = len(found) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")

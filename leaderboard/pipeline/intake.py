@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import PurePath
 
 from django.conf import settings
@@ -16,9 +16,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from leaderboard.errors import Refused
+from leaderboard.ledger.gates import check_may_ask
 from leaderboard.models import (
+    Campaign,
     Competition,
     EventKind,
+    Gate,
     Membership,
     Phase,
     Round,
@@ -26,12 +29,14 @@ from leaderboard.models import (
     Status,
     Submission,
     Team,
+    TokenGrant,
     User,
 )
 from leaderboard.notify import events
+from leaderboard.participate import campaigns
 from leaderboard.participate.notes import NOTE_LENGTH
-from leaderboard.participate.quotas import is_repeat, quota
-from leaderboard.pipeline import claims
+from leaderboard.participate.quotas import check_own_limits, is_repeat, quota
+from leaderboard.pipeline import claims, turns
 from leaderboard.pipeline.queue import enqueue
 from leaderboard.platform import logs, outages
 
@@ -47,26 +52,37 @@ def submit(
     upload: File[bytes],
     message: str = "",
     claimed: float | None = None,
+    arrived: datetime | None = None,
+    campaign: str = "",
+    grant: TokenGrant | None = None,
+    gate: str = "",
 ) -> Submission:
-    """Accept a prediction file for scoring.
+    """Accept a prediction file for scoring, or for the gate of this name.
+
+    campaign: the name of the team's campaign that it belongs to. grant: of the token that sends it,
+    whose own campaign and quota hold then.
+    arrived: when the head of the request was there. It decides about the deadline, and breaks ties,
+    if the rest came within UPLOAD_SECONDS; otherwise, and where nothing is known, now does.
 
     Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
-    a limit is reached, the file is empty or too large, a claimed score is missing, or there is no
-    space left.
+    a limit is reached, the campaign is unknown or has ended, the file is empty or too large, a
+    claimed score is missing, or there is no space left.
     """
-    round = team.competition.current_round
+    moment = _moment_that_counts(arrived)
+    round = team.competition.round_at(moment)
     limit = min(round.max_file_bytes, settings.MAX_UPLOAD_BYTES)
     if not upload.size:
         raise Refused("file_empty")
     if upload.size > limit:
         raise Refused("file_too_large", limit=limit)
-    claims.check(round, claimed)
+    asked = _find_gate(round, gate, claimed)
     digest = hashlib.sha256()
     for chunk in upload.chunks():  # from the beginning, wherever the file stands
         digest.update(chunk)
     upload.seek(0)
     sha256 = digest.hexdigest()
-    _check_may_submit(team, round, user, timezone.now(), sha256)
+    found = campaigns.find(team, campaign, grant)
+    _check_may_submit(team, round, user, moment, sha256, asked, found, grant)
     try:
         known = _stored_before(team, sha256, upload.size)
         stored = known or _store(upload, sha256)
@@ -74,7 +90,8 @@ def submit(
         logger.exception("A file could not be stored.")
         raise Refused("storage_full" if outages.is_full(error) else "unavailable") from error
     try:
-        return _accept(team, user, upload, stored, sha256, message, claimed)
+        limits = campaign, grant, gate
+        return _accept(team, user, upload, stored, sha256, message, claimed, moment, *limits)
     except (Refused, OperationalError) as error:
         full = outages.is_full(error)
         # Any other error of the database may have come after the commit: the row needs its file.
@@ -85,6 +102,13 @@ def submit(
         raise
 
 
+def _moment_that_counts(arrived: datetime | None) -> datetime:
+    now = timezone.now()
+    waited = now - (arrived or now)
+    counts = timedelta(0) <= waited <= timedelta(seconds=settings.UPLOAD_SECONDS)
+    return now - waited if counts else now
+
+
 def _accept(
     team: Team,
     user: User,
@@ -93,6 +117,10 @@ def _accept(
     sha256: str,
     message: str,
     claimed: float | None,
+    moment: datetime,
+    campaign: str,
+    grant: TokenGrant | None,
+    gate: str,
 ) -> Submission:
     """Insert the row, and enqueue its id once that is committed."""
     with transaction.atomic(durable=True):
@@ -102,14 +130,18 @@ def _accept(
         # show its state from before.
         team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         competition = Competition.objects.get(pk=team.competition_id)
-        round, now = competition.current_round, timezone.now()
-        takes_quota = _check_may_submit(team, round, user, now, sha256)
-        claims.check(round, claimed)
+        round = competition.round_at(moment)
+        found = campaigns.find(team, campaign, grant)
+        asked = _find_gate(round, gate, claimed)
+        takes_quota = _check_may_submit(team, round, user, moment, sha256, asked, found, grant)
         last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
+        is_long = turns.is_long(round, upload.size or 0)
         submission = Submission.objects.create(
             team=team,
             round=round,
             user=user,
+            campaign=found,
+            token_grant=grant,
             number=(last or 0) + 1,
             file=stored,
             file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
@@ -117,9 +149,12 @@ def _accept(
             size=upload.size or 0,
             message=message.strip()[:NOTE_LENGTH],
             claimed_score=claimed,
+            gate=asked,
             takes_quota=takes_quota,
             is_practice=round.takes_practice,
-            created_at=now,
+            is_long=is_long,
+            turn=turns.next_turn(team, round, is_long=is_long),
+            created_at=moment,
         )
         events.record_submission(
             submission, EventKind.SUBMISSION_ACCEPTED, actor=user, sha256=sha256
@@ -138,7 +173,30 @@ def enqueue_quietly(submission_id: int) -> None:
         logger.exception("Submission %s is accepted but not enqueued.", submission_id)
 
 
-def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha256: str) -> bool:
+def _find_gate(round: Round, name: str, claimed: float | None) -> Gate | None:
+    """Return the gate of this name; without a name the boards answer, which may want a claim.
+
+    Raises Refused.
+    """
+    if not name:
+        claims.check(round, claimed)
+        return None
+    found = round.gates.open().select_related("board__round").filter(name=name).first()
+    if found is None:
+        raise Refused("invalid", field="gate", variant="no_such_gate", name=name)
+    return found
+
+
+def _check_may_submit(
+    team: Team,
+    round: Round,
+    user: User,
+    now: datetime,
+    sha256: str,
+    gate: Gate | None,
+    campaign: Campaign | None,
+    grant: TokenGrant | None,
+) -> bool:
     """Return whether a file of these bytes takes a unit of the quota. Raises Refused."""
     phase = round.phase(now)
     has_ended = phase is Phase.CLOSED or round.finals_started_at is not None
@@ -157,9 +215,21 @@ def _check_may_submit(team: Team, round: Round, user: User, now: datetime, sha25
         raise Refused("disqualified", reason=held.reason)
     # The quota is read before the repeats: whatever took the last unit is then seen as one of them.
     left = quota(team, round, now)
-    takes_quota = not is_repeat(team, round, sha256)
+    takes_quota = not is_repeat(team, round, sha256, gate)
+    if gate is not None and (takes_quota or has_ended):
+        _check_gate(gate, round)
     left.check(takes_quota=takes_quota)
+    if takes_quota:
+        check_own_limits(campaign, grant)
     return takes_quota
+
+
+def _check_gate(gate: Gate, round: Round) -> None:
+    """Raise Refused where the gate can't be asked anything new."""
+    holdout = round.active_holdout
+    if round.ledger is None or holdout is None:
+        raise Refused("gate_closed", variant="none")
+    check_may_ask(gate, round.ledger, holdout)
 
 
 def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:

@@ -27,6 +27,7 @@ from django.utils import timezone
 from leaderboard import vault
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
+from leaderboard.log import leaves
 from leaderboard.models import (
     Board,
     Competition,
@@ -47,12 +48,14 @@ from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.vault import Measured
 from scoring.duels import Comparison
 from scoring.errors import PredictionError, StateError
-from scoring.verification.publications import Compared, Lost, Origin, write_publication
+from scoring.verification.publications import Compared, Gated, Lost, Origin, write_publication
 
 # (submission, revision, board) -> the digest of its predictions, and what they measure there
 Remeasure = Callable[[Submission, Holdout, Board], tuple[str, Measured]]
 # (revision, the better file's answer, the worse one's) -> how they compare
 Compare = Callable[[Holdout, Release, Release], Comparison | Lost]
+# (revision, a gate's note) -> what its answer follows from
+AskAgain = Callable[[Holdout, LedgerNote], Gated | Lost]
 
 FOLDER: Final = "publications"
 PART_RELEASES: Final = 500
@@ -123,7 +126,9 @@ def unclaimed(holdouts: QuerySet[Holdout]) -> QuerySet[Holdout]:
     )
 
 
-def publish_holdout(holdout_id: int, remeasure: Remeasure, compare: Compare) -> bool:
+def publish_holdout(
+    holdout_id: int, remeasure: Remeasure, compare: Compare, ask_again: AskAgain
+) -> bool:
     """Go on writing a publication, for a part of a lease; return False if more is to be done.
 
     True also where it is done already, or in the hands of another worker.
@@ -132,29 +137,34 @@ def publish_holdout(holdout_id: int, remeasure: Remeasure, compare: Compare) -> 
     if mine.update(publication_claimed_at=timezone.now()) != 1:
         return True
     holdout = Holdout.objects.select_related("ledger__competition").get(pk=holdout_id)
-    done = _measure_parts(holdout, remeasure, compare)
+    done = _measure_parts(holdout, remeasure, compare, ask_again)
     if done:
         _write(holdout)
     Holdout.objects.filter(pk=holdout_id).update(publication_claimed_at=None)
     return done
 
 
-def _measure_parts(holdout: Holdout, remeasure: Remeasure, compare: Compare) -> bool:
+def _measure_parts(
+    holdout: Holdout, remeasure: Remeasure, compare: Compare, ask_again: AskAgain
+) -> bool:
     """Measure what no stored part has, until the time is over; return whether all is measured."""
     start, lease = time.monotonic(), settings.LEASE_SECONDS
     done = _measured(holdout)
     rows = Release.objects.filter(holdout=holdout).order_by("number")
     rows = rows.select_related("submission__round", "submission__team", "team", "board__round")
-    duels = LedgerNote.objects.filter(holdout=holdout, kind=NoteKind.DUEL).order_by("number")
+    kinds = NoteKind.DUEL, NoteKind.GATE
+    notes = LedgerNote.objects.filter(holdout=holdout, kind__in=kinds).order_by("number")
     while True:
         lines, first, part_end = [], done + 1, time.monotonic() + PART_OF_LEASE * lease
         later: tuple[Iterable[Release | LedgerNote], ...] = (
             rows.filter(number__gt=done)[:PART_RELEASES],
-            duels.filter(number__gt=done)[:PART_RELEASES],
+            notes.filter(number__gt=done)[:PART_RELEASES],
         )
         for entry in islice(merge(*later, key=attrgetter("number")), PART_RELEASES):
             if isinstance(entry, Release):
                 lines.append(origin_of(entry, holdout, remeasure).line())
+            elif entry.kind == NoteKind.GATE:
+                lines.append(ask_again(holdout, entry).line())
             else:
                 lines.append(duel_origin(entry, holdout, compare).line())
             done = entry.number
@@ -221,7 +231,10 @@ def _write(holdout: Holdout) -> None:
         )
         name = _store(file)
     opened = Holdout.objects.filter(pk=holdout.pk, published_at__isnull=True)
-    opened.update(publication=name, published_at=timezone.now())
+    with transaction.atomic():
+        if opened.update(publication=name, published_at=timezone.now()):
+            holdout.publication.name = name
+            events.log(holdout.ledger.competition, leaves.published(holdout))
     for part in _parts(holdout):
         default_storage.delete(part)
 

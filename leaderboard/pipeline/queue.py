@@ -23,23 +23,36 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify.events import record_submission
+from leaderboard.platform.broker import LONG, QUEUE
 
 logger = logging.getLogger(__name__)
 
 
 def enqueue(submission_id: int) -> bool:
-    """Ask a worker to score a submission; return False, and no harm, where the broker is away."""
-    if not _send("score_submission", submission_id=submission_id):
+    """Ask a worker to score a submission; return False, and no harm, where the broker is away.
+
+    Whoever takes the message takes the submission whose turn it is on that queue: there are as many
+    messages as submissions that wait.
+    """
+    waiting = Submission.objects.filter(pk=submission_id, status=Status.QUEUED)
+    is_long = waiting.filter(is_long=True).exists()
+    if not _send("score_submission", queue_of(is_long=is_long), submission_id=submission_id):
         return False
-    Submission.objects.filter(pk=submission_id, status=Status.QUEUED).update(
-        enqueued_at=timezone.now()
-    )
+    waiting.update(enqueued_at=timezone.now())
     return True
 
 
-def enqueue_finals(round_id: int, submission_ids: Iterable[int]) -> None:
+def queue_of(*, is_long: bool) -> str:
+    """Return the queue of a submission."""
+    return LONG if is_long else QUEUE
+
+
+def enqueue_finals(round_id: int, submissions: Iterable[Submission]) -> None:
     """Ask workers for the final scores of these submissions of a round."""
-    sent = all(_send("score_final", submission_id=pk) for pk in submission_ids)
+    sent = all(
+        _send("score_final", queue_of(is_long=each.is_long), submission_id=each.pk)
+        for each in submissions
+    )
     Round.objects.filter(pk=round_id, finals_scored_at__isnull=True).update(
         finals_enqueued_at=timezone.now() if sent else None
     )
@@ -93,10 +106,11 @@ def enqueue_deliveries(channel: Channel) -> None:
     _send(f"deliver_{channel}")
 
 
-def _send(task: str, **ids: int) -> bool:
+def _send(task: str, queue: str | None = None, **ids: int) -> bool:
     """Queue a task; return False where the broker is away and the sweeper has to see to it."""
+    name = f"leaderboard.tasks.{task}"
     try:
-        current_app.send_task(f"leaderboard.tasks.{task}", kwargs=ids, retry=False)
+        current_app.send_task(name, kwargs=ids, queue=queue, retry=False)
     except (OperationalError, OSError):
         logger.warning("Broker away: %s %s waits for the sweeper.", task, ids or "", extra=ids)
         return False
@@ -138,13 +152,20 @@ def enqueue_handover(handover_id: int) -> None:
     _send("carry_out_handover", handover_id=handover_id)
 
 
-def take_back() -> int:
-    """Queue what workers held when they ended, and return how many. No worker may be running."""
+def take_back(*, is_long: bool | None = None) -> int:
+    """Queue what workers held when they ended, and return how many submissions that were.
+
+    No worker may be running that takes from this queue; None: from any.
+    """
     Round.objects.filter(finals_started_at__isnull=False, finals_scored_at__isnull=True).update(
-        finals_enqueued_at=None, places_claimed_at=None
+        finals_enqueued_at=None
     )
-    Holdout.objects.filter(published_at__isnull=True).update(publication_claimed_at=None)
     held = Submission.objects.filter(status=Status.SCORING)
+    if is_long is not None:
+        held = held.filter(is_long=is_long)
+    if is_long is not False:
+        Round.objects.filter(finals_scored_at__isnull=True).update(places_claimed_at=None)
+        Holdout.objects.filter(published_at__isnull=True).update(publication_claimed_at=None)
     return held.update(status=Status.QUEUED, enqueued_at=None)
 
 

@@ -34,9 +34,12 @@ def release(
         ledger = lock.lock_row(holdout.ledger)
         submission = (
             Submission.objects.select_for_update(of=("self",), no_key=True)
-            .select_related("team", "round__competition")
+            .select_related("team")
             .get(pk=submission_id)
         )
+        for board in measured:  # read with its round and competition, which stay as they are
+            if board.round_id == submission.round_id:
+                submission.round = board.round
         if submission.status != Status.SCORING:
             return False
         if ledger.paused_at or not Holdout.objects.active().filter(pk=holdout.pk).exists():
@@ -44,21 +47,25 @@ def release(
         lock.check(ledger)
         now = timezone.now()
         waited = events.long_wait(submission)
-        before = leaders.first_places(submission.round)
-        entries = [
+        answers = [
             answer(ledger, submission, holdout, board, digest, each, now)
             for board, each in measured.items()
         ]
+        entries = [entry for entry, _ in answers]
         if submission.release_id is None:  # organizers, not teams, have files scored again
             quotas.settle(submission, repeats=all(each.repeat_of_id for each in entries))
         submission.status, submission.release = Status.RELEASED, entries[0]
         submission.finished_at = now
         submission.save(update_fields=["status", "release", "finished_at", "takes_quota"])
         events.record_submission(
-            submission, EventKind.SUBMISSION_RELEASED, entries=len(entries), **waited
+            submission,
+            EventKind.SUBMISSION_RELEASED,
+            answers=entries,
+            entries=len(entries),
+            **waited,
         )
-        leaders.record_changes(submission.round, before)
-        if any(map(led_by, entries)):
+        leaders.record_changes(submission.round, answers[0][1])
+        if any(led_by(entry, move) for entry, move in answers):
             transaction.on_commit(partial(enqueue_duels, ledger.pk), robust=True)
     watermark.append(ledger.uid, watermark.Head(ledger.entries, ledger.head_hash))
     return True

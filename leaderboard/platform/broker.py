@@ -22,12 +22,21 @@ logger = logging.getLogger(__name__)
 
 TASKS = "leaderboard.tasks."
 QUEUE = "celery"
+# Large files, and what compares whole files: whoever sends a small one waits for none of them.
+LONG = "long"
+# The sweeper, which must come round however many files wait.
+SWEEPER = "sweeper"
 # Mails and webhooks: a receiver that is slow keeps no submission waiting.
 OUTBOX = "outbox"
-ROUTES = {
-    f"{TASKS}{name}": OUTBOX
-    for name in ("fan_out", "deliver_mail", "deliver_webhook", "send_invitations")
+QUEUES = (QUEUE, LONG, SWEEPER, OUTBOX)
+_TASKS_OF = {
+    LONG: ("hold_duels", "place_finals", "publish_holdout", "carry_out_handover"),
+    SWEEPER: ("sweep", "look_for_rewinds_at_start"),
+    OUTBOX: ("fan_out", "deliver_mail", "deliver_webhook", "send_invitations"),
 }
+ROUTES = {f"{TASKS}{name}": queue for queue, names in _TASKS_OF.items() for name in names}
+# What is short or long as the file is.
+_EITHER = {f"{TASKS}{name}" for name in ("score_submission", "score_final")}
 LONGEST_MESSAGE = 20_000
 LONGEST_LIMIT = 24 * 3600
 LARGEST_KEY = 2**63
@@ -81,7 +90,7 @@ class Channel(redis.Channel):
 
         So nobody who sends tasks needs the right to change where those of others go.
         """
-        if queue not in (QUEUE, OUTBOX):
+        if queue not in QUEUES:
             super()._queue_bind(exchange, routing_key, pattern, queue)  # type: ignore[misc]  # untyped
 
     def _brpop_read(self, **options: Any) -> bool | None:
@@ -111,7 +120,7 @@ def _is_message(message: Any, queue: str | None, channel: Any) -> bool:
     On the queues of tasks it also has to ask for one of theirs as `send_task` does.
     """
     try:
-        if queue not in (QUEUE, OUTBOX):
+        if queue not in QUEUES:
             built = channel.Message(message, channel=channel)
             return {"exchange", "routing_key"} <= set(built.delivery_info)
         if not _has_plain_headers(message, queue):
@@ -145,7 +154,10 @@ def _has_plain_headers(message: Any, queue: str) -> bool:
         and all(isinstance(text, str) for text in texts)
         and all(isinstance(value, str | bool | int | None) for value in rest)
         and headers["task"].startswith(TASKS)
-        and ROUTES.get(headers["task"], QUEUE) == queue
+        and (
+            ROUTES.get(headers["task"], QUEUE) == queue
+            or (queue == LONG and headers["task"] in _EITHER)
+        )
     )
 
 

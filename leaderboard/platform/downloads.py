@@ -18,6 +18,11 @@ def csv_response(parts: Iterable[bytes], name: str) -> StreamingHttpResponse:
     return _download(parts, name, CSV)
 
 
+def json_response(parts: Iterable[bytes], name: str) -> StreamingHttpResponse:
+    """Send a JSON document under a file name, as it is read."""
+    return _download(parts, name, "application/json")
+
+
 def _download(parts: Iterable[bytes], name: str, content_type: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
         parts,

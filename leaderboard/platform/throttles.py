@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
-from rest_framework.throttling import UserRateThrottle
+from rest_framework.throttling import SimpleRateThrottle, UserRateThrottle
 from rest_framework.views import APIView
 
 from leaderboard.errors import Refused
@@ -16,6 +16,24 @@ class UploadThrottle(UserRateThrottle):
 
     def allow_request(self, request: Any, view: Any) -> bool:
         return request.method != "POST" or super().allow_request(request, view)
+
+
+class UploadAddressThrottle(SimpleRateThrottle):
+    """Uploads from one address, of however many accounts; a class behind one has room."""
+
+    scope = "upload_address"
+
+    def get_cache_key(self, request: Any, view: Any) -> str:
+        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        return request.method != "POST" or super().allow_request(request, view)
+
+
+class TokenThrottle(UserRateThrottle):
+    """Tokens that one person makes on the page; by password the throttles of signing in count."""
+
+    scope = "token"
 
 
 class JoinCodeThrottle(UserRateThrottle):
@@ -33,6 +51,12 @@ class CompareThrottle(UserRateThrottle):
 def check_upload(request: HttpRequest) -> None:
     """Count an upload by a form. Raises Refused where there were too many."""
     _check(UploadThrottle(), request)
+    _check(UploadAddressThrottle(), request)
+
+
+def check_token(request: HttpRequest) -> None:
+    """Count a token that is made on the page. Raises Refused where there were too many."""
+    _check(TokenThrottle(), request)
 
 
 def check_join_code(request: HttpRequest) -> None:
@@ -45,6 +69,6 @@ def check_compare(request: HttpRequest) -> None:
     _check(CompareThrottle(), request)
 
 
-def _check(throttle: UserRateThrottle, request: Any) -> None:
+def _check(throttle: SimpleRateThrottle, request: Any) -> None:
     if not throttle.allow_request(request, APIView()):
         raise Refused("throttled", seconds=max(1, int(throttle.wait() or 1)))

@@ -1,6 +1,8 @@
 """Bodies: refuse one that is too large, and keep in memory what must not touch a disk."""
 
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +14,8 @@ from leaderboard.errors import Refused
 from leaderboard.platform.outages import refuse
 
 FORM_OVERHEAD_BYTES = 64 * 1024
+# Where our web server leaves when the whole head of a request was there; no header can set it.
+HEAD_ARRIVED = "holdfast.head_arrived"
 PREDICTIONS = re.compile(r"/c/[^/]+/submit/|/api/v1/competitions/[^/]+/submissions/")
 PUBLIC_DATA = re.compile(r"/organize/new/files/")
 
@@ -29,6 +33,12 @@ def body_limit(path: str = "") -> int:
 def is_upload(path: str) -> bool:
     """Return whether predictions or public data are sent there: only these may go to the disk."""
     return any(each.fullmatch(path) is not None for each in (PREDICTIONS, PUBLIC_DATA))
+
+
+def head_arrived(environ: Mapping[str, Any]) -> datetime | None:
+    """Return when the head of a request arrived; None where the web server doesn't say."""
+    moment = environ.get(HEAD_ARRIVED)
+    return None if moment is None else datetime.fromtimestamp(moment, UTC)
 
 
 class UploadLimitMiddleware(MiddlewareMixin):

@@ -21,11 +21,11 @@ from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import FixedStreamReceiver
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
+from waitress.task import ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import Error
 from waitress.wasyncore import poll2
 
-from leaderboard.platform.uploads import body_limit, is_upload
+from leaderboard.platform.uploads import HEAD_ARRIVED, body_limit, is_upload
 
 # Whole headers, and the next request on a connection that is kept, come within so many seconds. Of
 # a body or an answer SLOWEST bytes a second do, in each such time: what the system takes at once
@@ -70,11 +70,14 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress ships no typ
     """
 
     error: Any = None
+    arrived: float | None = None
     reserved = 0
     _in_memory = 0
     _lock = Lock()
 
     def parse_header(self, header_plus: bytes) -> None:
+        # However long the body takes: this moment decides about a deadline.
+        self.arrived = time.time()
         super().parse_header(header_plus)
         if self.chunked:
             self.error, self.completed = LengthRequired("Announce the length of the body."), True
@@ -98,10 +101,20 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress ships no typ
             return True
 
 
+class Task(WSGITask):  # type: ignore[misc]  # waitress ships no types
+    """A request, with the moment at which its head had arrived."""
+
+    def get_environment(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environment()
+        environ[HEAD_ARRIVED] = self.request.arrived
+        return environ
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
     """A connection, which is as slow as it may be or is closed."""
 
     parser_class = Request
+    task_class = Task
     sent = 0
     step = ("", 0)
     since = 0.0

@@ -1,5 +1,6 @@
 """All reads for the pages and the API, made of public facts and releases only."""
 
+from leaderboard.ledger.lines import lines_of as lines_of
 from leaderboard.participate.quotas import Quota as Quota
 from leaderboard.queries.account import Security as Security
 from leaderboard.queries.account import account_data as account_data
@@ -12,6 +13,7 @@ from leaderboard.queries.boards import Step as Step
 from leaderboard.queries.boards import board as board
 from leaderboard.queries.boards import board_row as board_row
 from leaderboard.queries.boards import leading_steps as leading_steps
+from leaderboard.queries.boards import team_row as team_row
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
 from leaderboard.queries.checking import check_facts as check_facts
@@ -28,6 +30,13 @@ from leaderboard.queries.competitions import schema_of as schema_of
 from leaderboard.queries.contenders import Contenders as Contenders
 from leaderboard.queries.contenders import contenders as contenders
 from leaderboard.queries.duels import board_confidence as board_confidence
+from leaderboard.queries.exposure import CampaignRow as CampaignRow
+from leaderboard.queries.exposure import Exposure as Exposure
+from leaderboard.queries.exposure import campaign_names as campaign_names
+from leaderboard.queries.exposure import campaign_row as campaign_row
+from leaderboard.queries.exposure import campaign_rows as campaign_rows
+from leaderboard.queries.exposure import competition_exposure as competition_exposure
+from leaderboard.queries.exposure import team_exposure as team_exposure
 from leaderboard.queries.finals import Choice as Choice
 from leaderboard.queries.finals import FinalBoard as FinalBoard
 from leaderboard.queries.finals import FinalEntry as FinalEntry
@@ -37,16 +46,27 @@ from leaderboard.queries.finals import Stage as Stage
 from leaderboard.queries.finals import choice as choice
 from leaderboard.queries.finals import final_board as final_board
 from leaderboard.queries.finals import final_entries as final_entries
+from leaderboard.queries.finals import final_row as final_row
 from leaderboard.queries.finals import final_tests as final_tests
 from leaderboard.queries.finals import moved as moved
 from leaderboard.queries.finals import progress as progress
 from leaderboard.queries.finals import stage as stage
 from leaderboard.queries.finals import whole_final_board as whole_final_board
+from leaderboard.queries.gates import GateAnswer as GateAnswer
+from leaderboard.queries.gates import GateRow as GateRow
+from leaderboard.queries.gates import gate_row as gate_row
+from leaderboard.queries.gates import gates as gates
+from leaderboard.queries.gates import gates_left as gates_left
+from leaderboard.queries.gates import shown_gate as shown_gate
 from leaderboard.queries.guarantees import Guarantee as Guarantee
 from leaderboard.queries.guarantees import guarantee as guarantee
 from leaderboard.queries.ledgers import ledger as ledger
 from leaderboard.queries.ledgers import ledger_lines as ledger_lines
-from leaderboard.queries.ledgers import lines_of as lines_of
+from leaderboard.queries.log import log as log
+from leaderboard.queries.log import log_consistency as log_consistency
+from leaderboard.queries.log import log_entries as log_entries
+from leaderboard.queries.log import log_inclusion as log_inclusion
+from leaderboard.queries.log import log_tile as log_tile
 from leaderboard.queries.mine import my_competitions as my_competitions
 from leaderboard.queries.notices import count_unread as count_unread
 from leaderboard.queries.notices import inbox as inbox
@@ -57,6 +77,10 @@ from leaderboard.queries.organized import organized as organized
 from leaderboard.queries.organized import organized_part as organized_part
 from leaderboard.queries.organized import work as work
 from leaderboard.queries.paging import PAGE_ROWS as PAGE_ROWS
+from leaderboard.queries.profiles import PersonProfile as PersonProfile
+from leaderboard.queries.profiles import TeamProfile as TeamProfile
+from leaderboard.queries.profiles import person_profile as person_profile
+from leaderboard.queries.profiles import team_profile as team_profile
 from leaderboard.queries.publications import publication as publication
 from leaderboard.queries.publications import publications as publications
 from leaderboard.queries.revisions import revision as revision
@@ -78,11 +102,15 @@ from leaderboard.queries.submissions import submission_row as submission_row
 from leaderboard.queries.submissions import submission_rows as submission_rows
 from leaderboard.queries.teams import Member as Member
 from leaderboard.queries.teams import invitation_links as invitation_links
+from leaderboard.queries.teams import leaving as leaving
 from leaderboard.queries.teams import members as members
+from leaderboard.queries.teams import merge_requests as merge_requests
 from leaderboard.queries.teams import my_teams as my_teams
 from leaderboard.queries.teams import quota as quota
 from leaderboard.queries.teams import team_rows as team_rows
 from leaderboard.queries.tokens import api_tokens as api_tokens
 from leaderboard.queries.versions import board_version as board_version
+from leaderboard.queries.waiting import Wait as Wait
+from leaderboard.queries.waiting import wait_of as wait_of
 from leaderboard.queries.wear import Wear as Wear
 from leaderboard.queries.wear import wear as wear

@@ -63,6 +63,7 @@ def account_data(user: User) -> dict[str, Any]:
             "joined_at": user.date_joined,
             "last_login_at": user.last_login,
             "is_organizer": user.is_organizer,
+            "has_page": user.has_page,
             "needs_second_factor": is_missing(user),
         },
         "addresses": _rows(
@@ -98,6 +99,9 @@ def account_data(user: User) -> dict[str, Any]:
             made_at="created_at",
             expires_at="expires_at",
         ),
+        "invitations_taken": _rows(
+            user.taken_invitations.all(), team="team__name", email="email", made_at="created_at"
+        ),
         "invited_to": _rows(
             user.invitees.all(),
             competition="competition__slug",
@@ -106,6 +110,14 @@ def account_data(user: User) -> dict[str, Any]:
             at="created_at",
         ),
         "let_in_to": _rows(user.invited_to_competitions.all(), competition="slug"),
+        "campaigns": _rows(
+            user.campaigns.all(),
+            competition="team__competition__slug",
+            name="name",
+            limit="limit",
+            at="created_at",
+            ended_at="ended_at",
+        ),
         "roles": _rows(
             user.roles.all(), competition="competition__slug", role="role", since="created_at"
         ),

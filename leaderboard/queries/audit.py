@@ -16,6 +16,8 @@ from leaderboard.queries.paging import ListPage, list_page
 # What participants and workers do, which organizers look at on request.
 _PARTICIPANTS: Final = (
     *(EventKind.TEAM_CREATED, EventKind.MEMBER_JOINED, EventKind.MEMBER_LEFT, EventKind.SELECTED),
+    *(EventKind.MEMBER_REMOVED, EventKind.CAPTAIN_CHANGED),
+    *(EventKind.MERGE_ASKED, EventKind.MERGE_DECLINED, EventKind.CAMPAIGN_CHANGED),
     *(EventKind.SUBMISSION_ACCEPTED, EventKind.SUBMISSION_REJECTED, EventKind.SUBMISSION_RELEASED),
     EventKind.LEADERS_CHANGED,
 )
@@ -43,6 +45,7 @@ _WORDS: Final = {
     "team_limit": "teams at most",
     "question_limit": "questions in all",
     "nats_limit": "nats a team may cost",
+    "gate_limit": "gates answered at most",
     "rules_version": "version of the rules",
     "description": "overview page",
     "rules": "rules page",

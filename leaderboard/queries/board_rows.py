@@ -26,6 +26,9 @@ class BoardRow:
     no place then. `curve` has its best losses so far, each behind its moment in seconds.
     `version` is that of the solution that the score was released on, `earlier` whether it
     has been revised since. `apart`: the guarantee holds if teams don't share answers.
+    `entries` are the team's scored files, `variants` those of them that predict something else.
+    `runs` of a model are behind the score, `spread` is the standard deviation of their scores on
+    the Public rows; None where nothing is known of it.
     `surely_better` names the teams whose scores it surely beats, by duels.
     """
 
@@ -43,6 +46,9 @@ class BoardRow:
     certificate: Interval | None
     entry: int | None
     entries: int
+    variants: int
+    runs: int | None
+    spread: float | None
     improved_at: datetime | None
     curve: tuple[tuple[int, float], ...]
     last_kind: str
@@ -56,8 +62,8 @@ class BoardRow:
 
 _FIELDS = (
     *("pk", "team", "team__uid", "team__name", "team__is_baseline", "team__is_verified"),
-    *("loss", "reached_at", "entries", "curve", "moved_on", "place_before"),
-    *("best__number", "best__low", "best__high", "best__holdout"),
+    *("loss", "reached_at", "entries", "variants", "curve", "moved_on", "place_before"),
+    *("best__number", "best__low", "best__high", "best__holdout", "best__runs", "best__spread"),
     *("last__kind", "last__created_at", "last__holdout"),
 )
 
@@ -74,6 +80,7 @@ class Record(NamedTuple):
     loss: float | None
     reached_at: datetime
     entries: int
+    variants: int
     curve: list[list[float]]
     moved_on: date | None
     place_before: int | None
@@ -81,6 +88,8 @@ class Record(NamedTuple):
     low: float | None
     high: float | None
     best_holdout: int | None
+    runs: int | None
+    spread: float | None
     last_kind: str
     last_at: datetime
     last_holdout: int
@@ -136,6 +145,9 @@ class RowMaker:
             certificate=certificate_interval(self.reads, row),
             entry=None if self.alone else row.entry,
             entries=row.entries,
+            variants=row.variants,
+            runs=row.runs,
+            spread=row.spread,
             improved_at=None if row.loss is None else row.reached_at,
             curve=tuple((int(at), loss) for at, loss in row.curve),
             last_kind=row.last_kind,

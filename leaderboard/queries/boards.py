@@ -88,6 +88,13 @@ def board_row(board: Board, user: Person) -> BoardRow | None:
     return mine.row if mine else None
 
 
+def team_row(board: Board, team: Team, user: Person) -> tuple[BoardRow | None, int]:
+    """Return a team's row, as the person sees it, and how many teams there are."""
+    ranking = _ranking(board, user)
+    found = ranking.row_of(team.pk)
+    return (found.row if found else None), ranking.count("")
+
+
 def my_team(board: Board, user: Person) -> int | None:
     """Return the key of the person's team."""
     if not isinstance(user, User):
@@ -164,6 +171,9 @@ class _OwnRow:
     def mine(self) -> Mine[BoardRow] | None:
         return next((Mine(1, row) for row in self.rows("", 0, 1)), None)
 
+    def row_of(self, team: int) -> Mine[BoardRow] | None:
+        return self.mine() if team == self.make.my_team else None
+
 
 class _Ranking:
     """The board's order.
@@ -215,9 +225,10 @@ class _Ranking:
         return rows
 
     def mine(self) -> Mine[BoardRow] | None:
-        if self.my_team is None:
-            return None
-        own = self.board.standings.filter(team=self.my_team, is_ranked=True).order_by()
+        return None if self.my_team is None else self.row_of(self.my_team)
+
+    def row_of(self, team: int) -> Mine[BoardRow] | None:
+        own = self.board.standings.filter(team=team, is_ranked=True).order_by()
         found = self._records(own.values_list("pk", flat=True))
         places = self._places(found)
         return next(

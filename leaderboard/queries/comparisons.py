@@ -13,7 +13,8 @@ from leaderboard.models import FileRole, Submission
 from leaderboard.pipeline.parse import row_ids
 from leaderboard.platform.files import FileDamaged, open_whole
 from scoring.errors import PredictionError
-from scoring.predictions import Column, Limits, Lists, Predictions, Schema, read_predictions
+from scoring.predictions import Column, Limits, Lists, Predictions, Schema, read_predictions, texts
+from scoring.predictions.problems import shortened
 
 MOST_BYTES = 32_000_000  # of a file, packed and unpacked: it is read while somebody waits
 ROWS_SHOWN = 10
@@ -138,7 +139,7 @@ def _differs(one: Any, other: Any) -> NDArray[np.bool_]:
 
 def _of_column(column: Column, one: Any, other: Any, mask: NDArray[np.bool_]) -> ColumnDifference:
     mean = largest = None
-    if not column.classes:
+    if column.is_plain and not column.classes:
         with np.errstate(over="ignore"):
             apart = np.abs(one - other)
             mean, largest = (min(float(each), _LARGEST) for each in (apart.mean(), apart.max()))
@@ -146,6 +147,8 @@ def _of_column(column: Column, one: Any, other: Any, mask: NDArray[np.bool_]) ->
 
 
 def _text(column: Column, values: Any, place: int) -> str:
+    if column.kind == "text":
+        return shortened(" | ".join(texts.of_row(values, place)))
     if isinstance(values, Lists):
         start, end = values.offsets[place : place + 2]
         return column.separator.join(column.classes[code] for code in values.codes[start:end])

@@ -1,7 +1,7 @@
 """The end: what teams enter, how far the final scoring has come, and the final board."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -21,6 +21,7 @@ from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, page_of
+from leaderboard.queries.rounds import titled
 from leaderboard.queries.scales import SAMPLING_CONFIDENCE, Interval, finest_step, scale
 from scoring import metrics
 from scoring.guarantees.intervals import bonferroni_width, wilson_interval
@@ -129,6 +130,17 @@ class Moved:
     before: int | None
     after: int
     mine: bool
+
+
+@dataclass(frozen=True)
+class FinalPlace:
+    """A team's place on the final board of a round; `title` is empty where the first has none."""
+
+    round: int
+    title: str
+    rank: int
+    tied: bool
+    total: int
 
 
 @dataclass(frozen=True)
@@ -244,6 +256,16 @@ def final_board(
     )
 
 
+def final_row(round: Round, team: Team, user: Person) -> tuple[FinalRow | None, int]:
+    """Return a team's row of the final board, and how many teams there are.
+
+    Whether it may be seen is for the caller to know.
+    """
+    ranking = _Ranking(round.board, user)
+    found = ranking.row_of(team.pk)
+    return (found.row if found else None), ranking.count("")
+
+
 def moved(round: Round, user: Person, first: int) -> list[Moved]:
     """Return the first teams of both boards, in the order of the final one."""
     placed, mine = round.board.final_scores, my_team(round.board, user)
@@ -279,6 +301,42 @@ def final_entries(team: Team) -> dict[int, FinalEntry]:
     reads = _Reader(round.board)
     scores = round.board.final_scores.filter(submission__team=team).select_related("submission")
     return {score.submission.number: reads.entry(score) for score in scores}
+
+
+def final_places(teams: Collection[int]) -> dict[int, list[FinalPlace]]:
+    """Return the places of teams on the final boards that are revealed, by their keys."""
+    placed = FinalScore.objects.filter(
+        board__position=0, board__round__revealed_at__isnull=False, position__isnull=False
+    )
+    rows = list(
+        placed.filter(team__in=teams)
+        .select_related("board__round")
+        .order_by("board__round__number")
+    )
+    boards = {row.board_id for row in rows}
+    totals = _counts(placed.filter(board__in=boards).values_list("board").annotate(Count("pk")))
+    shared = Q()
+    for row in rows:
+        shared |= Q(board=row.board_id, place=row.place)
+    counts = placed.filter(shared) if rows else placed.none()
+    ties = _counts(counts.values_list("board", "place").annotate(Count("pk")))
+    found = dict[int, list[FinalPlace]]()
+    for row in rows:
+        assert row.place is not None  # noqa: S101  (what has a position has a place)
+        place = FinalPlace(
+            round=row.board.round.number,
+            title=titled(row.board.round),
+            rank=row.place,
+            tied=ties[row.board_id, row.place] > 1,
+            total=totals[row.board_id,],
+        )
+        found.setdefault(row.team_id, []).append(place)
+    return found
+
+
+def _counts(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
+    """Return the last column of rows by the others."""
+    return {tuple(key): count for *key, count in rows}
 
 
 class _Reader:
@@ -355,7 +413,10 @@ class _Ranking(_Reader):
         return rows
 
     def mine(self) -> Mine[FinalRow] | None:
-        own = self.placed.filter(team=self.my_team).first() if self.my_team else None
+        return None if self.my_team is None else self.row_of(self.my_team)
+
+    def row_of(self, team: int) -> Mine[FinalRow] | None:
+        own = self.placed.filter(team=team).first()
         if own is None or own.position is None:
             return None
         row = self._make([own])[0]

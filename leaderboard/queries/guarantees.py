@@ -1,7 +1,9 @@
 """The guarantee of a board: one figure, what it rests on, and what it will come to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
 from django.db.models import Count, QuerySet
@@ -122,6 +124,15 @@ def guarantee_if_used(board: Board, answers: int) -> float | None:
     return None if reckoning is None else reckoning.half_if_used(answers)
 
 
+def leading_half(board: Board, team: Team | None) -> Callable[[int], float | None]:
+    """Return what tells half the width of the leading score's interval by a question of this L.
+
+    It tells None where nothing is guaranteed.
+    """
+    reckoning = _reckon(board, team)
+    return cache(reckoning.half_at if reckoning else lambda _: None)
+
+
 def _reckon(board: Board, team: Team | None, usual: float | None = None) -> "_Reckoning | None":
     # Both are of one moment when they are read at once.
     state = BoardState.objects.select_related("ledger").filter(board=board).first()
@@ -189,6 +200,9 @@ class _Reckoning:
         told = answers * dearest
         return _half(self._interval(self._account, self._head, ahead=1 + answers, told=told))
 
+    def half_at(self, length: int) -> float | None:
+        return _half(self._certain(self._head, length))
+
     def _best_loss(self, team: Team | None) -> float | None:
         """Return the loss that leads, of one team where no other may be seen."""
         standings = Standing.objects.filter(board=self._board, loss__isnull=False)
@@ -218,13 +232,19 @@ class _Reckoning:
 
         told: how much the questions before it tell, in millionths of a nat; if left out, as much as
         those so far did.
-        One that reaches over half of all losses from there promises nothing that is worth a word.
         """
         length, numbered = None, account.count.numbered
         if self._ledger.law:
             code = account.length(self._terms.weight)
             code += code * max(ahead - 1, 0) // max(numbered, 1) if told is None else told
             length = self._terms.length_at(max(numbered + ahead, 1), code, self._beta)
+        return self._certain(head, length)
+
+    def _certain(self, head: LedgerHead, length: int | None) -> Interval | None:
+        """Return the interval of the level, shown by a question of this length.
+
+        One that reaches over half of all losses from there promises nothing that is worth a word.
+        """
         answer = replace(self._foresee(self._shown, head, length), level=self._level)
         metric, rows = metrics.get(self._board.metric), self._holdout.effective_private_rows
         rounding = metric.rounding(weighted=rows < self._holdout.private_rows)

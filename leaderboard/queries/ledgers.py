@@ -3,21 +3,17 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import merge
 from itertools import islice
-from operator import itemgetter
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from leaderboard.access import Person, may_see_others
-from leaderboard.ledger.entries import ledger_document, scoring_facts
+from leaderboard.ledger.entries import ledger_document
+from leaderboard.ledger.lines import described, lines_of
 from leaderboard.models import Holdout, Ledger, LedgerNote, Release, Round
 from leaderboard.queries.paging import PAGE_ROWS
-from scoring.chain import document_hash
-from scoring.verification.ledgers import Header, entry_line
 
-_FETCHED_ROWS = 2000
 _LINES_AT_ONCE = 100
 
 
@@ -76,7 +72,7 @@ def _newest(versions: Sequence[tuple[Holdout, int]], skip: int, wanted: int) -> 
     """Return a part of the ledger, newest first: each version's own index is read from its end."""
     found = list[Release]()
     for version, answers in versions:
-        rows = _described(Release.objects.filter(holdout=version))
+        rows = described(Release.objects.filter(holdout=version))
         found += rows.order_by("-number")[skip : skip + wanted - len(found)]
         skip = max(0, skip - answers)
         if len(found) >= wanted:
@@ -93,68 +89,3 @@ def ledger_lines(ledger: Ledger) -> Iterator[bytes]:
     lines = lines_of(Ledger.objects.select_related("competition").get(pk=ledger.pk))
     while part := b"".join(islice(lines, _LINES_AT_ONCE)):
         yield part
-
-
-def lines_of(ledger: Ledger) -> Iterator[bytes]:
-    """Return the same line by line, up to the head that is on this very row."""
-    before = (0, "")
-    for holdout, end in _segments(ledger):
-        facts = scoring_facts(holdout)
-        header = Header(
-            competition=ledger.competition.slug,
-            version=holdout.version,
-            scoring=facts,
-            parameters_hash=document_hash(facts),
-            first=before[0] + 1,
-            previous_hash=before[1],
-            entries=end[0] - before[0],
-            head_hash=end[1],
-        )
-        yield header.line()
-        parts = (_entries(holdout, ledger.entries), _notes(holdout, ledger.entries))
-        for _, document, digest in merge(*parts, key=itemgetter(0)):
-            yield entry_line(document, digest)
-        before = end
-
-
-def _segments(ledger: Ledger) -> list[tuple[Holdout, tuple[int, str]]]:
-    """Return the versions that have a segment, each with number and hash of its newest entry.
-
-    The last one ends with the ledger's stored head, so that a wrong one shows.
-    """
-    segments = []
-    end = (0, "")
-    for holdout in ledger.holdouts.order_by("version"):
-        kinds = (
-            Release.objects.filter(holdout=holdout, number__lte=ledger.entries),
-            LedgerNote.objects.filter(holdout=holdout, number__lte=ledger.entries),
-        )
-        last = [rows.order_by("-number").values_list("number", "hash").first() for rows in kinds]
-        known = [each for each in last if each is not None]
-        if known or holdout.retired_at is None:
-            end = max(known, default=end)
-            segments.append((holdout, end))
-    if segments:
-        segments[-1] = (segments[-1][0], (ledger.entries, ledger.head_hash))
-    return segments
-
-
-_Line = tuple[int, dict[str, Any], str]
-
-
-def _entries(holdout: Holdout, last: int) -> Iterator[_Line]:
-    """Return the releases up to the head that was read, one query for all of them."""
-    rows = _described(Release.objects.filter(holdout=holdout, number__lte=last))
-    for entry in rows.order_by("number").iterator(chunk_size=_FETCHED_ROWS):
-        yield entry.number, ledger_document(entry), entry.hash
-
-
-def _notes(holdout: Holdout, last: int) -> Iterator[_Line]:
-    rows = LedgerNote.objects.filter(holdout=holdout, number__lte=last)
-    for note in rows.order_by("number"):
-        yield note.number, note.document, note.hash
-
-
-def _described(rows: QuerySet[Release]) -> QuerySet[Release]:
-    """Return the releases with all that their documents name."""
-    return rows.select_related("board", "team", "holdout__ledger")

@@ -14,7 +14,7 @@ from leaderboard.models import Competition, Membership, Phase, Round, Status, Su
 from leaderboard.queries.paging import ListPage, list_page
 from leaderboard.queries.running import is_stuck, queue
 from leaderboard.queries.scales import scale
-from leaderboard.queries.submissions import SubmissionRow, submission_row
+from leaderboard.queries.submissions import RELATED, SubmissionRow, submission_row
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ def _with_rows(
 
 
 def _joined(rows: QuerySet[Submission]) -> QuerySet[Submission]:
-    related = ("team", "user", "release__holdout", "release__board__round")
-    joined = rows.select_related(*related, "release__repeat_of__submission")
-    return joined.order_by("-created_at", "-pk")
+    return rows.select_related("team", *RELATED).order_by("-created_at", "-pk")
 
 
 def _read(competition: Competition, rows: Iterable[Submission]) -> list[OrganizedSubmission]:

@@ -24,7 +24,7 @@ from leaderboard.models import (
     Team,
     User,
 )
-from leaderboard.participate import membership, quotas
+from leaderboard.participate import membership, mergers, quotas
 from leaderboard.participate.admission import check_admitted
 from leaderboard.queries.paging import PAGE_ROWS
 from leaderboard.queries.teams import quota
@@ -217,12 +217,18 @@ def team_quota(team: Team) -> TeamQuota:
     )
 
 
-def merge_preview(team: Team, into: Team) -> MergePreview:
-    """Return what a merger would do. Rounds that have ended stay as they are."""
+def merge_preview(team: Team, into: Team, *, by_teams: bool = False) -> MergePreview:
+    """Return what a merger would do. Rounds that have ended stay as they are.
+
+    by_teams: it is the teams' own wish, for which there are more rules.
+    """
     competition, now = team.competition, timezone.now()
     round, problem = competition.current_round, ""
     try:
-        membership.check_may_merge(competition, team, into)
+        if by_teams:
+            mergers.check(team, into)
+        else:
+            membership.check_may_merge(competition, team, into)
     except Refused as refused:
         problem = str(refused)
     mine, theirs = quotas.quota(team, round, now), quotas.quota(into, round, now)

@@ -35,6 +35,11 @@ def listed_boards(competition: Competition) -> list[dict[str, Any]]:
     ]
 
 
+def titled(round: Round) -> str:
+    """Return what a round is called; nothing for a first one without a title."""
+    return round.title or (f"Round {round.number}" if round.number > 1 else "")
+
+
 def titled_boards(round: Round) -> dict[Board, str]:
     """Return the boards of a round with their titles, the one that ranks first."""
     boards = list(round.boards.all())

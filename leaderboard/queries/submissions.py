@@ -11,6 +11,7 @@ from django.db.models import F, Q, QuerySet
 
 from leaderboard.models import Board, Release, Sanction, Status, Submission, Team
 from leaderboard.queries.certificates import certificate_interval
+from leaderboard.queries.gates import GateAnswer, gate_answer
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import Interval, Scale, sampling_interval, scale
 from scoring import mechanisms
@@ -29,7 +30,7 @@ class Released:
     not know of each other. `repeats` is the number of the submission that got this answer first,
     None where this one did. `unit` is what shares are counted in. `version` is that of the solution
     that it was measured on, `earlier` whether it has been revised since. `apart`: the guarantee
-    holds if teams don't share answers.
+    holds if teams don't share answers. `runs` and `spread` are as in a `BoardRow`.
     """
 
     kind: AnswerKind
@@ -40,6 +41,8 @@ class Released:
     reference_kind: str
     sampling: Interval | None
     certificate: Interval | None
+    runs: int
+    spread: float | None
     step: str
     share_left: int | None
     unit: Unit | None
@@ -57,7 +60,11 @@ class Released:
 
 @dataclass(frozen=True)
 class SubmissionRow:
-    """A submission as its team sees it. `problems` are those of a rejected file."""
+    """A submission as its team sees it. `problems` are those of a rejected file.
+
+    `gate` is the name of the gate that it was sent to, None where the boards answer; `answer` what
+    that gate said.
+    """
 
     number: int
     user: str
@@ -65,6 +72,7 @@ class SubmissionRow:
     size: int
     sha256: str
     message: str
+    campaign: str | None
     status: Status
     problems: tuple[dict[str, Any], ...]
     problem_count: int
@@ -74,6 +82,8 @@ class SubmissionRow:
     takes_quota: bool
     is_practice: bool
     released: Released | None
+    gate: str | None
+    answer: GateAnswer | None
 
     @property
     def is_final(self) -> bool:
@@ -90,6 +100,12 @@ class SubmissionRow:
         return self.released is not None and self.status in (Status.QUEUED, Status.SCORING)
 
 
+# What a submission is shown with.
+RELATED = (
+    *("user", "campaign", "release__holdout", "release__board__round"),
+    "release__repeat_of__submission",
+    *("gate__board", "gate_answer__holdout__ledger"),
+)
 _LOSS = F("release__level") * 1.0 / F("release__steps")
 # How a list of submissions may be ordered, and in words.
 ORDERS: Mapping[str, tuple[str, tuple[Any, ...]]] = {
@@ -101,15 +117,17 @@ ORDERS: Mapping[str, tuple[str, tuple[Any, ...]]] = {
 
 
 def own_submissions(
-    team: Team, *, search: str = "", status: str = "", order: str = "newest"
+    team: Team, *, search: str = "", status: str = "", campaign: str = "", order: str = "newest"
 ) -> QuerySet[Submission]:
-    """Return the team's submissions in one of `ORDERS`, also those of one status alone.
+    """Return the team's submissions in one of `ORDERS`, also of one status or campaign alone.
 
     `search` looks in messages, file names, who sent it, and is a number or a beginning of a digest.
     """
     found = team.submissions.order_by(*ORDERS[order][1])
     if status:
         found = found.filter(status=status)
+    if campaign:
+        found = found.filter(campaign__name=campaign)
     if search:
         texts = Q(message__icontains=search) | Q(file_name__icontains=search)
         texts |= Q(user__username__icontains=search)
@@ -118,9 +136,7 @@ def own_submissions(
         if search.isascii() and search.isdigit() and len(search) < _DIGEST_BEGINS:
             texts |= Q(number=int(search))
         found = found.filter(texts)
-    return found.select_related(
-        "user", "release__holdout", "release__board__round", "release__repeat_of__submission"
-    )
+    return found.select_related(*RELATED)
 
 
 def submission_rows(team: Team, part: slice = slice(None)) -> list[SubmissionRow]:
@@ -163,6 +179,7 @@ def submission_row(
         size=submission.size,
         sha256=submission.sha256,
         message=submission.message,
+        campaign=submission.campaign.name if submission.campaign else None,
         status=Status(submission.status),
         problems=tuple(Problem.from_json(each).render() for each in submission.problems),
         problem_count=submission.problem_count,
@@ -172,6 +189,8 @@ def submission_row(
         takes_quota=submission.takes_quota,
         is_practice=submission.is_practice,
         released=_released(entry, scale_of(entry.board), submission) if entry else None,
+        gate=submission.gate.name if submission.gate else None,
+        answer=gate_answer(submission),
     )
 
 
@@ -191,6 +210,8 @@ def _released(entry: Release, reads: Scale, submission: Submission) -> Released:
         reference_kind=reads.reference,
         sampling=None if loss is None else sampling_interval(reads, holdout, loss),
         certificate=certificate_interval(reads, entry) if is_sure else None,
+        runs=entry.runs,
+        spread=entry.spread,
         step=reads.step_text(loss or 0.0),
         share_left=entry.share_left,
         unit=mechanism.unit,

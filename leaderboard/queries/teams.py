@@ -7,17 +7,19 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from leaderboard.access import Person, may_see_others, may_view_console, membership_of
+from leaderboard.errors import Refused
 from leaderboard.models import Competition, Invitation, Sanction, Team, User
-from leaderboard.participate import quotas
+from leaderboard.participate import membership, quotas
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person of a team."""
+    """A person of a team. `has_page`: the person's page is shown to everybody."""
 
     username: str
     is_captain: bool
     accepted_at: datetime
+    has_page: bool
 
 
 def quota(team: Team) -> quotas.Quota:
@@ -28,14 +30,55 @@ def quota(team: Team) -> quotas.Quota:
 def members(team: Team) -> list[Member]:
     """Return the people of a team."""
     return [
-        Member(each.user.username, each.user_id == team.captain_id, each.accepted_at)
+        Member(
+            each.user.username,
+            each.user_id == team.captain_id,
+            each.accepted_at,
+            each.user.has_page and each.user.is_active,
+        )
         for each in team.memberships.active().select_related("user")
     ]
 
 
+@dataclass(frozen=True)
+class Leaving:
+    """What leaving a team would mean: `problem` is why the person can't, or empty.
+
+    `is_bound`: who leaves can join no other team in this round.
+    """
+
+    problem: str
+    is_bound: bool
+
+
+def leaving(team: Team, user: User) -> Leaving:
+    """Return what it would mean if this member left."""
+    try:
+        membership.check_may_leave(team, user)
+    except Refused as refused:
+        return Leaving(refused.detail, membership.binds(team))
+    return Leaving("", membership.binds(team))
+
+
 def invitation_links(team: Team) -> list[Invitation]:
-    """Return the links that still let somebody join, newest first."""
-    return list(team.invitations.filter(expires_at__gt=timezone.now()).order_by("-created_at"))
+    """Return the invitations by which somebody can still join, newest first."""
+    left = team.invitations.filter(expires_at__gt=timezone.now(), user=None)
+    return list(left.order_by("-created_at"))
+
+
+@dataclass(frozen=True)
+class MergeRequests:
+    """The team that this one asks to take it in, and those that ask the same of this one."""
+
+    asked: Team | None
+    asking: tuple[Team, ...]
+
+
+def merge_requests(team: Team) -> MergeRequests:
+    """Return the requests to merge that wait for an answer."""
+    asked = Team.objects.filter(merge_requests__team=team).first()
+    asking = Team.objects.filter(merge_request__into=team).order_by("merge_request__created_at")
+    return MergeRequests(asked, tuple(asking))
 
 
 def team_rows(

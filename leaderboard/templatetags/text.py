@@ -213,6 +213,12 @@ def relative(seconds: float) -> str:
 
 
 @register.filter
+def lasts(seconds: int) -> str:
+    """Return a length of time in words."""
+    return f"{seconds} s" if seconds < 60 else relative(-seconds).removeprefix("in ")
+
+
+@register.filter
 def score(value: float, digits: int) -> str:
     """Return a score with the digits that mean something."""
     return f"{value:.{digits}f}"

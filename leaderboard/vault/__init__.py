@@ -22,12 +22,12 @@ from nacl.exceptions import CryptoError
 from nacl.public import PublicKey, SealedBox
 from numpy.typing import NDArray
 
-from leaderboard.models import Board, Holdout
+from leaderboard.models import Board, Gate, Holdout
 from leaderboard.platform.files import open_stored
 from leaderboard.platform.scratch import scratch_array
 from leaderboard.vault import keys
 from leaderboard.vault.keys import VaultClosed as VaultClosed
-from scoring import duels, measuring, metrics
+from scoring import duels, gates, measuring, metrics
 from scoring.contest import Contest
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
@@ -152,6 +152,19 @@ def compare(
     metric = metrics.get(board.metric)
     parameters = metric.parse(board.metric_parameters)
     return duels.compare(metric, parameters, solution, better, worse)
+
+
+def ask_gate(
+    holdout: Holdout, gate: Gate, predictions: Predictions, in_use: Predictions | None
+) -> gates.Evidence:
+    """Return what the Private rows say for a gate's answer: never shown or stored.
+
+    Raises VaultClosed as `measure` does, StateError where the files are of other rows.
+    """
+    solution, _ = _open(holdout)
+    metric = metrics.get(gate.board.metric)
+    parameters = metric.parse(gate.board.metric_parameters)
+    return gates.measure(gate.question, metric, parameters, solution, predictions, in_use)
 
 
 def count_moved(earlier: Holdout, later: Holdout) -> int:

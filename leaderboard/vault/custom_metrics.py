@@ -41,7 +41,7 @@ from scoring.mechanisms.base import Mechanism
 from scoring.metrics import Metric
 from scoring.metrics.base import FINE, Parameters, Scale, check_rows
 from scoring.metrics.registry import METRICS, add
-from scoring.predictions import Column, Lists, Predictions, RowIds, Schema, Solution, Usage
+from scoring.predictions import Column, Lists, Predictions, RowIds, Schema, Solution, Usage, texts
 from scoring.predictions.problems import metric_refused
 from scoring.predictions.schema import KINDS
 
@@ -290,6 +290,10 @@ def _table(
 
 
 def _cells(column: Column, values: Any) -> pa.Array:
+    if column.kind == "text":
+        return pa.array(
+            [each[0] if len(each) == 1 else json.dumps(each) for each in texts.rows(values)]
+        )
     if isinstance(values, Lists):
         ends = zip(values.offsets[:-1], values.offsets[1:], strict=True)
         rows = (values.codes[start:end] for start, end in ends)

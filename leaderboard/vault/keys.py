@@ -1,7 +1,8 @@
-"""The files of the vault's keys: one public key for sealing, private keys for opening.
+"""The vault's keys: one public key for sealing, private keys for opening.
 
-The private file has one key per line, in hex. Usually that is one; during a rotation it also has
-the key that is being replaced, and the last line is the new one. Files are replaced atomically:
+The public one is in a file; the private ones are given as any secret is (`platform/secrets.py`),
+one key per line, in hex. Usually that is one; during a rotation there is also the key that is being
+replaced, and the last line is the new one. Files are replaced atomically:
 readers see either the old content or the new.
 """
 
@@ -11,11 +12,17 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from nacl.public import PrivateKey, PublicKey
 
-from leaderboard.platform.files import write_private
+from durable.files import write_private
+from leaderboard.platform.secrets import VAULT_KEY, SecretMissing
 
 
 class VaultClosed(Exception):
     """This process can't open the vault: it has no private key, or the key doesn't fit."""
+
+
+def publish(public: Path) -> None:
+    """Write the public key of the private one that this process was given. Raises VaultClosed."""
+    write(public, private_keys()[-1].public_key)
 
 
 def generate(public: Path, private: Path) -> None:
@@ -38,37 +45,37 @@ def public_key() -> PublicKey:
     return PublicKey(bytes.fromhex(path.read_text()))
 
 
-def private_file() -> Path:
-    """Return where this process finds private keys. Raises VaultClosed."""
-    if not settings.VAULT_PRIVATE_KEY_FILE:
-        raise VaultClosed("This process has no vault private key: VAULT_PRIVATE_KEY_FILE is empty.")
-    path = Path(settings.VAULT_PRIVATE_KEY_FILE)
-    if not path.is_file():
-        raise VaultClosed(f"There is no vault private key at {path}.")
-    return path
-
-
 def private_keys() -> list[PrivateKey]:
     """Return all keys that open something, the newest last. Raises VaultClosed."""
-    path = private_file()
-    found = read(path)
-    if not found:
-        raise VaultClosed(f"The vault's private key at {path} is empty.")
-    return found
+    try:
+        return _parse(VAULT_KEY.read(), str(VAULT_KEY.file or VAULT_KEY.source))
+    except SecretMissing as missing:
+        raise VaultClosed(f"There is no vault private key here. {missing}") from None
 
 
 def read(path: Path) -> list[PrivateKey]:
-    """Return the private keys of a file, the newest last."""
-    return [PrivateKey(bytes.fromhex(line)) for line in path.read_text().split()]
+    """Return the private keys of a file, the newest last. Raises VaultClosed."""
+    return _parse(path.read_text(), str(path))
+
+
+def _parse(text: str, source: str) -> list[PrivateKey]:
+    try:
+        return [PrivateKey(bytes.fromhex(line)) for line in text.split()]
+    except (ValueError, TypeError):
+        raise VaultClosed(
+            f"{source} holds no vault private key: that is a line of 64 hexadecimal digits."
+        ) from None
 
 
 def stamp() -> tuple[str, int, int]:
     """Return a value that changes whenever the private file is replaced. Raises VaultClosed."""
-    path = private_file()
-    found = path.stat()
-    return str(path), found.st_ino, found.st_mtime_ns
+    try:
+        return VAULT_KEY.stamp()
+    except SecretMissing as missing:
+        raise VaultClosed(f"There is no vault private key here. {missing}") from None
 
 
 def write(path: Path, *keys: PrivateKey | PublicKey) -> None:
-    """Replace a file of keys, durably."""
-    write_private(path, "".join(key.encode().hex() + "\n" for key in keys))
+    """Replace a file of keys, durably; one of public keys is for everybody."""
+    mode = 0o644 if all(isinstance(key, PublicKey) for key in keys) else 0o600
+    write_private(path, "".join(key.encode().hex() + "\n" for key in keys), mode)

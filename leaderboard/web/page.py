@@ -27,6 +27,7 @@ _TABS = (
     ("submit", "Submit"),
 )
 _MEMBER_TABS = (("submissions", "My submissions"), ("team", "Team"))
+_GATES_TABS = (("gates", "Gates"),)
 _LAST_TABS = (("ledger", "Ledger"),)
 
 
@@ -112,7 +113,8 @@ class Page:
     @property
     def tabs(self) -> list[Link]:
         """Return the tabs that this person has."""
-        names = (*_TABS, *(_MEMBER_TABS if self.membership else ()), *_LAST_TABS)
+        gates = _GATES_TABS if self.round.gate_limit and self.is_ready else ()
+        names = (*_TABS, *gates, *(_MEMBER_TABS if self.membership else ()), *_LAST_TABS)
         return [Link(label, self.url(name), name == self.tab) for name, label in names]
 
     @property

@@ -16,6 +16,7 @@ from research.experiments import (
     duels,
     groups,
     log_loss,
+    oracle,
     pair_flip,
     paired,
     season,
@@ -59,5 +60,6 @@ EXPERIMENTS: Final = {
         Experiment("groups", 400, groups.run),
         Experiment("season", 8, season.run),
         Experiment("sybils", 20, sybils.run),
+        Experiment("oracle", 50, oracle.run),
     )
 }

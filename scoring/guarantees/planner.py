@@ -482,7 +482,7 @@ def _go_on(first: Account, last: Account, scale: Fraction) -> Account:
     }
     before, after = first.count.to_json(), last.count.to_json()
     counts = {name: grow(before[name], after[name]) for name in after}
-    return Account(Count(**counts), books)
+    return replace(last, count=Count(**counts), boards=books)
 
 
 def _round_up(count: Fraction) -> int:

@@ -23,6 +23,7 @@ from scoring.guarantees.conditions import require_positive, require_probability
 from scoring.laws.exact import MILLION, basel_up, binomial_up, ln_up, micro, mix
 from scoring.laws.laws import Law, LawState, Question
 
+COIN: Final = ln_up(2)  # the length of a bit by a coin's law
 _REVISIONS: Final = 100
 _UNREVISED: Final = micro(Fraction(49, 50))
 
@@ -58,10 +59,13 @@ class Count:
         alphabets = self.alphabets + ln_up(question.alphabet)
         return replace(counted, answered=self.answered + 1, alphabets=alphabets)
 
-    def revise(self) -> "Count":
-        """Count a revision of the solution, which may come because of what the board said."""
+    def revise(self, gates: int = 0) -> "Count":
+        """Count a revision of the solution, which may come because of what the board said.
+
+        gates: how many were answered, which have no number; it may come after each of them.
+        """
         number = self.numbered + 1
-        moment = ln_up(_REVISIONS, number, number)
+        moment = ln_up(_REVISIONS, number + gates, number + gates)
         return replace(self, numbered=number, events=self.events + moment)
 
     def write_off(self, lost: int, alphabet: int) -> "Count":
@@ -134,28 +138,37 @@ class TeamBook:
 class Account:
     """What all answers of a ledger have come to: its count, and the books of its boards.
 
-    A board without a book has not answered yet. Duels have a book beside the boards'.
+    A board without a book has not answered yet. Duels have a book beside the boards'. `gates` is
+    how many gates were answered (`scoring.gates`), which have no number among the questions.
     """
 
     count: Count = Count()
     boards: Mapping[str, BoardBook] = field(default_factory=dict)
+    gates: int = 0
 
     def length(self, weight: Fraction) -> int:
-        """Return -ln Q_t of everything that was answered so far, in millionths."""
-        return code_length(self.count, self.boards.values(), weight)
+        """Return -ln Q_t of everything that was answered so far, in millionths.
+
+        Gates are a coin's law beside each part of the mixture. Whatever the boards answer, the bits
+        between are a tree, over which a coin's law adds up to 1: so Q_t stays a law of what comes
+        before question t.
+        """
+        return code_length(self.count, self.boards.values(), weight) + self.gates * COIN
 
     def revise(self) -> "Account":
         """Count a revision of the solution."""
-        return replace(self, count=self.count.revise())
+        return replace(self, count=self.count.revise(self.gates))
 
-    def write_off(self, lost: int, alphabet: int) -> "Account":
-        """Count answers that nobody can read any more."""
-        return replace(self, count=self.count.write_off(lost, alphabet))
+    def write_off(self, lost: int, alphabet: int, *, gates: bool = False) -> "Account":
+        """Count answers that nobody can read any more; with `gates`, each may have been one."""
+        count = self.count.write_off(lost, alphabet)
+        return replace(self, count=count, gates=self.gates + (lost if gates else 0))
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads, the same for equal accounts."""
         boards = {board: self.boards[board].to_json() for board in sorted(self.boards)}
-        return {"count": self.count.to_json(), "boards": boards}
+        gates = {"gates": self.gates} if self.gates else {}
+        return {"count": self.count.to_json(), "boards": boards, **gates}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Account":
@@ -164,6 +177,7 @@ class Account:
         return cls(
             Count(**stored.get("count", {})),
             {board: BoardBook.from_json(book) for board, book in boards},
+            stored.get("gates", 0),
         )
 
 

@@ -15,6 +15,7 @@ from scoring.metrics import (
     probability,
     ranking,
     regression,
+    text,
 )
 from scoring.metrics.base import Metric
 from scoring.metrics.registry import METRICS, get
@@ -31,4 +32,5 @@ __all__ = [
     "probability",
     "ranking",
     "regression",
+    "text",
 ]

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from scoring.errors import Problem
-from scoring.predictions.limits import CHUNK, Limits
+from scoring.predictions import logs
+from scoring.predictions.limits import CHUNK, Limits, check_member
 from scoring.predictions.problems import Problems, abridged, shortened
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
@@ -39,7 +40,7 @@ def expand(data: bytes, limits: Limits, problems: Problems) -> bytes:
     elif data.startswith(ZSTD):
         parts = _expand_zstd(data, problems)
     elif data.startswith((ZIP, _EMPTY_ZIP)):
-        parts = _expand_zip(data, problems)
+        parts = _expand_zip(data, limits, problems)
     else:
         return data
     file = io.BytesIO()
@@ -76,10 +77,13 @@ def _expand_zstd(data: bytes, problems: Problems) -> Iterator[bytes]:
         problems.fail(Problem("zstd_damaged"))
 
 
-def _expand_zip(data: bytes, problems: Problems) -> Iterator[bytes]:
-    """Yield the only file of a zip archive, a step at a time."""
+def _expand_zip(data: bytes, limits: Limits, problems: Problems) -> Iterator[bytes]:
+    """Yield the only file of a zip archive, a step at a time, or the log that it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if (lines := logs.samples_of(archive, len(data), limits, problems)) is not None:
+                yield from lines
+                return
             member = _only_member(archive.infolist(), problems)
             with archive.open(member) as file:
                 while part := file.read(CHUNK):
@@ -110,8 +114,5 @@ def _only_member(members: list[zipfile.ZipInfo], problems: Problems) -> zipfile.
         names = [shortened(file.filename) for file in files]
         fields = {"count": len(names), "names": abridged(names, _NAMES_SHOWN) or None}
         problems.fail(Problem("zip_not_one_file", value=str(len(names)), **fields))
-    if files[0].flag_bits & 1:
-        problems.fail(Problem("zip_damaged", variant="password"))
-    if files[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        problems.fail(Problem("zip_damaged", variant="method"))
+    check_member(files[0], problems)
     return files[0]

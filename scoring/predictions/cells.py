@@ -3,11 +3,14 @@
 import difflib
 import math
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scoring.errors import PROBLEMS_KEPT
+from scoring.predictions import texts
 from scoring.predictions.problems import shortened
 from scoring.predictions.schema import Column
 
@@ -36,14 +39,16 @@ class CellError(Exception):
         super().__init__(code)
 
 
-# One value, or the codes of a list.
-Parser = Callable[[str], "float | list[int]"]
+# One value, or the codes of a list, or the bytes of a text.
+Parser = Callable[[str], "float | list[int] | array[int]"]
 
 
 def parser_of(column: Column) -> Parser:
     """Return a function from the text of a cell to its value; it raises CellError."""
     if column.classes:
         return Labels(column).codes if column.is_list else Labels(column).code
+    if column.kind == "text":
+        return partial(parse_text, column.most)
     return parse_probability if column.kind == "probability" else parse_number
 
 
@@ -106,6 +111,16 @@ def parse_probability(text: str) -> float:
     if not 0 <= value <= 1:
         raise CellError("probability_out_of_range")
     return value
+
+
+def parse_text(most: int | None, text: str) -> "array[int]":
+    """Return the bytes of an answer, or of those of at most so many runs as a JSON list."""
+    answers = texts.split(text) if most else [text]
+    if len(answers) > (most or 1):
+        raise CellError("too_many_runs", count=len(answers))
+    if len(text) > texts.LONGEST:
+        raise CellError("cell_too_long", length=len(text), limit=texts.LONGEST)
+    return array("B", texts.encode(answers))
 
 
 def _not_a_number(text: str) -> CellError:

@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.predictions import texts
 from scoring.predictions.lists import Lists
 from scoring.predictions.reader import Predictions
 
@@ -19,7 +20,8 @@ _SHIFTS: Final = (np.uint64(30), np.uint64(27), np.uint64(31))
 def row_codes(predictions: Predictions, rows: NDArray[np.bool_]) -> Codes:
     """Return a code of each row of the mask: of two files they differ where the predictions do.
 
-    Exact for one column of labels or numbers; several columns and lists are mixed into 64 bits.
+    Exact for one column of labels or numbers; several columns, lists and texts are mixed into 64
+    bits.
     """
     columns = [predictions.columns[column.name] for column in predictions.schema.columns]
     first, *others = (_of_column(column, rows) for column in columns)
@@ -37,6 +39,8 @@ def _of_column(values: Any, rows: NDArray[np.bool_]) -> Codes:
         codes: Codes = (chosen + 0.0).view(np.uint64) if is_float else chosen.astype(np.uint64)
         return codes
     lists = values[np.flatnonzero(rows)]
+    if lists.are_texts:
+        return texts.codes(lists)
     place = np.arange(len(lists.codes)) - np.repeat(lists.offsets[:-1], lists.lengths)
     mixed = _mix(_mix(place.astype(np.uint64)) ^ lists.codes.astype(np.uint64))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])

@@ -6,7 +6,7 @@ found good after all or rejected.
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -30,7 +30,7 @@ class Field:
 
     facts: what is expected of a cell, as fields of a problem. by_value: whether only equal wrong
     values count as alike (labels), or all of a kind (numbers). is_list: whether a cell holds
-    several labels. is_kept: whether its values are wanted.
+    several labels or a text. is_kept: whether its values are wanted.
     """
 
     name: str
@@ -48,8 +48,9 @@ class Field:
     @classmethod
     def of(cls, column: Column, *, is_kept: bool = True) -> "Field":
         by_value = bool(column.classes)
-        code, parse = "i" if by_value else "d", parser_of(column)
-        return cls(column.name, parse, column.facts, code, by_value, column.is_list, is_kept)
+        code = "B" if column.kind == "text" else "i" if by_value else "d"
+        facts, is_list = column.facts, not column.is_plain
+        return cls(column.name, parser_of(column), facts, code, by_value, is_list, is_kept)
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,18 @@ def read_table(
     fields: Sequence[Field],
     limits: Limits,
     problems: Problems,
+    rows: Iterable[tuple[int, list[str]]] | None = None,
 ) -> Table:
-    """Read every row, and fail with what is wrong. `ids` takes the ids up."""
+    """Read every row, and fail with what is wrong. `ids` takes the ids up.
+
+    rows: lines and cells, where they are not those of the text.
+    """
     check_utf8(text, problems)
     lines, ahead, id_index = Lines(), 0, header.cells.index(id_column)
     kept = [(each, header.cells.index(each.name), array(each.code), array("i")) for each in fields]
     waiting: list[str] = []
-    for row, (line, cells) in enumerate(even_rows(text, header, limits, problems, ids, id_index)):
+    rows = rows or even_rows(text, header, limits, problems, ids, id_index)
+    for row, (line, cells) in enumerate(rows):
         if line - row != ahead:  # the first row is on line 2 at least
             ahead = lines.jump(row, line)
         waiting.append(cells[id_index])

@@ -73,6 +73,8 @@ class _File:
         cls, text: bytes, names: Sequence[str], schema: Schema, *, integer_ids: bool
     ) -> "_File | None":
         has_quotes = b'"' in text
+        if any(each.kind == "text" for each in schema.columns):
+            return None
         if has_quotes and not _quotes_are_plain(text):
             return None
         types = {
@@ -238,7 +240,7 @@ def aligned(columns: Mapping[str, Any], rows: NDArray[Any]) -> Columns:
 
     def ordered(values: Any) -> Any:
         if isinstance(values, Lists):
-            return Lists.placed([(values, rows)])
+            return values[np.argsort(rows)] if values.are_texts else Lists.placed([(values, rows)])
         found = np.empty_like(values)
         for start in range(0, len(rows), _ROWS):  # a part at a time, to spare memory
             found[rows[start : start + _ROWS]] = values[start : start + _ROWS]

@@ -1,5 +1,6 @@
 """How large a file may be."""
 
+import zipfile
 from dataclasses import dataclass
 
 from scoring.errors import ParameterError, Problem
@@ -46,6 +47,17 @@ class Limits:
             problems.fail(Problem("too_many_bytes", variant="expanded", limit=limit))
         if size > max(self.max_ratio * upload, MB):
             problems.fail(Problem("expands_too_much", limit=self.max_ratio))
+
+
+def check_member(member: zipfile.ZipInfo, problems: Problems) -> None:
+    """Fail unless a member can be expanded a step at a time.
+
+    Other methods expand as much at once as somebody made up, whatever the member announces.
+    """
+    if member.flag_bits & 1:
+        problems.fail(Problem("zip_damaged", variant="password"))
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        problems.fail(Problem("zip_damaged", variant="method"))
 
 
 DEFAULT_LIMITS = Limits()

@@ -1,4 +1,4 @@
-"""Lists of class codes of different lengths, one for each row."""
+"""Lists of class codes, or of the bytes of texts, of different lengths, one for each row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ class Lists:
     """The classes of each row, as codes: row i has codes[offsets[i]:offsets[i + 1]].
 
     offsets: int64, rows + 1 of them, from 0. codes: int32; ascending in each row of "labels", the
-    best first in each row of a "ranking". Indexing by a mask or by rows gives those rows' lists.
+    best first in each row of a "ranking". Of a "text" they are uint8, its answers in UTF-8, with a
+    byte between that UTF-8 doesn't have. Indexing by a mask or by rows gives those rows' lists.
     """
 
     offsets: NDArray[Any]
@@ -34,7 +35,14 @@ class Lists:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def are_texts(self) -> bool:
+        """Return whether rows are texts: so long that no array may have a number for each byte."""
+        return self.codes.dtype == np.uint8
+
     def __getitem__(self, rows: NDArray[Any]) -> "Lists":
+        if self.are_texts:
+            return self._texts(np.arange(len(self))[rows])
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
         chosen = Lists.of_lengths(lengths, np.empty(lengths.sum(), np.int32))
         offsets, codes = chosen.offsets, chosen.codes
@@ -44,6 +52,12 @@ class Lists:
             shifts = np.repeat(starts[part] - offsets[:-1][part], lengths[part])
             codes[start:end] = self.codes[shifts + np.arange(start, end)]
         return chosen
+
+    def _texts(self, rows: NDArray[Any]) -> "Lists":
+        bounds = zip(self.offsets[:-1][rows].tolist(), self.offsets[1:][rows].tolist(), strict=True)
+        data = memoryview(self.codes)  # type: ignore[arg-type]
+        joined = b"".join(data[start:end] for start, end in bounds)
+        return Lists.of_lengths(self.lengths[rows], np.frombuffer(joined, np.uint8))
 
     @classmethod
     def joined(cls, parts: "Sequence[Lists]") -> "Lists":

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from scoring.errors import ParameterError, Problem
 from scoring.wording import PHRASES
 
-Kind = Literal["label", "probability", "number", "labels", "ranking"]
+Kind = Literal["label", "probability", "number", "labels", "ranking", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LISTS = ("labels", "ranking")
 WITH_CLASSES = ("label", *LISTS)
@@ -24,6 +24,7 @@ GROUP_NAMES = ("group", "groups")
 MAX_NAME_LENGTH = 200
 MAX_CLASSES = 10_000
 MAX_RANKED = 1_000
+MAX_RUNS = 100
 SEPARATORS = {separator: PHRASES[separator] for separator in " ,;|"}
 
 
@@ -32,13 +33,14 @@ class Column:
     """A column to predict.
 
     kind: "label" (one of `classes`, compared as text, exactly), "probability" (from 0 to 1),
-        "number" (any finite one), "labels" (any number of classes in one cell) or "ranking" (1 to
-        `most` classes in one cell, the best first). In the solution a probability column holds
-        what happened, 0 or 1, and a ranking column the relevant classes. One probability for each
-        class is one probability column for each class.
+        "number" (any finite one), "labels" (any number of classes in one cell), "ranking" (1 to
+        `most` classes in one cell, the best first) or "text" (an answer in words, or those of up
+        to `most` runs). In the solution a probability column holds what happened, 0 or 1, a
+        ranking column the relevant classes, and a text column all accepted answers. One
+        probability for each class is one probability column for each class.
     classes: the closed set of labels, in the order of their codes.
     separator: what stands between the classes of one cell: space, comma, semicolon or bar.
-    most: how many classes a ranking may have.
+    most: how many classes a ranking, or how many runs a text may have.
     """
 
     name: str
@@ -68,13 +70,21 @@ class Column:
 
     @property
     def is_list(self) -> bool:
+        """Return whether a cell has several classes."""
         return self.kind in LISTS
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether a row has one number or code, in an array; the values of others are
+        `Lists`.
+        """
+        return not (self.is_list or self.kind == "text")
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return what a cell has to be, as fields of a problem; classes cut short where many."""
         facts: dict[str, Any] = {"kind": self.kind}
-        if self.is_list:
+        if not self.is_plain:
             facts |= {"separator": self.separator, "most": self.most}
         if not self.classes:
             return facts
@@ -201,11 +211,18 @@ def _check_list(column: Column) -> None:
             raise _error(
                 f"`{column.name}`: the class {label!r} has spaces around it or the separator in it."
             )
-    if column.kind != "ranking" and column.most is not None:
+    _check_most(column)
+
+
+def _check_most(column: Column) -> None:
+    """Refuse a length that doesn't fit."""
+    count = column.most if type(column.most) is int else 0
+    if column.kind not in ("ranking", "text") and column.most is not None:
         raise _error(f"`{column.name}`: only a ranking has a largest length.")
-    is_count = type(column.most) is int and 1 <= column.most <= MAX_RANKED
-    if column.kind == "ranking" and not is_count:
+    if column.kind == "ranking" and not 1 <= count <= MAX_RANKED:
         raise _error(f"`{column.name}`: a ranking has a largest length, from 1 to {MAX_RANKED}.")
+    if column.kind == "text" and column.most is not None and not 2 <= count <= MAX_RUNS:
+        raise _error(f"`{column.name}`: answers are of one run, or of 2 to {MAX_RUNS}.")
 
 
 def _listed(classes: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.predictions import texts
 from scoring.predictions.lists import Lists
 from scoring.predictions.reader import Predictions
 
@@ -35,6 +36,9 @@ def sketch(predictions: Predictions) -> NDArray[np.float32]:
 
 def _sums(values: Any, rows: slice, random: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the sums that a part of a column adds; `random` are 62 bits for each of its rows."""
+    if isinstance(values, Lists) and values.are_texts:
+        codes = texts.codes(values[np.arange(rows.start, rows.stop)])
+        return _add(random, codes >> np.uint64(32), np.ones(len(codes)))
     if isinstance(values, Lists):
         offsets = values.offsets[rows.start : rows.stop + 1]
         lengths = np.diff(offsets)

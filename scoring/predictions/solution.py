@@ -23,7 +23,14 @@ from scoring.predictions.packing import Damaged, pack, unpack
 from scoring.predictions.problems import Problems, shortened
 from scoring.predictions.repeats import where
 from scoring.predictions.row_ids import RowIds
-from scoring.predictions.schema import GROUP_NAMES, USAGE_NAMES, WEIGHT_NAMES, Column, Schema
+from scoring.predictions.schema import (
+    GROUP_NAMES,
+    MAX_RUNS,
+    USAGE_NAMES,
+    WEIGHT_NAMES,
+    Column,
+    Schema,
+)
 from scoring.predictions.source import Source, read_text
 from scoring.predictions.tokens import Header, read_header
 
@@ -54,8 +61,8 @@ class Solution(Secret):
     """Labels in the order of the row ids, encoded like predictions; arrays are read-only.
 
     columns: label -> int32 codes; probability -> what happened (0 or 1); number -> float64; labels
-        -> Lists; ranking -> Lists of the relevant labels. The labels of ignored rows may be
-        absent: code -1, NaN, an empty list.
+        -> Lists; ranking -> Lists of the relevant labels; text -> Lists of the accepted answers.
+        The labels of ignored rows may be absent: code -1, NaN, an empty list.
     usage: int8, of each row a `Usage`.
     row_ids_digest: the digest of the row ids that it is aligned with.
     weights: float64, finite, not negative, not all 0 in a split, 0 in ignored rows; None if none.
@@ -219,11 +226,12 @@ def _field(column: Column) -> Field:
     """Return a column whose cells may be empty, for now: they may in ignored rows."""
     if column.kind == "ranking":  # the solution has the relevant labels, as many as there are
         column = replace(column, kind="labels", most=None)
+    if column.kind == "text":  # and all accepted answers
+        column = replace(column, most=MAX_RUNS)
     field = Field.of(column)
-    absent: float | list[int] = -1 if column.kind == "label" else np.nan
 
-    def parse(text: str) -> float | list[int]:
-        return field.parse(text) if text.strip() else absent
+    def parse(text: str) -> Any:
+        return field.parse(text) if text.strip() else field.absent
 
     return field if column.is_list else replace(field, parse=parse)
 
@@ -325,13 +333,16 @@ def _stored(
     arrays: dict[str, NDArray[Any]], position: int, column: Column, usage: NDArray[Any]
 ) -> "NDArray[Any] | Lists":
     values = arrays.pop(f"column{position}")
-    if not column.is_list:
+    if column.is_plain:
         return _checked(values, column, usage)
     lists = Lists(arrays.pop(f"offsets{position}"), values)
-    if lists.offsets.dtype != np.int64 or values.dtype != np.int32 or len(lists) != len(usage):
+    dtype = np.uint8 if column.kind == "text" else np.int32
+    if lists.offsets.dtype != np.int64 or values.dtype != dtype or len(lists) != len(usage):
         raise Damaged("lists of another type or length")
     if lists.offsets[0] != 0 or lists.offsets[-1] != len(values) or np.any(lists.lengths < 0):
         raise Damaged("offsets that don't fit the codes")
+    if column.kind == "text":
+        return lists
     if values.min(initial=0) < 0 or values.max(initial=0) >= len(column.classes):
         raise Damaged("a label that the schema doesn't have")
     if lists.ascending(len(column.classes)) is None:

@@ -42,7 +42,7 @@ def read_labels(
     check_utf8(text, problems)
     header = read_header(text, problems)
     names = [column.name for column in schema.columns]
-    if not set(names) <= set(header.cells) or any(column.is_list for column in schema.columns):
+    if not set(names) <= set(header.cells) or not all(each.is_plain for each in schema.columns):
         fields = columns_shown(names)
         problems.fail(Problem("missing_column", variant="other", line=header.line, **fields))
     wanted = [(header.cells.index(field.name), field) for field in map(Field.of, schema.columns)]

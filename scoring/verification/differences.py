@@ -13,23 +13,26 @@ class Difference:
     """The first thing that is not as it should be.
 
     number: of the ledger's entry, None where it is no entry's. field: what differs, in the
-    document's own words. message: a sentence on how.
+    document's own words. message: a sentence on how. of: what is numbered, where it is not the
+    ledger.
     """
 
     number: int | None
     field: str
     message: str
+    of: str = "Entry"
 
     def __str__(self) -> str:
-        where = "" if self.number is None else f"Entry {self.number}, "
+        where = "" if self.number is None else f"{self.of} {self.number}, "
         return f"{where}{self.field}: {self.message}"
 
 
 class Differs(HoldfastError):
     """Raised where a check fails, with the `difference`."""
 
-    def __init__(self, number: int | None, field: str, message: str) -> None:
-        self.difference = Difference(number, field, message)
+    def __init__(self, number: int | None, field: str, message: str, of: str = "Entry") -> None:
+        """Describe the difference; the arguments are its own."""
+        self.difference = Difference(number, field, message, of)
         super().__init__(str(self.difference))
 
 

@@ -4,7 +4,8 @@ A revision is the first entry of each version but the first. A write-off stands 
 lost entries that nobody kept: it names the last entry that is known, the last one known to have
 existed, and how many answers between them are counted as if each had been maximally informative.
 A duel names the entries of the two files that it compares, and says whether the first is surely
-better: null where one of them could not be read any more.
+better: null where one of them could not be read any more. A gate's note says what was asked, of
+which predictions of which submission, and the bit.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ MERGE: Final = "merge"
 WRITE_OFF: Final = "write_off"
 TOP_UP: Final = "top_up"
 DUEL: Final = "duel"
+GATE: Final = "gate"
 
 _SHARED: Final = (
     *("number", "kind", "asked", "answered", "log_alphabets", "boards"),
@@ -34,6 +36,10 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
     ),
     DUEL: frozenset(
         {*_SHARED, *("board", "entry", "team", "against", "against_team"), "form", "length", "yes"}
+    ),
+    GATE: frozenset(
+        {*_SHARED, *("gate", "board", "asks", "against", "team", "submission")}
+        | {"predictions_tag", "length", "yes"}
     ),
 }
 RESCORES: Final = ("best", "all", "none")
@@ -80,7 +86,7 @@ def after(
     """
     from scoring.mechanisms import books  # so that a chain is checked without numpy
 
-    if entry["kind"] == DUEL:
+    if entry["kind"] in (DUEL, GATE):
         return heads, teams
     if entry["kind"] == MERGE:
         team, into = entry["team"], entry["into"]

@@ -5,8 +5,8 @@ A zip archive with three members:
     publication.json which holdout, the salts, the noise secret
     solution.npz     the labels and the usage of each row, as they were sealed
     releases.jsonl   for each answer of the ledger, in order: the digest of its predictions and the
-                     exact means that it was drawn from, for each duel its p-value, or why these are
-                     lost
+                     exact means that it was drawn from, for each duel its p-value, for each gate
+                     what it measured, or why these are lost
 
 The commitments are SHA-256 of salt and content; they stood in the ledger from the beginning.
 """
@@ -22,6 +22,7 @@ from typing import IO, Any, Final
 from scoring.chain import canonical
 from scoring.duels import Comparison
 from scoring.errors import HoldfastError, ParameterError, StateError
+from scoring.gates import Evidence
 from scoring.guarantees.groups import choose_designs
 from scoring.measurement import Mean, Measurement
 from scoring.noise import KeyedNoise
@@ -79,6 +80,25 @@ class Compared:
 
     def line(self) -> bytes:
         return canonical({"number": self.number, "p": self.comparison.p}) + b"\n"
+
+
+@dataclass(frozen=True, repr=False)
+class Gated:
+    """What a gate's answer follows from; `in_use` is the digest of the file that it compares with.
+
+    It is empty where there is none.
+    """
+
+    number: int
+    digest: str
+    in_use: str
+    evidence: Evidence
+
+    def line(self) -> bytes:
+        found = asdict(self.evidence)
+        compared = found.pop("comparison")
+        facts = {"number": self.number, "predictions_digest": self.digest, "in_use": self.in_use}
+        return canonical(facts | found | {"p": compared and compared["p"]}) + b"\n"
 
 
 @dataclass(frozen=True)
@@ -162,7 +182,7 @@ class Publication:
             raise Differs(None, "secret", "It is too short to key noise.") from None
         self._lines = self._releases()
 
-    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Lost:
+    def origin(self, entry: Mapping[str, Any]) -> Origin | Compared | Gated | Lost:
         """Return what this entry was drawn from. Raises Differs."""
         number = entry["number"]
         if (found := self._next(number)) is None:
@@ -176,7 +196,7 @@ class Publication:
         if (more := self._next(None)) is not None:
             raise Differs(more.number, "publication", "The ledger does not have this entry.")
 
-    def _next(self, number: int | None) -> Origin | Compared | Lost | None:
+    def _next(self, number: int | None) -> Origin | Compared | Gated | Lost | None:
         try:
             return next(self._lines, None)
         except _UNREADABLE:
@@ -197,12 +217,15 @@ class Publication:
             raise ValueError("not written here")
         return self._archive.read(name)
 
-    def _releases(self) -> Iterator[Origin | Compared | Lost]:
+    def _releases(self) -> Iterator[Origin | Compared | Gated | Lost]:
         with self._archive.open(RELEASES) as lines:
             while line := lines.readline(_LONGEST_LINE):
                 document = json.loads(line)
                 if "lost" in document:
                     yield Lost(int(document["number"]), str(document["lost"]))
+                    continue
+                if "in_use" in document:
+                    yield _gated(document)
                     continue
                 if "p" in document:
                     yield Compared(int(document["number"]), _comparison(document["p"]))
@@ -226,6 +249,18 @@ def _comparison(p: object) -> Comparison:
     if not isinstance(p, float | int) or not 0 < p <= 1:
         raise ValueError("not written here")
     return Comparison(float(p))
+
+
+def _gated(document: Mapping[str, Any]) -> Gated:
+    digests = document["predictions_digest"], document["in_use"]
+    if any(type(each) is not str for each in digests) or type(document["differs"]) is not bool:
+        raise TypeError("not written here")
+    found, known = (
+        None if document[name] is None else Mean(**document[name]) for name in ("found", "known")
+    )
+    compared = None if document["p"] is None else _comparison(document["p"])
+    evidence = Evidence(found, known, compared, document["differs"])
+    return Gated(int(document["number"]), *digests, evidence)
 
 
 def _check_commitment(salted: Salted, header: Header, name: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol
 
-from scoring import duels, ledger, mechanisms, metrics
+from scoring import duels, gates, ledger, mechanisms, metrics
 from scoring.chain import ANSWER_FIELDS, answer_fields, canonical
 from scoring.errors import ConditionError, HoldfastError, ParameterError
 from scoring.guarantees.certificate import interval_fields
@@ -30,7 +30,7 @@ from scoring.predictions import Schema, Solution, Usage
 from scoring.verification import notes
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import LAW_TYPES, TYPES, Header
-from scoring.verification.publications import Compared, Lost, Origin, Recall
+from scoring.verification.publications import Compared, Gated, Lost, Origin, Recall
 
 COUNTS: Final = ("asked", "answered", "log_alphabets")
 HEAD_FIELDS: Final = ("answered", "log_alphabets", "firings", "budget_left")
@@ -136,10 +136,10 @@ class Witness(Protocol):
     @property
     def solution(self) -> Solution | None: ...
 
-    def origin(self, entry: Entry) -> Origin | Compared | Lost:
+    def origin(self, entry: Entry) -> Origin | Compared | Gated | Lost:
         """Return what an entry was drawn from; called in the ledger's order. Raises Differs.
 
-        Called for answers and duels; of others there is nothing to know.
+        Called for answers, duels and gates; of others there is nothing to know.
         """
         ...
 
@@ -186,6 +186,8 @@ class Replay:
             self.measured = before.measured
         self._leads = duels.Leads()
         self._asked_duels: set[tuple[str, str]] = set()
+        self._gates: dict[str, tuple[Any, ...]] = {}
+        self._passed: set[tuple[str, str, str]] = set()
         self._digests: dict[int, str] = {}
         self._answered: dict[bytes, _Stored] = {}
         self._entered: set[_Submission] = set()
@@ -265,8 +267,8 @@ class Replay:
             self.lost += origin is not None
             self._check_as_said(entry, rules, state)
             return
-        if isinstance(origin, Compared):
-            raise _differs(entry, "publication", "The publication has a duel here.")
+        if not isinstance(origin, Origin):
+            raise _differs(entry, "publication", "The publication has no answer here.")
         measurement = origin.measurement
         self._digests[entry["number"]] = origin.digest
         asked_by = {"team": entry["team"], "board": rules.known_as}
@@ -294,10 +296,13 @@ class Replay:
         self.heads, self.teams = notes.after(
             entry, self.heads, self.teams, alphabet, by_team=self.terms.by_team
         )
-        if entry["kind"] == notes.MERGE:
-            self._merge(entry)
-        if entry["kind"] == notes.DUEL:
-            self._take_duel(entry)
+        takers = {
+            notes.MERGE: self._merge,
+            notes.DUEL: self._take_duel,
+            notes.GATE: self._take_gate,
+        }
+        if take := takers.get(entry["kind"]):
+            take(entry)
         self._charge_note(entry, alphabet)
         head = next(iter(self.heads.values()))
         for name in COUNTS:
@@ -311,15 +316,18 @@ class Replay:
 
     def _charge_note(self, entry: Entry, alphabet: int) -> None:
         """Charge what is no answer to all accounts, also to those that are still to begin."""
-        free = {notes.MERGE, notes.TOP_UP, notes.DUEL}  # what a duel said is charged by itself
+        # What a duel or a gate said is charged by itself.
+        free = {notes.MERGE, notes.TOP_UP, notes.DUEL, notes.GATE}
         if not self.terms.version or entry["kind"] in free:
             return
         self.accounts.setdefault(_JOINT, Account())
         for name, account in self.accounts.items():
-            is_revision = entry["kind"] == notes.REVISION
-            self.accounts[name] = (
-                account.revise() if is_revision else account.write_off(entry["lost"], alphabet)
-            )
+            if entry["kind"] == notes.REVISION:
+                self.accounts[name] = account.revise()
+            else:
+                has_gates = self.terms.gate_limit is not None
+                lost = entry["lost"]
+                self.accounts[name] = account.write_off(lost, alphabet, gates=has_gates)
 
     def _merge(self, entry: Entry) -> None:
         """End a team, and carry the numbers of its submissions over to the other one."""
@@ -382,8 +390,8 @@ class Replay:
         if type(entry["yes"]) not in (bool, type(None)):
             raise _differs(entry, "yes", "It is yes, no, or nothing.")
         origin = self.witness.origin(entry) if self.witness else None
-        if isinstance(origin, Origin):
-            raise _differs(entry, "publication", "The publication has an answer here.")
+        if isinstance(origin, Origin | Gated):
+            raise _differs(entry, "publication", "The publication has no duel here.")
         if entry["yes"] is None or origin is None or isinstance(origin, Lost):
             self.lost += origin is not None
             return
@@ -403,6 +411,62 @@ class Replay:
             message = f"The publication has p = {origin.comparison.p}, not {again.p}."
             raise _differs(entry, "p", message)
         self.measured += 1
+
+    def _take_gate(self, entry: Entry) -> None:
+        """Check that the gate could be asked, its length, and the bit where it can be."""
+        account, name, team = self.account(_JOINT), entry["gate"], entry["team"]
+        if not gates.count_left(self.terms, account):
+            raise _differs(entry, "kind", "The ledger declared fewer gates when it began.")
+        asked = entry["board"], entry["asks"], entry["against"]
+        if self._gates.setdefault(name, asked) != asked:
+            raise _differs(entry, "asks", "This gate has asked something else before.")
+        if team in self._merged:
+            raise _differs(entry, "team", "This team was merged into another one.")
+        named, question = (name, team, entry["submission"]), (name, team, entry["predictions_tag"])
+        if named in self._entered or question in self._passed:
+            raise _differs(entry, "gate", "It has answered these predictions before.")
+        self._entered.add(named)
+        self._passed.add(question)
+        if entry["board"] not in self.rules or type(entry["yes"]) is not bool:
+            raise _differs(entry, "yes", "It is yes or no, by a board of the header.")
+        rules = self.rules[entry["board"]]
+        beta = rules.mechanism.ledger_beta(rules.parameters)
+        length = gates.gate_length(self.terms, account, beta)
+        _same(entry, "length", length)
+        self._check_bit(entry, rules, length)
+        self.accounts[_JOINT] = gates.charge_gate(account)
+
+    def _check_bit(self, entry: Entry, rules: Rules, length: int) -> None:
+        """Compare a gate's bit with what it follows from, as far as that is known."""
+        try:
+            gate = gates.Gate.from_json(entry["asks"])
+        except (KeyError, TypeError, ValueError, ArithmeticError):
+            raise _differs(entry, "asks", "This is no gate.") from None
+        if gate.compares != bool(entry["against"]):
+            raise _differs(entry, "against", "It compares with another file, or with none.")
+        origin = self.witness.origin(entry) if self.witness else None
+        if self.witness is None or origin is None or isinstance(origin, Lost):
+            self.lost += origin is not None
+            return
+        if not isinstance(origin, Gated):
+            raise _differs(entry, "publication", "The publication has no gate here.")
+        noise, evidence = self.witness.noise, origin.evidence
+        for field, digest, team in (
+            ("predictions_tag", origin.digest, entry["team"]),
+            ("against", origin.in_use, ""),
+        ):
+            tag = noise.tag(digest, team=team, board=entry["gate"]) if digest else ""
+            if tag != entry[field]:
+                raise _differs(entry, field, "It is not of the published predictions.")
+        expected = {"mark": (1, 0, 0), "not_worse": (1, 1, 0), "better": (0, 0, 1)}[gate.kind]
+        has = evidence.found, evidence.known, evidence.comparison
+        means = [mean for mean in (evidence.found, evidence.known) if mean is not None]
+        if tuple(each is not None for each in has) != tuple(map(bool, expected)) or any(
+            mean.rows != rules.rows or mean.resolution not in rules.resolutions for mean in means
+        ):
+            raise _differs(entry, "measurement", "It is not what this gate measures.")
+        _same(entry, "yes", gates.passes(gate, evidence, length))
+        self.recomputed += 1
 
     def _share_counts(self, head: HoldoutState) -> None:
         """Give every board's head the counts of the ledger as a whole."""

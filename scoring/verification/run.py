@@ -30,12 +30,14 @@ def verify(
     lines: Iterable[bytes],
     publications: Mapping[int, IO[bytes]] | None = None,
     recall: Recall | None = None,
+    observer: Observer | None = None,
 ) -> Report:
     """Check the lines of a ledger, of all versions of the holdout that it has.
 
     publications: by the holdout's version, files to be read from. recall: finds predictions that
-    are at hand, which are then measured again against the published solution. The report names the
-    first difference; nothing behind it was checked.
+    are at hand, which are then measured again against the published solution. observer: compares
+    the ledger with something else on the way. The report names the first difference; nothing behind
+    it was checked.
     """
     files = publications or {}
 
@@ -43,7 +45,7 @@ def verify(
         file = files.get(header.version)
         return Publication(file, header) if file else None
 
-    return verify_with(lines, call, recall)
+    return verify_with(lines, call, recall, observer)
 
 
 def verify_with(

@@ -262,7 +262,8 @@ class Records {
     const known = this.magic.find(([beginning]) => hex.startsWith(beginning));
     if (known) fail("binary_file", { value: known[1] });
     if (starts(0xef, 0xbb, 0xbf)) this.buffer = head.subarray(3);
-    if (/^\s*(\[\s*)?\{\s*"/.test(decode(this.buffer.subarray(0, 1000)))) fail("not_csv", { line: 1, value: "JSON" });
+    if (/^\s*\{/.test(decode(this.buffer.subarray(0, 1000)))) throw new Unsure(); // a log of a language model
+    if (/^\s*\[\s*\{\s*"/.test(decode(this.buffer.subarray(0, 1000)))) fail("not_csv", { line: 1, value: "JSON" });
   }
 
   refuseNul(place) {
@@ -654,6 +655,7 @@ async function checkFile(file, facts) {
   if (file.size < 1e4 && !(await file.text()).trim()) fail("file_empty");
   const ids = await readIds(facts);
   const mostRows = Math.min(facts.limits.max_rows, ids ? 2 * ids.lines.length + 1000 : Infinity);
+  if (facts.columns.some((column) => column.kind === "text")) throw new Unsure();
   const columns = facts.columns.map((column) => ({ ...column, check: checkOf(column) }));
   let places = null;
   let rows = 0;

@@ -77,8 +77,10 @@ def test_the_board_ranks_released_scores(world: World, anonymous: APIClient) -> 
 def test_a_board_row_has_these_fields_and_no_others(world: World, anonymous: APIClient) -> None:
     world.score(world.join(world.alice))
     assert set(_get(anonymous, "leaderboard/")["results"][0]) == {
-        "rank", "team", "score", "score_text", "sampling", "certificate", "guarantee_text",
-        "entries", "last_improvement_at", "last_answer", "last_answer_at", "is_baseline",
+        "rank", "team", "team_uid", "score", "score_text", "sampling", "certificate",
+        "guarantee_text", "entries", "variants", "runs", "spread", "last_improvement_at",
+        "last_answer", "last_answer_at",
+        "is_baseline",
         "is_verified", "version", "earlier", "is_mine", "surely_better_than", "tied", "change",
     }  # fmt: skip
 

@@ -13,8 +13,11 @@ from tests.cast import World
 OWN = {
     "join": {"accept_rules", "team_name", "invitation"},
     "rename": {"name"},
-    "submit": {"file", "message", "claimed_score"},
-    "login": {"username", "password", "scopes", "name"},
+    "submit": {"file", "message", "claimed_score", "campaign", "gate"},
+    "login": {
+        *("username", "password", "scopes", "name"),
+        *("days", "competition", "campaign", "quota"),
+    },
     "choose finals": {"numbers"},
 }
 

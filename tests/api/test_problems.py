@@ -18,6 +18,7 @@ from leaderboard.api.throttles import LoginThrottle
 from leaderboard.errors import PROBLEM_TYPE
 from leaderboard.ledger.pauses import pause
 from leaderboard.models import (
+    Campaign,
     Competition,
     FinalTests,
     Invitation,
@@ -29,7 +30,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.organize import entry, sanctions
-from leaderboard.participate import membership, quotas, tokens
+from leaderboard.participate import campaigns, membership, quotas, tokens
 from leaderboard.refusals import PROBLEMS
 from tests import ending
 from tests.api.conftest import API, DIGITS, As, send
@@ -128,6 +129,36 @@ def _send_again(stage: Stage, **limit: int) -> Any:
     stage.change(**limit)
     send(stage.alice)
     return send(stage.alice, predictions([9]))
+
+
+def _token_bound(stage: Stage) -> Any:
+    bound = tokens.Binding("digits")
+    token = tokens.issue(stage.world.alice, days=1, binding=bound).text
+    client = APIClient(raise_request_exception=False)
+    return client.get(f"{API}me/notices/", HTTP_AUTHORIZATION=f"Token {token}")
+
+
+def _token_quota_reached(stage: Stage) -> Any:
+    bound = tokens.Binding("digits", quota=1)
+    token = tokens.issue(stage.world.alice, days=1, binding=bound).text
+    client = APIClient(HTTP_AUTHORIZATION=f"Token {token}")
+    send(client)
+    return send(client, predictions([9]))
+
+
+def _begin(stage: Stage, limit: int | None = None) -> Campaign:
+    return campaigns.begin(team=stage.team, user=stage.world.alice, name="night", limit=limit)
+
+
+def _campaign_ended(stage: Stage) -> Any:
+    campaigns.end(campaign=_begin(stage), user=stage.world.alice)
+    return send(stage.alice, campaign="night")
+
+
+def _campaign_limit_reached(stage: Stage) -> Any:
+    _begin(stage, limit=1)
+    send(stage.alice, campaign="night")
+    return send(stage.alice, predictions([9]), campaign="night")
 
 
 def _too_many_rejected(stage: Stage) -> Any:
@@ -238,6 +269,41 @@ def _invitation_expired(stage: Stage) -> Any:
     return _join(stage.bob, invitation=token)
 
 
+def _invitation_used(stage: Stage) -> Any:
+    link = membership.invite(team=stage.team, user=stage.world.alice, email="c@uni.example")
+    membership.join_team(invitation=link, user=make_user("carol"), accept_rules=True)
+    return _join(stage.bob, invitation=link.token)
+
+
+def _captain_stays(stage: Stage) -> Any:
+    _join(stage.bob, invitation=_invite(stage))
+    return stage.alice.post(f"{DIGITS}team/leave/")
+
+
+def _last_member_stays(stage: Stage) -> Any:
+    stage.world.submit(stage.team)
+    return stage.alice.post(f"{DIGITS}team/leave/")
+
+
+def _merge_asked(stage: Stage) -> Any:
+    address = f"{DIGITS}team/mergers/{stage.world.join(stage.world.bob).uid}/"
+    stage.alice.post(address)
+    return stage.alice.post(address)
+
+
+def _merge_over_quota(stage: Stage) -> Any:
+    into = stage.world.join(stage.world.bob)
+    for team in (stage.team, into):
+        stage.world.score(team)
+    stage.change(daily_limit=1)
+    return stage.alice.post(f"{DIGITS}team/mergers/{into.uid}/")
+
+
+def _no_merge_request(stage: Stage) -> Any:
+    into = stage.world.join(stage.world.bob)
+    return stage.alice.put(f"{DIGITS}team/mergers/{into.uid}/")
+
+
 CASES: dict[str, Callable[[Stage], Any]] = {
     "invalid": lambda stage: stage.login(username="alice"),
     "malformed": lambda stage: stage.anonymous.post(LOGIN, "{", content_type=JSON),
@@ -267,6 +333,12 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "hidden_until_end": _hidden_until_end,
     "invitation_expired": _invitation_expired,
     "organizes_here": _organizes_here,
+    "invitation_used": _invitation_used,
+    "captain_stays": _captain_stays,
+    "last_member_stays": _last_member_stays,
+    "merge_asked": _merge_asked,
+    "merge_over_quota": _merge_over_quota,
+    "no_merge_request": _no_merge_request,
     "left_a_team": _left_a_team,
     "team_merged": _team_merged,
     "no_token": _no_token,
@@ -282,6 +354,10 @@ CASES: dict[str, Callable[[Stage], Any]] = {
     "daily_limit_reached": lambda stage: _send_again(stage, daily_limit=1),
     "total_limit_reached": lambda stage: _send_again(stage, total_limit=1),
     "too_many_rejected": _too_many_rejected,
+    "token_bound": _token_bound,
+    "token_quota_reached": _token_quota_reached,
+    "campaign_ended": _campaign_ended,
+    "campaign_limit_reached": _campaign_limit_reached,
     "throttled": _throttled,
     "internal_error": _internal_error,
     "paused": _paused,
@@ -325,7 +401,7 @@ def test_every_refusal_that_the_api_can_meet_is_known() -> None:
     rooms = ("pipeline", "participate", "organize", "api", "platform")
     codes = {call.code for call in raised() if call.path.parent.name in rooms}
     assert {"deadline_passed", "team_merged", "frozen"} <= codes
-    on_the_web = {"account_stays", "captain_stays", "invitation_used", "not_from_files"}
+    on_the_web = {"account_stays", "not_from_files"}
     assert codes - on_the_web <= set(PROBLEMS)
 
 

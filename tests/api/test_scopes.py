@@ -44,7 +44,9 @@ def _needed(path: str, method: str) -> set[Scope | None]:
         return OWN[path]
     if path.startswith("organize/"):
         return {Scope.ORGANIZE}
-    return {Scope.READ if method == "get" else Scope.SUBMIT}
+    if method == "get":
+        return {Scope.READ}
+    return {Scope.CAMPAIGNS if "/campaigns/" in path else Scope.SUBMIT}
 
 
 @pytest.mark.parametrize("path", [path for path, _ in VIEWS])

@@ -97,12 +97,13 @@ def test_a_submission_has_these_fields_and_no_others(alice: Any) -> None:
     assert set(answer) == {
         "number", "user", "file_name", "size", "sha256", "message", "status", "is_final",
         "summary", "problems", "problem_count", "release", "final", "created_at", "finished_at",
-        "takes_quota", "is_practice",
+        "takes_quota", "is_practice", "wait", "campaign", "gate",
+        "gate_answer", "passed",
     }  # fmt: skip
     assert set(answer["release"]) == {
         "kind", "number", "score", "score_text", "reference_text", "sampling", "certificate",
-        "guarantee_text", "share_left", "asked", "version", "earlier", "is_repeat", "repeats",
-        "created_at",
+        "guarantee_text", "runs", "spread", "share_left", "asked", "version", "earlier",
+        "is_repeat", "repeats", "created_at",
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ PHONE = {
     "is_mobile": True,
     "has_touch": True,
 }
+PATIENCE_MS = 120_000  # on a busy machine
 NewPage = Callable[..., Page]
 
 
@@ -145,4 +146,5 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 def picture(page: Page, name: str) -> None:
     """Keep a screenshot of the whole page; with all of a phone's pixels it would take longest."""
-    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True, scale="css")
+    file = ARTIFACTS / f"{name}.png"
+    page.screenshot(path=file, full_page=True, scale="css", timeout=PATIENCE_MS)

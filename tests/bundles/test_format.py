@@ -80,7 +80,7 @@ def test_the_solution_can_be_left_out() -> None:
         (b"data/train.csv", b"data/test.csv", "line 18: The bundle has no file “data/test.csv”"),
         (b"data/train.csv", b"solution.csv", "The solution is offered as a public file"),
         (b"role: train", b"role: solution", "has to be one of train, test, sample, other"),
-        (b"kind: label,", b"kind: text,", "has to be one of label"),
+        (b"kind: label,", b"kind: image,", "has to be one of label"),
         (b"[0, 1, 2, 3]", b"[true, false]", "has to be a text or a whole number"),
         (b"  - opens_at", b"  - continues: true\n    opens_at", "The first round can't go on"),
     ],

@@ -214,6 +214,7 @@ def test_columns_are_shown_as_they_were_typed(organizer: Client) -> None:
     draft = _draft(organizer)
     typed = 'x: y: number\nkind: label: cat, "a, b", "say ""hi""", dog\nshare: probability'
     typed += "\ntags: labels by vertical bars: sun, heavy rain\ntop: ranking of 3: a, b"
+    typed += "\nanswer: text\nruns: text of 5"
     organizer.post(at("columns", draft), {"id_column": "row", "columns": typed})
     draft.refresh_from_db()
     columns = draft.current_round.schema["columns"]

@@ -30,7 +30,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ids: list[int] = []
     monkeypatch.setattr(
         "leaderboard.pipeline.queue.current_app.send_task",
-        lambda name, kwargs, retry: ids.append(kwargs["submission_id"]),
+        lambda name, kwargs, **options: ids.append(kwargs["submission_id"]),
     )
     return ids
 

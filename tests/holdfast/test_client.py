@@ -52,8 +52,13 @@ LABELS = ["dog", "cat", "dog"]
         pl.Series(LABELS),
         np.array(LABELS),
         np.array(LABELS).reshape(3, 1),
+        LABELS,
+        b"id,label\n1,dog\n2,cat\n3,dog\n",
     ],
-    ids=["pandas", "index", "series", "plain series", "polars", "polars series", "1-d", "2-d"],
+    ids=[
+        *("pandas", "index", "series", "plain series", "polars", "polars series", "1-d", "2-d"),
+        *("list", "bytes"),
+    ],
 )
 def test_tables_and_arrays_are_sent_as_csv(
     predictions: Any, pets: holdfast.Competition, server: Server
@@ -67,7 +72,7 @@ def test_tables_and_arrays_are_sent_as_csv(
 @pytest.mark.parametrize(
     ("predictions", "reason"),
     [
-        ({"id": IDS}, "or an array of NumPy, not dict."),
+        ({"id": IDS}, "or a list, not dict."),
         (np.array(LABELS[:2]), "has 2 rows and 1 columns; expected are 3 rows"),
         ("nowhere.csv", "There is no file nowhere.csv."),
     ],

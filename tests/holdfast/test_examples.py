@@ -16,6 +16,7 @@ from nbclient import NotebookClient
 from leaderboard.models import Release
 from leaderboard.participate import tokens
 from tests.cast import World, predictions
+from tests.leaderboard.test_gates import make, make_gated, wrong
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,15 +57,15 @@ def test_the_notebook_runs(folder: Path) -> None:
     assert Release.objects.count() == 1
 
 
-def test_the_action_submits_and_reports(folder: Path, stage: World) -> None:
-    stage.join(stage.alice, "Alices")
+def _run_action(folder: Path, **given: str) -> tuple[int, dict[str, str], str]:
+    """Run the steps of action.yml; return the last exit code, the outputs and the summary."""
     command = folder / "bin" / "holdfast"
-    command.parent.mkdir()
+    command.parent.mkdir(exist_ok=True)
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m holdfast "$@"\n')
     command.chmod(0o755)
     action = yaml.safe_load((ROOT / "action.yml").read_text())
-    given = {"url": os.environ["HOLDFAST_URL"], "token": os.environ["HOLDFAST_TOKEN"]}
-    given |= {"competition": "digits", "file": "predictions.csv", "message": "$(touch hacked)"}
+    given |= {"url": os.environ["HOLDFAST_URL"], "token": os.environ["HOLDFAST_TOKEN"]}
+    given |= {"file": "predictions.csv", "message": "$(touch hacked)"}
     known = action["inputs"].items()
     inputs = {name: given.get(name, facts.get("default")) for name, facts in known}
     runner = {
@@ -73,16 +74,44 @@ def test_the_action_submits_and_reports(folder: Path, stage: World) -> None:
         "GITHUB_OUTPUT": str(folder / "outputs"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
+    code = 0
     for step in action["runs"]["steps"]:
         wanted = step.get("env", {}).items()
         named = {name: inputs[re.findall(r"inputs\.(\w+)", text)[0]] for name, text in wanted}
-        ran = _bash(step["run"], folder, **runner, **named)
-        assert ran.returncode == 0, ran.stderr
+        code = _bash(step["run"], folder, **runner, **named).returncode
     outputs = dict(line.split("=", 1) for line in (folder / "outputs").read_text().splitlines())
     assert outputs.keys() == action["outputs"].keys()
-    assert (outputs["number"], outputs["status"], outputs["score"]) == ("1", "released", "0.95")
-    assert "Submission 1 to digits: New best: 0.95." in (folder / "summary.md").read_text()
     assert not (folder / "hacked").exists()
+    return code, outputs, (folder / "summary.md").read_text()
+
+
+def test_the_action_submits_and_reports(folder: Path, stage: World) -> None:
+    stage.join(stage.alice, "Alices")
+    code, outputs, summary = _run_action(folder, competition="digits")
+    found = outputs["number"], outputs["status"], outputs["score"], outputs["passed"]
+    assert (code, found) == (0, ("1", "released", "0.95", ""))
+    assert "Submission 1 to digits: New best: 0.95." in summary
+
+
+@pytest.mark.parametrize(("mark", "passed"), [(0.8, "true"), (0.999, "false")])
+def test_the_action_asks_a_gate(folder: Path, stage: World, mark: float, passed: str) -> None:
+    gated = make_gated(stage, "gated")
+    stage.join(stage.alice, competition=gated)
+    make(gated, stage, mark=mark)
+    (folder / "predictions.csv").write_bytes(wrong(10))
+    code, outputs, summary = _run_action(folder, competition="gated", gate="ci", junit="out.xml")
+    assert (code, outputs["passed"]) == (int(passed == "false"), passed)
+    assert summary.startswith("### Gate `ci` of gated: ")
+    assert "testcase" in (folder / "out.xml").read_text()
+
+
+def test_the_gitlab_example_is_a_job_that_asks_a_gate() -> None:
+    (text,) = re.findall(
+        r"```yaml\n(gate:.*?)```", (ROOT / "docs" / "gates.md").read_text(), re.DOTALL
+    )
+    job = yaml.safe_load(text)["gate"]
+    assert "holdfast gate ci" in job["script"][-1]
+    assert job["artifacts"]["reports"]["junit"] in job["script"][-1]
 
 
 def test_curl_submits_and_waits(folder: Path, stage: World) -> None:

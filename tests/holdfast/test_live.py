@@ -48,6 +48,13 @@ def test_a_participant_s_day(stage: World, live_server: Any, run: Run, environme
     assert [(row["number"], row["message"], row["score_text"]) for row in rows] == [
         ("1", "first", "0.95")
     ]
+    second = _write(predictions({20, 21}), "more.csv")
+    assert run("submit", "digits", "-f", second, "-m", "second", "--wait").code == 0
+    assert "1 of 40 rows differ." in run("compare", "digits", "1", "2").out
+    assert "calmer" in run("submission", "digits", "2", "-m", "calmer").out
+    named = run("submissions", "digits", "-s", "calm", "--status", "released", "--sort", "score")
+    assert "more.csv" in named.out
+    assert "predictions.csv" not in named.out
     board = json.loads(run("competitions", "leaderboard", "digits", "--format", "json").out)
     assert [(row["team"], row["score"], row["is_mine"]) for row in board] == [
         ("Alices", 0.95, True)

@@ -99,7 +99,8 @@ def test_before_publication_chain_and_books_are_verified(
     assert board.entries[-1]["hash"] in ran.out
     assert "played is verified: counts, budgets, widths and shares" in ran.out
     assert "not published" in ran.err
-    assert server.requests[0].url.params["format"] == "jsonl"
+    (asked,) = (each.url for each in server.requests if each.url.path.endswith("/ledger/"))
+    assert asked.params["format"] == "jsonl"
 
 
 def test_after_publication_every_answer_is_recomputed(verify: Verify) -> None:

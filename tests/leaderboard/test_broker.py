@@ -13,7 +13,7 @@ from leaderboard import tasks  # noqa: F401  (registers them)
 from leaderboard.celery import app
 from leaderboard.models import Channel as DeliveryChannel
 from leaderboard.pipeline import queue
-from leaderboard.platform.broker import OUTBOX, QUEUE, TASKS, Channel, QoS
+from leaderboard.platform.broker import OUTBOX, QUEUE, SWEEPER, TASKS, Channel, QoS
 
 
 class Hanging:
@@ -68,7 +68,8 @@ def test_what_is_queued_is_a_task_and_mails_and_webhooks_keep_none_waiting() -> 
     assert named <= registered
     mails = {"fan_out", "send_invitations", *(f"deliver_{each}" for each in DeliveryChannel)}
     assert {name for name in registered if queue_of(name) == OUTBOX} == mails
-    assert {queue_of(name) for name in registered - mails} == {QUEUE}
+    assert queue_of("sweep") == SWEEPER
+    assert queue_of("score_submission") == QUEUE != queue_of("publish_holdout")
 
 
 def queue_of(name: str) -> str:

@@ -352,7 +352,7 @@ def test_announcing_asks_a_worker_at_once(
 
 def test_other_events_are_nobodys_mail(world: World, members: Any) -> None:
     world.score(members[0])
-    events.record(world.digits, EventKind.DEADLINE_CHANGED, actor=world.organizer)
+    events.record(world.digits, EventKind.TEXTS_CHANGED, actor=world.organizer)
     send(world)
     assert not Delivery.objects.exists()
     newest = Event.objects.filter(competition=world.digits).latest("number").number

@@ -46,6 +46,7 @@ from tests.cast import (
     solution,
     upload,
 )
+from tests.snapshots import kept
 
 ROWS, PUBLIC = 400, 100
 GUARD = {"steps": "50", "budget": "20", "team_share": "5", "confidence": "0.95"}
@@ -64,6 +65,7 @@ def make_guarded(world: World, slug: str) -> Competition:
 
 
 @pytest.fixture
+@kept
 def guarded(world: World) -> Competition:
     return make_guarded(world, "guarded")
 

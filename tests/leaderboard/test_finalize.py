@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from leaderboard.models import (
     Board,
     Competition,
     FinalScore,
+    Holdout,
     Phase,
     Release,
     Round,
@@ -26,6 +28,8 @@ from leaderboard.models import (
 )
 from leaderboard.participate import selection
 from leaderboard.pipeline import finalize, intake, queue
+from leaderboard.pipeline.final_places import store_places
+from leaderboard.pipeline.final_tests import compare_entries
 from leaderboard.pipeline.parse import parse
 from scoring.errors import StateError
 from tests import ending
@@ -55,7 +59,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The tasks of the finals that were put on the queue."""
     messages = list[tuple[str, int]]()
 
-    def take(task: str, **ids: int) -> bool:
+    def take(task: str, queue: str = "", **ids: int) -> bool:
         if task != "fan_out":  # the deliveries of events
             messages.extend((task, key) for key in ids.values())
         return True
@@ -406,6 +410,17 @@ def _break(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> None
     monkeypatch.setattr(vault, "measure_final", fails)
 
 
+def test_the_finals_wait_for_uploads_that_began_before_the_deadline(
+    world: World, settings: Any
+) -> None:
+    world.score(world.join(world.alice))
+    settings.UPLOAD_SECONDS = 90
+    with pytest.raises(Refused, match="may arrive until"):
+        ending.start(world.digits)  # a minute after the deadline
+    settings.UPLOAD_SECONDS = 30
+    ending.start(world.digits)
+
+
 def test_the_sweeper_asks_for_what_is_missing_once_in_a_while(
     world: World, sent: list[tuple[str, int]]
 ) -> None:
@@ -459,7 +474,7 @@ def test_while_the_broker_is_away_the_sweeper_goes_on_asking(
 ) -> None:
     world.score(world.join(world.alice))
     ending.start(world.digits)
-    monkeypatch.setattr(queue, "_send", lambda task, **ids: False)
+    monkeypatch.setattr(queue, "_send", lambda *_, **ids: False)
     tasks.sweep()
     world.digits.refresh_from_db()
     assert world.round.finals_enqueued_at is None
@@ -549,19 +564,26 @@ def test_what_was_accepted_before_is_scored_and_nothing_is_taken_after(world: Wo
     finalize.start_finals(world.round)
 
 
-def test_an_upload_under_way_while_it_closes_is_refused(
+def test_an_upload_under_way_counts_while_it_closes_and_is_refused_once_the_finals_start(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     team, store = world.join(world.alice), intake._store
+    world.score(team)
 
-    def meanwhile_it_closes(*arguments: Any) -> str:
-        finalize.close_early(world.round)
-        return store(*arguments)
+    def meanwhile(happens: Callable[[Round], object]) -> None:
+        def slowly(*arguments: Any) -> str:
+            happens(world.round)
+            return store(*arguments)
 
-    monkeypatch.setattr(intake, "_store", meanwhile_it_closes)
+        monkeypatch.setattr(intake, "_store", slowly)
+
+    meanwhile(finalize.close_early)
+    tasks.score_submission(submission_id=world.submit(team, wrong(3)).pk)
+    set_round(world.digits, closes_at=timezone.now() + timedelta(hours=1))
+    team.refresh_from_db()
+    meanwhile(lambda _: ending.start(world.digits))
     with pytest.raises(Refused, match="closed on"):
-        world.submit(team)
-    assert not Submission.objects.exists()
+        world.submit(team, wrong(4))
 
 
 PHASES: dict[str, Callable[[Competition], object]] = {
@@ -580,3 +602,12 @@ def test_only_an_open_competition_closes_early(world: World, phase: str) -> None
         finalize.close_early(world.round)
     assert refused.value.code == "not_open"
     assert Round.objects.values().get() == before
+
+
+def test_a_board_of_which_every_entered_file_was_lost_has_no_places(world: World) -> None:
+    board = Board.objects.get(round=world.digits.current_round)
+    holdout = Holdout.objects.get()
+    assert compare_entries([board], holdout, partial(vault.contest, holdout), parse) == {}
+    store_places(board)
+    board.refresh_from_db()
+    assert board.finalists == 0

@@ -23,12 +23,14 @@ from tests.cast import (
     set_round,
 )
 from tests.leaderboard.test_limits import begin_with
+from tests.snapshots import kept
 
 ROWS, PUBLIC_ROWS = 2_000, 1_000
 TOO_MANY = "Too many scores have been given out for a guarantee; these are ordinary scores."
 
 
 @pytest.fixture
+@kept
 def played(world: World) -> Competition:
     """A competition with rows enough for a guarantee: 1,000 Public and 1,000 Private ones."""
     fields = {"daily_limit": 100, "mechanism_parameters": {"steps": "50", "confidence": "0.95"}}

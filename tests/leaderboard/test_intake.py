@@ -106,6 +106,20 @@ def test_after_the_deadline_it_is_refused(world: World) -> None:
     assert _refusal(world, closes_at=closes_at).code == "deadline_passed"
 
 
+def test_what_arrives_after_the_deadline_counts_from_when_its_head_came(
+    world: World, settings: Any
+) -> None:
+    settings.UPLOAD_SECONDS = 60
+    team, now = world.join(world.alice), timezone.now()
+    set_round(world.digits, closes_at=now - timedelta(seconds=20))
+    team.refresh_from_db()
+    head = now - timedelta(seconds=30)
+    assert world.submit(team, arrived=head).created_at == head
+    for moment in (now - timedelta(seconds=10), now - timedelta(seconds=70)):
+        with pytest.raises(Refused, match="closed on"):
+            world.submit(team, arrived=moment)
+
+
 def test_before_the_opening_it_is_refused(world: World) -> None:
     opens_at = timezone.now() + timedelta(hours=1)
     assert _refusal(world, opens_at=opens_at).code == "competition_not_open"

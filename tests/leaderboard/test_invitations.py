@@ -213,7 +213,7 @@ def test_who_took_the_invitation_gets_no_mail(world: World) -> None:
     admission.accept(invitee=ada, user=world.alice)
     send_invitations(competition_id=ada.competition_id)
     assert mail.outbox == []
-    assert refused(lambda: invitations.send_again(ada, by=world.organizer)) == "invitation_used"
+    assert refused(lambda: invitations.send_again(ada, by=world.organizer)) == "mail"
 
 
 # --- Taking the link ------------------------------------------------------------------------------

@@ -350,7 +350,6 @@ def test_who_left_may_come_back_to_the_same_team(world: World, carol: User) -> N
 
 def test_a_captain_who_left_does_not_rename_the_team(world: World) -> None:
     team = world.join(world.alice)
-    world.score(team)
     membership.leave(team=team, user=world.alice)
     with pytest.raises(Refused) as refused:
         membership.rename_team(team=team, user=world.alice, name="Still mine")

@@ -12,6 +12,7 @@ from django.core import mail
 from django.core.mail.backends import locmem
 from django.utils import timezone
 
+from leaderboard.log.entries import Leaf
 from leaderboard.models import (
     Audience,
     Channel,
@@ -30,8 +31,9 @@ from leaderboard.models import (
 )
 from leaderboard.notify import digests, events, outbox
 from leaderboard.notify.preferences import unsubscribe_url
-from leaderboard.organize import announcements, invitations
+from leaderboard.organize import announcements, invitations, settings
 from leaderboard.participate import membership, notices, selection
+from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_submission
 from tests.cast import World, make_user, predictions, set_round
 from tests.web.pages import browser, text
@@ -158,8 +160,10 @@ def test_the_api_pages_and_marks(world: World, team: Team) -> None:
 def test_members_are_told(
     world: World, team: Team, kind: EventKind, data: dict[str, Any], subject: str
 ) -> None:
-    events.record(world.digits, kind, subjects={"round": 1}, **data)
-    events.record(world.digits, kind, audience=Audience.ORGANIZERS, subjects={"round": 1}, **data)
+    leaf = Leaf("finals_started", {"round": 1})  # what the log says is another thing
+    for audience in (Audience.PUBLIC, Audience.ORGANIZERS):
+        about = {"round": 1}
+        events.record(world.digits, kind, audience=audience, subjects=about, leaf=leaf, **data)
     work(world)
     assert subjects(world.alice) == [subject]
     assert [message.subject for message in mail.outbox] == [f"[Digits] {subject}"]
@@ -330,3 +334,13 @@ def test_a_mail_outlives_any_absence_of_its_server(
     Delivery.objects.update(due_at=long_ago)
     work(world)
     assert len(mail.outbox) == 1
+
+
+def test_members_are_told_of_a_moved_deadline_and_of_an_early_end(world: World, team: Team) -> None:
+    later = timezone.now() + timedelta(days=40)
+    settings.change_settings(world.digits, by=world.organizer, closes_at=later)
+    finalize.close_early(world.digits.current_round, by=world.organizer)
+    work(world)
+    assert subjects(world.alice) == ["Submitting has ended early", "The deadline was moved"]
+    assert f"{later.day} {later:%B %Y, %H:%M} UTC" in mail.outbox[0].body
+    assert subjects(world.bob) == []

@@ -1,9 +1,11 @@
 """Object storage: files go there and back, and where it is away everybody is told what it means."""
 
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.core.files.base import ContentFile
@@ -30,6 +32,7 @@ class Bucket(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects: dict[str, bytes] = {}
         self.refused: dict[str, int] = {}
+        self.parts: list[str] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -61,6 +64,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self._is_away():
             return
         found = self.server.objects.get(self.path)
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if found is not None and asked:
+            self.server.parts.append(asked[0])
+            self._answer(206, found[int(asked[1]) : int(asked[2]) + 1])
+            return
         self._answer(404 if found is None else 200, found or b"")
 
     def _is_away(self) -> bool:
@@ -167,6 +175,39 @@ def test_a_storage_that_refuses_is_away(
 def test_a_storage_that_nobody_hears_is_away(options: dict[str, Any]) -> None:
     with pytest.raises(StorageAway):
         ObjectStorage(**options | {"endpoint_url": "http://127.0.0.1:1"}).exists("a/b.csv")
+
+
+def test_a_part_of_a_file_is_asked_of_the_storage_and_no_more(
+    world: World, alice: Client, bucket: Bucket
+) -> None:
+    content = predictions()
+    world.submit(Team.objects.get(), content)
+    path = "/c/digits/submissions/1/file"
+    part = alice.get(path, headers={"Range": "bytes=3-9"})
+    assert (part.status_code, b"".join(part)) == (206, content[3:10])
+    assert part["Content-Range"] == f"bytes 3-9/{len(content)}"
+    assert bucket.parts == ["bytes=3-9"]
+    assert b"".join(alice.get(path)) == content
+
+
+def test_browsers_fetch_files_from_a_storage_that_they_can_reach(
+    world: World,
+    alice: Client,
+    bucket: Bucket,
+    options: dict[str, Any],
+    settings: Settings,
+) -> None:
+    world.submit(Team.objects.get())
+    backend = settings.STORAGES["default"] | {
+        "OPTIONS": options | {"public_url": "https://files.example.org"}
+    }
+    settings.STORAGES = {**settings.STORAGES, "default": backend}
+    answer = alice.get("/c/digits/submissions/1/file")
+    assert answer.status_code == 302
+    address = urlsplit(answer["Location"])
+    assert (address.hostname, "no-store" in answer["Cache-Control"]) == ("files.example.org", True)
+    assert {"X-Amz-Signature", "X-Amz-Expires"} <= parse_qs(address.query).keys()
+    assert bucket.parts == []
 
 
 @pytest.mark.parametrize("refused", ["HEAD", "PUT"])

@@ -34,6 +34,7 @@ from tests.cast import (
     solution,
     upload,
 )
+from tests.snapshots import kept
 
 PERFECT = predictions()
 
@@ -47,10 +48,16 @@ def stored(competition: Competition) -> list[object]:
 @pytest.fixture
 def ended(world: World) -> World:
     """Reveal the finals of two teams' imperfect files."""
+    _reveal(world)
+    world.digits.refresh_from_db()
+    return world
+
+
+@kept
+def _reveal(world: World) -> None:
     for user, errors in ((world.alice, 12), (world.bob, 20)):
         world.score(world.join(user), predictions(wrong=range(8, 8 + errors)))
     ending.reveal(world.digits)
-    return world
 
 
 @pytest.fixture

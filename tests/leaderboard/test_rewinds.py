@@ -180,7 +180,7 @@ def _everything(competition: Competition) -> dict[str, object]:
         .get(),
         "teams": list(TeamState.objects.values_list("team_id", "best", "last", "share_left")),
         "board": list(Standing.objects.values_list(*columns)),
-        "hashes": list(Release.objects.values_list("hash", flat=True)),
+        "hashes": list(Release.objects.values_list("hash", "cost")),
     }
 
 
@@ -473,15 +473,21 @@ def test_a_file_that_is_lost_is_neither_scored_again_nor_entered_for_the_end(
     assert lost not in selection.entered(checked.current_round)
 
 
-def test_a_team_whose_best_file_is_lost_is_told_to_enter_another(
+def test_the_best_file_that_is_left_stands_in_for_one_that_is_lost(
     world: World, checked: Competition, alice: Team, kept: Callable[[list[bytes]], Path]
 ) -> None:
     rewind("checked", "--replay", kept(lose(checked, lambda: world.score(alice, wrong_from(99)))))
-    choice = queries.choice(alice)
-    assert choice.entered == tuple(
-        selection.entered(checked.current_round).filter(team=alice).values_list("number", flat=True)
-    )
-    assert "lost with a database: enter another one" in entered(choice)
+    assert queries.choice(alice).entered == (1,)
+    assert selection.entered(checked.current_round).get().number == 1
+
+
+def test_a_team_whose_only_file_is_lost_is_told_to_enter_another(
+    world: World, checked: Competition, kept: Callable[[list[bytes]], Path]
+) -> None:
+    bob = world.join(world.bob, competition=checked)
+    rewind("checked", "--replay", kept(lose(checked, lambda: world.score(bob, wrong_from(99)))))
+    assert "lost with a database: enter another one" in entered(queries.choice(bob))
+    assert not selection.entered(checked.current_round).exists()
 
 
 def test_a_replayed_ledger_is_verified_with_all_that_the_server_knows(

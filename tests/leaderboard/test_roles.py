@@ -12,13 +12,14 @@ from django.utils import timezone
 
 from leaderboard import organize
 from leaderboard.errors import Refused
-from leaderboard.models import Competition, FileRole, Role, Submission, Trial, User
+from leaderboard.models import Competition, FileRole, Gate, Role, Submission, Trial, User
 from leaderboard.operate import archives
 from leaderboard.organize import (
     announcements,
     bundles,
     class_list,
     entry,
+    gates,
     invitations,
     moves,
     people,
@@ -44,6 +45,13 @@ EDITORS = {Role.OWNER, Role.EDITOR}
 OWNERS = {Role.OWNER}
 SCHEMA = Schema("id", (Column("label", "number"),))
 SCORING = organize.Scoring("error_rate", {}, "ladder", LADDER)
+MARK = gates.NewGate("ci", "mark", mark=0.8)
+
+
+def _gate(world: World) -> Gate:
+    facts = {"kind": "mark", "bound": "1/5", "created_at": NOW}
+    return Gate.objects.create(round=world.round, board=world.board, name="ci", **facts)
+
 
 Act = Callable[[World, User], object]
 ACTIONS: dict[str, tuple[set[Role], Act]] = {
@@ -121,6 +129,12 @@ ACTIONS: dict[str, tuple[set[Role], Act]] = {
     "webhook deleted": (
         EDITORS,
         lambda w, by: webhooks.delete_webhook(w.digits.webhooks.get(), by=by),
+    ),
+    "gate": (EDITORS, lambda w, by: gates.make_gate(w.board, MARK, by=by)),
+    "gate retired": (EDITORS, lambda w, by: gates.retire_gate(_gate(w), by=by)),
+    "gate promoted": (
+        EDITORS,
+        lambda w, by: gates.promote_gate(_gate(w), Submission(pk=1), by=by),
     ),
     "budget": (EDITORS, lambda w, by: organize.add_budget(w.board, 1, by=by)),
     "trial": (EDITORS, lambda w, by: trials.try_file(w.round, upload(b"x"), by=by)),

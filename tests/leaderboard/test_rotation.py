@@ -211,7 +211,7 @@ def test_two_rotations_don_t_run_at_once(private: Path, monkeypatch: pytest.Monk
 
 def test_a_private_key_that_is_empty_opens_nothing(private: Path, world: World) -> None:
     private.write_text("")
-    with pytest.raises(vault.VaultClosed, match="is empty"):
+    with pytest.raises(vault.VaultClosed, match="gives nothing"):
         vault.check_opens(Holdout.objects.get(ledger__competition=world.digits))
 
 

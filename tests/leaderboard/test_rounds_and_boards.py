@@ -274,11 +274,12 @@ def test_what_can_t_be_merged_is_refused(world: World, case: str) -> None:
 
 def test_nobody_wins_quota_back_by_leaving(world: World) -> None:
     team = world.join(world.alice)
+    world.add(world.bob, team)
     world.score(team)
-    membership.leave(team=team, user=world.alice)
+    membership.leave(team=team, user=world.bob)
     with pytest.raises(Refused, match="stays used"):
-        world.join(world.alice, "another")
-    assert Membership.objects.get(user=world.alice).left_at is not None
+        world.join(world.bob, "another")
+    assert Membership.objects.get(user=world.bob).left_at is not None
 
 
 def test_who_leaves_before_submitting_may_join_another_team(world: World) -> None:
@@ -289,10 +290,11 @@ def test_who_leaves_before_submitting_may_join_another_team(world: World) -> Non
 
 def test_who_left_may_join_another_team_in_the_next_round(world: World) -> None:
     team = world.join(world.alice)
+    world.add(world.bob, team)
     world.score(team)
-    membership.leave(team=team, user=world.alice)
+    membership.leave(team=team, user=world.bob)
     further_round(world)
-    assert world.join(world.alice, "another").captain == world.alice
+    assert world.join(world.bob, "another").captain == world.bob
 
 
 # --- Permanent ids and events ---------------------------------------------------------------------

@@ -443,8 +443,9 @@ def test_an_extra_has_its_bounds(world: World, daily: int, total: int) -> None:
 
 def test_who_left_a_team_that_was_disqualified_founds_no_other(world: World) -> None:
     team = world.join(world.alice)
+    world.add(world.bob, team)
     world.score(team)
     disqualify(world, team)
-    membership.leave(team=team, user=world.alice)
+    membership.leave(team=team, user=world.bob)
     with pytest.raises(Refused):
-        world.join(world.alice, "fresh")
+        world.join(world.bob, "fresh")

@@ -93,6 +93,14 @@ def test_a_line_that_was_cut_short_counts_as_not_written(directory: Path) -> Non
     assert watermark.read("ledger") == Head(2, C)
 
 
+def test_a_first_line_that_was_cut_short_is_none(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "ledger").write_bytes(b"0")
+    assert watermark.read("ledger") is None
+    watermark.append("ledger", Head(0, ""))
+    assert watermark.read("ledger") == Head(0, "")
+
+
 def test_a_long_file_is_read_from_its_end() -> None:
     for number in range(1, 600):
         watermark.append("ledger", Head(number, A))

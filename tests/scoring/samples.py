@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scoring.metrics import Metric
 from scoring.metrics.labels import not_negative, one_class_each, two_classes
-from scoring.predictions import Column, Lists
+from scoring.predictions import Column, Lists, texts
 from scoring.predictions.schema import LISTS, WITH_CLASSES
 
 Values = NDArray[Any]
@@ -20,6 +20,8 @@ CLASSES = ("a", "b", "c", "d")
 TOGETHER = 3
 LONGEST = 6
 EXTREME = st.floats(allow_nan=False, allow_infinity=False)
+# What stands for the same choice, and has the same number.
+SAID = ("B", " (B)", "The answer is B: 1,000.", "c", "C) The 7, a 1000", "", "none", "-7", "7.0")
 # Numbers of a few digits: neither scikit-learn's sums nor ours lose any.
 EIGHTHS = st.integers(-800, 800).map(lambda number: number / 8)
 _ZERO_OR_ONE = st.sampled_from([0.0, 1.0])
@@ -56,6 +58,8 @@ def weights(rows: int) -> st.SearchStrategy[Values]:
 def perfect(metric: Metric) -> Any:
     """Labels with which a metric says something, to be predicted exactly."""
     kind = metric.takes[0]
+    if kind == "text":
+        return answers([["B 1", "3"], ["2"], ["(C) 7"]])
     if kind in LISTS:
         return lists([[0, 2], [1], [0, 1, 3], [2]])
     labels = np.array([0, 1, 1, 0], np.int32 if kind == "label" else np.float64)
@@ -76,12 +80,23 @@ def rows_of(values: Any) -> list[list[int]]:
     return [values.codes[start:end].tolist() for start, end in bounds]
 
 
+def answers(rows: Sequence[Sequence[str]]) -> Any:
+    """The answers of each row as `Lists`."""
+    cells = [texts.encode(row) for row in rows]
+    return Lists.of_lengths(
+        np.array([len(cell) for cell in cells]), np.frombuffer(b"".join(cells), np.uint8)
+    )
+
+
 def _shape(metric: Metric, rows: int) -> tuple[int, ...]:
     return (rows, TOGETHER) if metric.columns == "together" else (rows,)
 
 
 def _predicted(metric: Metric, rows: int, numbers: Floats) -> st.SearchStrategy[Values]:
     shape = _shape(metric, rows)
+    if metric.takes[0] == "text":
+        runs = st.lists(st.sampled_from(SAID), min_size=1, max_size=3)
+        return st.lists(runs, min_size=rows, max_size=rows).map(answers)
     if metric.takes[0] in LISTS:
         return _lists(rows, ranked=metric.takes[0] == "ranking")
     if metric.takes[0] == "label":

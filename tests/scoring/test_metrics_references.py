@@ -2,6 +2,7 @@
 data, with and without weights."""
 
 import math
+import string
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -18,7 +19,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from scoring.metrics import METRICS, Metric, get, ordering
-from tests.scoring.samples import EIGHTHS, pairs, rows_of, weights
+from scoring.predictions import texts
+from tests.scoring.samples import EIGHTHS, SAID, pairs, rows_of, weights
 
 Values = NDArray[Any]
 Weights = Values | None
@@ -262,7 +264,35 @@ def exact_match(actual: Values, predicted: Values, weight: Weights) -> float:
     return float(np.average(np.all(actual == predicted, axis=1), weights=weight))
 
 
+CHOICES = dict(zip(SAID, (1, 1, 1, 2, 2, None, None, None, None), strict=True)) | {"7.0": None}
+NUMBERS = dict(zip(SAID, (None, None, 1000, None, 1000, None, None, -7, 7), strict=True))
+
+
+def squad(said: str) -> str | None:
+    """SQuAD's steps one by one."""
+    plain = "".join(each for each in said.lower() if each not in string.punctuation)
+    words = [word for word in plain.split() if word not in ("a", "an", "the")]
+    return " ".join(words) or None
+
+
+def by_answer(read: Callable[[str], object]) -> Reference:
+    def row(actual: list[str], predicted: list[str]) -> float:
+        accepted = [read(each) for each in actual]
+        right = [read(each) in accepted and read(each) is not None for each in predicted]
+        return sum(right) / len(right)
+
+    def of(actual: Any, predicted: Any, weight: Weights) -> float:
+        both = zip(texts.rows(actual), texts.rows(predicted), strict=True)
+        return float(np.average([row(*each) for each in both], weights=weight))
+
+    return of
+
+
 REFERENCES: dict[str, Reference] = {
+    "text_exact": by_answer(str.strip),
+    "text_normalized": by_answer(squad),
+    "text_number": by_answer(NUMBERS.__getitem__),
+    "text_choice": by_answer(CHOICES.__getitem__),
     "accuracy": sklearn_score("accuracy_score"),
     "error_rate": negated(sklearn_score("accuracy_score")),
     "hamming": sklearn_score("hamming_loss"),

@@ -1,6 +1,7 @@
 """docs/files.md shows every rejection as it is really said: a file for each code is read here."""
 
 import gzip
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "files.md"
 SOURCE = Path(__file__).parents[2] / "scoring" / "predictions"
 SCHEMA = Schema("id", (Column("pet", "label", ("cat", "dog")), Column("p", "probability")))
 RANKED = Schema("id", (Column("top", "ranking", ("a", "b", "c"), most=2),))
+ANSWERS = Schema("id", (Column("answer", "text", most=2),))
 IDS = RowIds(["1", "2", "3"])
 ROWS = "1,cat,0.5\n2,dog,0.25\n3,cat,1\n"
 GOOD = f"id,pet,p\n{ROWS}"
@@ -52,6 +54,11 @@ def header(text: str) -> Callable[[], object]:
 def solution(rows: str, last: str = "Weight") -> Callable[[], object]:
     schema = Schema("id", (Column("p", "probability"),))
     return lambda: read_solution(f"id,p,Usage,{last}\n{rows}".encode(), schema, IDS)
+
+
+def said(name: int, *answers: str) -> str:
+    """A sample of lm-evaluation-harness."""
+    return json.dumps({"doc_id": name, "resps": [answers]}) + "\n"
 
 
 PARTICIPANTS: dict[str, Callable[[], object]] = {
@@ -95,6 +102,12 @@ PARTICIPANTS: dict[str, Callable[[], object]] = {
     "unknown_label": row("2,Dog,0.25"),
     "duplicate_label": upload("id,top\n1,a b\n2,a a\n3,c\n", RANKED),
     "too_many_labels": upload("id,top\n1,a b\n2,a b c\n3,c\n", RANKED),
+    "too_many_runs": upload(said(1, "a", "b", "c"), ANSWERS),
+    "runs_differ": upload(said(1, "a") + said(2, "b", "c") + said(3, "a"), ANSWERS),
+    "log_columns": upload(said(1, "a")),
+    "log_damaged": upload(said(1, "a") + "No connection.\n", ANSWERS),
+    "log_field": upload(said(1, "a") + '{"doc_id": 2, "logit_0": "b"}\n', ANSWERS),
+    "log_version": upload('{"version": 1, "eval": {}, "samples": []}', ANSWERS),
 }
 
 

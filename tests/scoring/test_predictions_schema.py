@@ -37,8 +37,12 @@ def test_the_header_begins_with_the_id() -> None:
         ({**JSON, "columns": []}, "A prediction file needs at least one column besides the id."),
         ({**JSON, "id_column": 7}, "A column's name is a text of one line."),
         (
-            {**JSON, "columns": [{"name": "a", "kind": "text"}]},
-            "`a`: a column is one of label, probability, number, labels, ranking.",
+            {**JSON, "columns": [{"name": "a", "kind": "image"}]},
+            "`a`: a column is one of label, probability, number, labels, ranking, text.",
+        ),
+        (
+            {**JSON, "columns": [{"name": "a", "kind": "text", "most": 1}]},
+            "`a`: answers are of one run, or of 2 to 100.",
         ),
         (
             {**JSON, "columns": [{"name": "a", "kind": "label", "classes": "ab"}]},

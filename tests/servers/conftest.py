@@ -11,8 +11,9 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from leaderboard.log import keys as log_keys
 from leaderboard.vault import keys
-from tests.servers.deployment import PRIVATE_KEY, Deployment
+from tests.servers.deployment import LOG_KEY, PRIVATE_KEY, Deployment
 from tests.servers.postgres import PostgresServer, make_database
 
 Deploy = Callable[..., Deployment]
@@ -83,6 +84,7 @@ def deploy(sqlite_tables: Path) -> Iterator[Deploy]:
         deployment = Deployment(directory, database_url or f"sqlite:///{file}", **settings)
         made.append(deployment)
         keys.generate(directory / "vault" / "public.key", directory / PRIVATE_KEY)
+        log_keys.generate(directory / LOG_KEY)
         return deployment
 
     yield make

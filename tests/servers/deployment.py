@@ -21,7 +21,8 @@ from tests.servers.doom import Orders
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 180  # a busy machine is slow, and only what fails waits so long
 PRIVATE_KEY = "vault/private.key"
-# One worker for both queues: it is not told which.
+LOG_KEY = "vault/log.key"
+# One worker for all queues: it is not told which.
 WORKER = processes.WORKER[: processes.WORKER.index("--queues")]
 
 
@@ -47,6 +48,7 @@ class Deployment:
             "SWEEP_SECONDS": "0.5",
             "REQUEUE_SECONDS": "3",
             "LEASE_SECONDS": "5",
+            "UPLOAD_SECONDS": "0",
             **settings,
         }
 
@@ -91,8 +93,9 @@ class Deployment:
 
     @property
     def _vault(self) -> dict[str, str]:
-        key = {"VAULT_PRIVATE_KEY_FILE": str(self.directory / PRIVATE_KEY)}
-        return self.redis("worker") | {"REDIS_CACHE_URL": ""} | key
+        paths = {"VAULT_PRIVATE_KEY_FILE": PRIVATE_KEY, "LOG_KEY_FILE": LOG_KEY}
+        found = {name: str(self.directory / path) for name, path in paths.items()}
+        return self.redis("worker") | {"REDIS_CACHE_URL": ""} | found
 
     def start_beat(self) -> None:
         self.start("beat", processes.BEAT, self.redis("beat") | {"REDIS_CACHE_URL": ""})
@@ -178,6 +181,14 @@ class Deployment:
     def wait_until_obeyed(self) -> None:
         """Waits until a process has done what was ordered."""
         self.eventually(self.orders.is_obeyed, bool)
+
+    def wait_until_obeyed_or_released(self, submission: int) -> bool:
+        """Waits until an order is obeyed, or a submission released without. Returns which."""
+        seen: tuple[bool, str] = self.eventually(
+            lambda: (self.orders.is_obeyed(), self.ask("seen", submission=submission)["status"]),
+            lambda seen: seen[0] or seen[1] == "released",
+        )
+        return seen[0]
 
     def violations(self) -> list[str]:
         """Waits until no work is left, and says which invariants don't hold."""

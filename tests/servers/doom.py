@@ -22,8 +22,9 @@ from unittest.mock import patch
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Release, ledger, states of board and team, standing, submission, event and its number. The first
-# team on a board also begins its day, counts its level, and is the change of places that is told.
+# Release, ledger, state of the team, standing, submission, the log's entry, event and its number.
+# The first team on a board also changes its state, begins its day, counts its level, and is the
+# change that is told.
 RELEASE_WRITES = 8
 INTAKE = (
     "intake: before the file is stored",

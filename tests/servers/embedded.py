@@ -7,9 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 import httpx
 import psutil
@@ -22,13 +23,21 @@ READY = "Holdfast is ready"
 class Embedded:
     """One start in `directory`, used by `with`; the process gets SIGTERM at the end."""
 
-    def __init__(self, directory: Path, *, port: int = 0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *options: str,
+        port: int = 0,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.directory = directory
+        self.options = options
+        self.environment = environment
         self.port = port or free_port()
         self._lines: list[str] = []
 
     def __enter__(self) -> "Embedded":
-        self.process = start(self.directory, self.port)
+        self.process = start(self.directory, self.port, *self.options, **self.environment)
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
         return self
@@ -79,17 +88,12 @@ class Embedded:
         self.process.stdout.close()
 
 
-def start(directory: Path, port: int) -> subprocess.Popen[str]:
+def start(directory: Path, port: int, *options: str, **more: str) -> subprocess.Popen[str]:
     """Starts it without a Redis on PATH, as on a fresh machine."""
-    environment = {
-        **without_our_own(os.environ),
-        "VAR_DIR": str(directory),
-        "PATH": str(Path(sys.executable).parent),
-    }
-    for name in ("SECRET_KEY", "SITE_URL", "DATABASE_URL", "REDIS_URL"):
-        environment.pop(name, None)
+    environment = environment_of(directory) | more
+    program = environment.pop("PYTHON", sys.executable)
     return subprocess.Popen(
-        [sys.executable, "manage.py", "run", "--port", str(port)],
+        [program, "manage.py", "run", "--port", str(port), *options],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -97,6 +101,13 @@ def start(directory: Path, port: int) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def environment_of(directory: Path) -> dict[str, str]:
+    """What is set in a terminal where somebody works with this directory."""
+    ours = ("SECRET_KEY", "SITE_URL", "DATABASE_URL", "REDIS_URL")
+    found = {key: value for key, value in without_our_own(os.environ).items() if key not in ours}
+    return found | {"VAR_DIR": str(directory), "PATH": str(Path(sys.executable).parent)}
 
 
 def processes_of(directory: Path) -> dict[int, dict[str, str]]:

@@ -1,8 +1,10 @@
 """A PostgreSQL server of our own."""
 
+import subprocess
 import tempfile
 import uuid
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,7 +33,9 @@ class PostgresServer:
         )
 
     def start_again(self) -> None:
-        """Starts it, which recovers from its log."""
+        """Starts it, which recovers from its log; a busy machine may need longer than is waited."""
+        with suppress(subprocess.TimeoutExpired):
+            self._server.ensure_postgres_running()
         self._server.ensure_postgres_running()
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -21,6 +22,7 @@ django.setup()
 # Django has to be set up before models can be imported.
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from knox.models import AuthToken  # noqa: E402
@@ -35,6 +37,7 @@ from leaderboard.models import (  # noqa: E402
     Handover,
     Holdout,
     Ledger,
+    Phase,
     Release,
     Round,
     Standing,
@@ -86,10 +89,10 @@ def join(slug: str) -> str:
 
 
 def close(slug: str) -> dict[str, Any]:
-    """Let the closing time pass; return how far the end has come."""
-    now = timezone.now()
-    Round.objects.filter(competition__slug=slug, closes_at__gt=now).update(closes_at=now)
-    round = Round.objects.get(competition__slug=slug)
+    """Close the round, if that is still to be done; return how far the end has come."""
+    round = Round.objects.select_related("competition").get(competition__slug=slug)
+    if round.phase(timezone.now()) is Phase.OPEN:
+        finalize.close_early(round)
     published = Holdout.objects.filter(ledger__rounds=round, published_at__isnull=False).count()
     return {"scored": round.finals_scored_at is not None, "published": published}
 
@@ -270,6 +273,13 @@ def sent(team: str) -> int:
     return Submission.objects.filter(team__name=team).count()
 
 
+def lost(team: str) -> list[int]:
+    """Return the numbers of the submissions whose files were lost with a database."""
+    return list(
+        Submission.objects.filter(team__name=team, file="").values_list("number", flat=True)
+    )
+
+
 def used(team: str) -> int:
     """Return how many units of its quota a team has used."""
     counted = Submission.objects.filter(team__name=team, status__in=COUNTED)
@@ -363,6 +373,18 @@ def race_a_revision(submissions: list[int], competition: str) -> list[str]:
     return crowd(len(submissions) + 1, play)
 
 
+def back_up() -> None:
+    """Write a backup."""
+    call_command("backup", stdout=StringIO())
+
+
+def restore() -> str:
+    """Restore the newest backup. Return what was printed."""
+    told = StringIO()
+    call_command("restore", no_input=True, stdout=told)
+    return told.getvalue()
+
+
 def limit(competition: str, daily_limit: int) -> None:
     """Change a competition's daily quota."""
     Round.objects.filter(competition__slug=competition).update(daily_limit=daily_limit)
@@ -388,12 +410,15 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "race_for_the_end": race_for_the_end,
     "seen": seen,
     "sent": sent,
+    "lost": lost,
     "used": used,
     "kinds": kinds,
     "unfinished": unfinished,
     "violations": violations,
     "deliver": deliver,
     "flush_redis": flush_redis,
+    "back_up": back_up,
+    "restore": restore,
     "limit": limit,
     "ledger": ledger,
     "head": head,

@@ -85,7 +85,9 @@ def test_a_worker_may_die_anywhere(site: Deployment, boundary: str, deed: str) -
 def test_a_sweeper_may_die_anywhere(site: Deployment, boundary: str, deed: str) -> None:
     site.orders.give(boundary, deed)
     submission = submit(site, silent=True)
-    site.wait_until_obeyed()
+    # A message that an earlier death left over may bring a worker to the file before the sweeper.
+    while not site.wait_until_obeyed_or_released(submission):
+        submission = submit(site, silent=True)
     assert site.wait_for(submission, "released")["releases"] == 1
     assert site.violations() == []
 
@@ -107,7 +109,7 @@ def test_every_write_of_a_release_has_its_boundary(site: Deployment) -> None:
     met = {path.name for path in site.directory.glob("write-*")}
     assert {f"write-{number}" for number in range(1, RELEASE_WRITES + 1)} <= met
     # The boundary before the commit follows what only some releases write.
-    assert len(met) <= RELEASE_WRITES + 4
+    assert len(met) <= RELEASE_WRITES + 5
 
 
 def test_an_emptied_redis_loses_nothing(site: Deployment) -> None:

@@ -165,6 +165,7 @@ def test_the_doctor_says_all_it_can_while_redis_is_away(site: Deployment, scored
     site.stop("redis")
     code, found = doctor(site)
     assert code == 1
-    assert wrong(found) == {"redis"}
+    # Nobody signs heads meanwhile, which is wrong after a minute.
+    assert wrong(found) - {"public log"} == {"redis"}
     assert found["workers"][0]["fix"] == "See redis."
     assert found["database"][0]["state"] == "ok"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from redis.exceptions import RedisError
 
 from leaderboard.operate.embedded import redis
 from tests.cast import predictions
+from tests.servers import units
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import ROOT, Deployment
 from tests.servers.embedded import free_port
@@ -39,6 +41,7 @@ CHOSEN = {
     "REDIS_BEAT_PASSWORD": "nor-any",
 }
 PROXY = {"Host": "holdfast.example", "X-Forwarded-Proto": "https"}
+UNIT_PROXY = PROXY | {"Host": "holdfast.example.org"}
 
 
 def service(name: str) -> dict[str, Any]:
@@ -61,6 +64,8 @@ def environment_of(name: str, site: Deployment) -> dict[str, str]:
         here[key] = site.redis_urls[role] if role else ""
     vault = re.compile("/vault/(public|private)/")
     there = {key: vault.sub(f"{site.directory}/vault/", text) for key, text in given.items()}
+    if "WATERMARK_DIR" in there:
+        there["WATERMARK_DIR"] = str(site.directory / "watermark")
     return there | here
 
 
@@ -132,8 +137,8 @@ def test_only_the_worker_is_given_the_private_key() -> None:
         for name, service in compose["services"].items()
         if "VAULT_PRIVATE_KEY_FILE" in service.get("environment", {})
     }
-    assert mounted == {"worker", "keys"}  # `keys` draws it once and ends
-    assert told == {"worker"}
+    assert mounted == {"worker", "long", "keys"}  # `keys` draws it once and ends
+    assert told == {"worker", "long"}
 
 
 def test_nothing_secret_has_a_default() -> None:
@@ -192,6 +197,29 @@ def answers(port: int, user: str, password: str) -> bool:
             return bool(client.ping())
         except RedisError:
             return False
+
+
+def test_each_unit_of_systemd_starts_as_it_is_written(site: Deployment, token: str) -> None:
+    port = str(free_port())
+    (site.directory / "scratch").mkdir()
+    for name in ("web", "worker", "long", "outbox", "beat"):
+        (command,) = units.commands(f"holdfast-{name}")
+        command = tuple(each.replace(":8000", f":{port}") for each in command)
+        hostname = ("--hostname", f"unit-{name}@%h") if "worker" in command else ()
+        given = units.variables(f"holdfast-{name}", site)
+        site.start(f"unit-{name}", (*command, *hostname), given)
+    for once in ("migrate", "backup"):
+        for command in units.commands(f"holdfast-{once}"):
+            given = site.environment | units.variables(f"holdfast-{once}", site)
+            subprocess.run(command, cwd=ROOT, env=given, check=True, capture_output=True)
+    assert list((site.directory / "backups").glob("*/backup.json"))
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=UNIT_PROXY) as client:
+        site.eventually(lambda: is_up(client), bool)
+    for name in ("unit-worker", "unit-outbox"):
+        site.eventually(partial(site.logs, name), lambda log: " ready." in log)
+    # Of a file without a message only beat's sweeps remind the workers.
+    waiting = site.ask("submit", content=predictions([31]).decode(), silent=True)
+    site.wait_for(waiting, "released")
 
 
 def test_an_upload_over_the_web_is_scored_by_a_worker(

@@ -11,8 +11,8 @@ import httpx
 import psutil
 import pytest
 
-from leaderboard.platform.uploads import body_limit, is_upload
-from leaderboard.platform.web_server import IN_MEMORY, Channel, Request, Server
+from leaderboard.platform.uploads import body_limit, head_arrived, is_upload
+from leaderboard.platform.web_server import IN_MEMORY, Channel, Request, Server, Task
 from tests.cast import predictions
 from tests.servers.conftest import Deploy
 from tests.servers.deployment import Deployment
@@ -159,6 +159,18 @@ def test_what_is_too_large_is_kept_nowhere() -> None:
     request = receive("/c/digits/submit/", body_limit() + 1)
     request.received(bytes(4 * IN_MEMORY))
     assert len(request.body_rcv.getbuf()) == 0
+
+
+def test_the_site_is_told_when_the_head_of_a_request_was_there() -> None:
+    request = receive("/c/digits/submit/", 1)
+    began = request.arrived
+    request.received(b"x")
+    task = Task.__new__(Task)
+    task.request, task.environ = request, {"HTTP_HOLDFAST_HEAD_ARRIVED": "0"}
+    found = head_arrived(task.get_environment())
+    assert began is not None
+    assert found is not None
+    assert found.timestamp() == pytest.approx(began, abs=1e-5)
 
 
 def connect(since: float, closed: list[float], request: Request) -> Any:

@@ -168,7 +168,9 @@ def test_the_search_of_memory_finds_what_is_there() -> None:
 
 
 def test_a_process_with_web_s_environment_can_not_measure(site: Deployment, token: str) -> None:
-    assert site.ask("open_vault", slug=SLUG).startswith("VaultClosed: This process has no vault")
+    assert site.ask("open_vault", slug=SLUG).startswith(
+        "VaultClosed: There is no vault private key"
+    )
 
 
 def test_keys_are_rotated_while_the_site_runs(site: Deployment, token: str) -> None:

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from leaderboard.errors import Refused
 from leaderboard.models import Event, EventKind, Release, Role, Submission, Team, TokenGrant, User
-from leaderboard.participate import accounts, membership, tokens
+from leaderboard.participate import accounts, campaigns, captains, membership, tokens
 from tests.cast import World, make_user
 from tests.walking import everything
 from tests.web.pages import browser, text
@@ -106,6 +106,8 @@ def test_the_export_holds_what_one_did_and_nothing_of_others(world: World) -> No
 def test_answers_of_a_team_that_one_left_are_not_in_the_export(world: World) -> None:
     team = world.join(world.alice)
     world.score(team)
+    add_member(world, team, world.bob)
+    captains.hand_over(team=team, user=world.alice, name="bob")
     membership.leave(team=team, user=world.alice)
     client = APIClient(HTTP_AUTHORIZATION=f"Token {tokens.issue(world.alice, days=1).text}")
     (sent,) = client.get("/api/v1/me/export/").json()["submissions"]
@@ -121,7 +123,8 @@ def test_a_deleted_account_leaves_its_entries_and_nothing_that_names_the_person(
     world: World,
 ) -> None:
     team = world.join(world.alice, "Alice Liddell")
-    world.score(team, message="my secret trick")
+    campaigns.begin(team=team, user=world.alice, name="my-secret-trick")
+    world.score(team, message="my secret trick", campaign="my-secret-trick")
     EmailAddress.objects.create(user=world.alice, email="alice@example.org", verified=True)
     SocialAccount.objects.create(user=world.alice, provider="github", uid="7")
     token = tokens.issue(world.alice, days=1).text
@@ -138,7 +141,7 @@ def test_a_deleted_account_leaves_its_entries_and_nothing_that_names_the_person(
     board = text(browser().get(reverse("leaderboard", args=["digits"])))
     assert "deleted user" in board
     stored = str(everything()).lower()
-    for trace in ("alice", "liddell", "secret trick"):
+    for trace in ("alice", "liddell", "secret trick", "secret-trick"):
         assert trace not in stored
 
 
@@ -148,6 +151,7 @@ def test_what_belongs_to_a_person_is_exported_and_forgotten_or_named_here(db: No
     assert tables == {
         *("leaderboard.Competition", "leaderboard.Organizer", "leaderboard.Preference"),
         *("leaderboard.Membership", "leaderboard.Submission", "leaderboard.Invitee"),
+        *("leaderboard.Invitation", "leaderboard.Campaign"),
         *("leaderboard.Notice", "leaderboard.Mailbox", "leaderboard.StagedFile"),
         *("leaderboard.AccountEvent", "account.EmailAddress", "mfa.Authenticator"),
         *("socialaccount.SocialAccount", "usersessions.UserSession", "knox.AuthToken"),

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from leaderboard.models import Status, Submission
 from leaderboard.platform.throttles import UploadThrottle
+from leaderboard.platform.uploads import HEAD_ARRIVED
 from leaderboard.tasks import score_submission
 from tests.cast import World, predictions, set_round
 from tests.web.pages import browser, text
@@ -34,6 +35,21 @@ def test_the_script_gets_the_address_as_json(world: World) -> None:
     response = browser(world.alice).post(URL, {"file": file()}, headers=JSON)
     assert response.status_code == 201
     assert response.json() == {"url": "/c/digits/submissions/1/"}
+
+
+def test_the_moment_at_which_the_head_came_decides_about_the_deadline(
+    world: World, settings: Any
+) -> None:
+    settings.UPLOAD_SECONDS = 60
+    world.join(world.alice)
+    now = timezone.now()
+    set_round(world.digits, closes_at=now - timedelta(seconds=20))
+    arrived: dict[str, Any] = {HEAD_ARRIVED: now.timestamp() - 30}
+    post, api = browser(world.alice).post, "/api/v1/competitions/digits/submissions/"
+    taken = [post(url, {"file": file()}, headers=JSON, **arrived) for url in (URL, api)]
+    assert [each.status_code for each in taken] == [201, 201]
+    late = [post(url, {"file": file()}, headers=JSON) for url in (URL, api)]
+    assert [each.json()["code"] for each in late] == ["deadline_passed"] * 2
 
 
 def refuse(world: World, content: bytes | None, **changes: Any) -> Any:

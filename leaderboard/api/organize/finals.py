@@ -43,6 +43,7 @@ StartView = action(
         competition.current_round, by=user, **options
     ),
     *("not_closed", "not_the_last_round", "submissions_waiting", "submissions_failed"),
+    "restore_unsettled",
     *("selections_over_limit", "nothing_to_score", "revision_unchecked", "watermark_away"),
     "paused",
     summary="Start the final scoring",

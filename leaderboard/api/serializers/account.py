@@ -32,6 +32,18 @@ class LoginBody(Body):
         allow_blank=True,
         help_text="What you know the token by, on your account page.",
     )
+    days = serializers.IntegerField(
+        min_value=1, max_value=36_500, required=False, help_text="How long it is valid."
+    )
+    competition = serializers.CharField(
+        max_length=100, required=False, help_text="The one that it reads and submits to."
+    )
+    campaign = serializers.CharField(
+        max_length=100, required=False, help_text="Your team's there, of all that it submits."
+    )
+    quota = serializers.IntegerField(
+        required=False, help_text="How many submissions may be made with it."
+    )
 
 
 class Login(Out):
@@ -63,6 +75,18 @@ class Me(Out):
     token_scopes = serializers.ListField(
         child=serializers.CharField(),
         allow_null=True,
-        help_text="What it may do: read, submit, organize.",
+        help_text="What it may do: read, submit, campaigns, organize.",
+    )
+    token_competition = serializers.CharField(
+        allow_null=True, help_text="The one competition that it is for; null: all of yours."
+    )
+    token_campaign = serializers.CharField(
+        allow_null=True, help_text="The campaign of all that it submits; null: any, or none."
+    )
+    token_quota = serializers.IntegerField(
+        allow_null=True, help_text="How many submissions may be made with it; null: no quota."
+    )
+    token_quota_left = serializers.IntegerField(
+        allow_null=True, help_text="How many of these are left."
     )
     teams = MyTeam(many=True)

@@ -71,6 +71,13 @@ class Scored(Out):
         help_text='How far it reaches: "±0.16", or "none"; empty without a score. What it assumes '
         "of teams on a board that is hidden until the end stands with it."
     )
+    runs = serializers.IntegerField(
+        allow_null=True, help_text="Runs of a model, of which the score is the mean."
+    )
+    spread = serializers.FloatField(
+        allow_null=True,
+        help_text="Standard deviation of the scores of the runs, on the public rows alone.",
+    )
     version = serializers.IntegerField(help_text="Of the solution that it was measured on.")
     earlier = serializers.BooleanField(help_text="That solution has been revised since.")
 

@@ -21,7 +21,11 @@ class BoardItem(Scored):
         help_text="Places won since 00:00 UTC; negative: lost. Null: it had none then.",
     )
     team = serializers.CharField()
+    team_uid = serializers.CharField(source="uid", help_text="Its permanent id.")
     entries = serializers.IntegerField(help_text="Scored submissions.")
+    variants = serializers.IntegerField(
+        help_text="How many of them predict something else: what the team has tried."
+    )
     last_improvement_at = serializers.DateTimeField(source="improved_at", allow_null=True)
     last_answer = AnswerCode(source="last_kind")
     last_answer_at = serializers.DateTimeField(source="last_at")

@@ -46,7 +46,9 @@ class PredictionColumn(Out):
     separator = serializers.CharField(
         required=False, trim_whitespace=False, help_text="Between the labels of one cell."
     )
-    most = serializers.IntegerField(required=False, help_text="The longest ranking allowed.")
+    most = serializers.IntegerField(
+        required=False, help_text="The longest ranking allowed; of a text the most runs of a model."
+    )
 
 
 class PredictionSchema(Out):
@@ -142,6 +144,9 @@ class CompetitionDetail(Competition):
     )
     nats_limit = serializers.IntegerField(
         allow_null=True, help_text="What a team's answers may tell of the hidden rows, in nats."
+    )
+    gate_limit = serializers.IntegerField(
+        allow_null=True, help_text="Yes-or-no questions of programs that it answers; null: none."
     )
     finals_started_at = serializers.DateTimeField(
         allow_null=True, help_text="When submitting and choosing ended for good."

@@ -71,6 +71,7 @@ class FinalItem(Out):
         allow_null=True, help_text="True: no team is surely better."
     )
     team = serializers.CharField()
+    team_uid = serializers.CharField(source="uid", help_text="Its permanent id.")
     best = FinalEntry(help_text="The entry that puts the team here.")
     others = FinalEntry(many=True, help_text="Its other entries.")
     released_rank = serializers.IntegerField(

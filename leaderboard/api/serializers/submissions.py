@@ -10,6 +10,7 @@ from leaderboard import words
 from leaderboard.api.paging import SearchQuery
 from leaderboard.api.serializers.base import AnswerCode, Body, Json, Out, Scored
 from leaderboard.api.serializers.finals import FinalEntry
+from leaderboard.api.serializers.gates import NAME_LENGTH, GateAnswer
 from leaderboard.api.serializers.teams import Limits
 from leaderboard.models import Status
 from leaderboard.participate.notes import NOTE_LENGTH
@@ -35,6 +36,20 @@ class SubmissionBody(Body):
         help_text="The score you expect; asked for where there are no public rows.",
     )
 
+    campaign = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=100,
+        help_text="The name of your team's campaign that it belongs to; none if left out, or that "
+        "of the token.",
+    )
+    gate = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=NAME_LENGTH,
+        help_text="The name of the gate that answers in place of the boards.",
+    )
+
     def validate_claimed_score(self, value: float) -> float:
         if not math.isfinite(value):
             raise serializers.ValidationError("A score is a finite number.", code="not_finite")
@@ -54,6 +69,9 @@ class SubmissionsQuery(SearchQuery):
 
     status = serializers.ChoiceField(
         choices=Status.choices, allow_blank=True, default="", help_text="Only those."
+    )
+    campaign = serializers.CharField(
+        max_length=100, allow_blank=True, default="", help_text="Only those of this campaign."
     )
     sort = serializers.ChoiceField(
         choices=[(name, text) for name, (text, _) in ORDERS.items()], default="newest"
@@ -121,6 +139,13 @@ class Release(Scored):
     created_at = serializers.DateTimeField()
 
 
+class Wait(Out):
+    """The place of a file in its queue."""
+
+    place = serializers.IntegerField(help_text="1: it is next.")
+    seconds = serializers.IntegerField(allow_null=True, help_text="About how long it still waits.")
+
+
 class Submission(Out):
     """A submission as its team sees it."""
 
@@ -130,6 +155,7 @@ class Submission(Out):
     size = serializers.IntegerField()
     sha256 = serializers.CharField()
     message = serializers.CharField()
+    campaign = serializers.CharField(allow_null=True, help_text="The name of its campaign.")
     status = serializers.ChoiceField(choices=Status.choices)
     is_final = serializers.BooleanField(help_text="False: ask again in a moment.")
     summary = serializers.SerializerMethodField(
@@ -144,10 +170,22 @@ class Submission(Out):
         help_text="It came after the final scores were revealed, and counts for no board."
     )
     release = Release(source="released", allow_null=True)
+    gate = serializers.CharField(
+        allow_null=True, help_text="The gate that it was sent to; null: the boards answer."
+    )
+    passed = serializers.BooleanField(
+        source="answer.passed", default=None, allow_null=True, help_text="What the gate said."
+    )
+    gate_answer = GateAnswer(source="answer", allow_null=True)
     final = serializers.SerializerMethodField(
         help_text="Its exact score; null: not entered, or not revealed yet."
     )
-    created_at = serializers.DateTimeField()
+    wait = serializers.SerializerMethodField(
+        help_text="Null in lists, unless it is queued, and while teams may not know of each other."
+    )
+    created_at = serializers.DateTimeField(
+        help_text="The moment that counts: when the head of the upload's request arrived."
+    )
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_summary(self, row: SubmissionRow) -> str:
@@ -159,8 +197,18 @@ class Submission(Out):
         entry = self.context["finals"].get(row.number)
         return None if entry is None else dict(FinalEntry(entry).data)
 
+    @extend_schema_field(Wait(allow_null=True))
+    def get_wait(self, row: SubmissionRow) -> Json | None:
+        """Read from `context` the `wait` of a submission that is shown by itself."""
+        wait = self.context.get("wait")
+        return None if wait is None else dict(Wait(wait).data)
+
 
 class NewSubmission(Submission):
     """A submission just received, and what may follow it."""
 
     limits = Limits()
+    receipt = serializers.CharField(
+        allow_null=True,
+        help_text="A signed note: its entry is in the public log within the stated delay.",
+    )

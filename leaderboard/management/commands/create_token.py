@@ -30,6 +30,11 @@ class Command(BaseCommand):
             help="What it may do; may be given several times (default: read and submit).",
         )
         parser.add_argument("--name", default="", help="What its owner knows it by.")
+        parser.add_argument(
+            "--competition", default="", help="The one that it reads and submits to."
+        )
+        parser.add_argument("--campaign", default="", help="Its person's team's there.")
+        parser.add_argument("--quota", type=int, help="How many submissions it may make.")
 
     def handle(
         self,
@@ -38,6 +43,9 @@ class Command(BaseCommand):
         days: int,
         scope: list[str] | None,
         name: str,
+        competition: str,
+        campaign: str,
+        quota: int | None,
         **options: Any,
     ) -> None:
         if days < 1:
@@ -48,7 +56,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no active account named {username!r}.") from None
         scopes = tuple(map(Scope, scope)) if scope else tokens.USUAL
         try:
-            issued = tokens.issue(user, days=days, scopes=scopes, name=name[: tokens.NAME_LENGTH])
+            issued = tokens.issue(
+                user,
+                days=days,
+                scopes=scopes,
+                name=name[: tokens.NAME_LENGTH],
+                binding=tokens.Binding(competition, campaign, quota),
+            )
         except Refused as refused:
             raise CommandError(refused.detail) from None
         self.stdout.write(issued.text)

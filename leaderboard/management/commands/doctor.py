@@ -9,6 +9,7 @@ from leaderboard.operate.doctor.broker import broker
 from leaderboard.operate.doctor.database import database, migrations
 from leaderboard.operate.doctor.files import disk, static_files, storage
 from leaderboard.operate.doctor.ledgers import ledgers
+from leaderboard.operate.doctor.public_log import public_log
 from leaderboard.operate.doctor.report import Check, Finding, all_well, examine
 from leaderboard.operate.doctor.site import site
 from leaderboard.operate.doctor.submissions import submissions
@@ -27,6 +28,7 @@ CHECKS: dict[str, Check] = {
     "vault": keys,
     "holdouts": holdouts,
     "ledgers": ledgers,
+    "public log": public_log,
     "workers": workers,
     "sweeper": sweeper,
     "clocks": clocks,

@@ -1,7 +1,8 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from leaderboard.models import User
 from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS
@@ -22,6 +23,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        settings.VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        has_keys = settings.VAULT_PUBLIC_KEY_FILE.is_file()
+        if not has_keys or User._meta.db_table not in connection.introspection.table_names():
+            raise CommandError(
+                "There is no site yet: run `manage.py migrate` and `manage.py vault_keys` first, "
+                "or `manage.py run`, which loads the demo by itself."
+            )
         accounts = settings.VAR_DIR / "demo-accounts.txt"
         ensure_people(accounts)
         organizer = User.objects.get(username="organizer")

@@ -6,14 +6,19 @@ from django.template.defaultfilters import pluralize
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds
+from leaderboard.ledger.recovery import recover
 from leaderboard.ledger.watermark import WatermarkAway
+from leaderboard.log.journal import JournalAway
 from leaderboard.models import Competition, Round
+from leaderboard.pipeline.finalize import losses
 from scoring.verification.differences import Differs
 from scoring.verification.ledgers import bounded_lines
 
+OWN_COPY = Path()
+
 
 class Command(BaseCommand):
-    """Compare a competition's ledger with its watermark.
+    """Bring a competition back to its log, and compare its ledger with its watermark.
 
     After a restored backup, replay a saved copy of the published ledger, or give up the lost
     answers.
@@ -27,8 +32,11 @@ class Command(BaseCommand):
         how.add_argument(
             "--replay",
             type=Path,
+            nargs="?",
+            const=OWN_COPY,
             metavar="LEDGER.jsonl",
-            help="take the lost answers from a saved copy of the published ledger",
+            help="take the lost answers from a saved copy of the published ledger; without one, "
+            "from the copy beside the watermark",
         )
         how.add_argument(
             "--give-up",
@@ -57,13 +65,20 @@ class Command(BaseCommand):
             self._repair(competition.current_round, options)
         except OSError as error:
             raise CommandError(f"{error.filename} can't be read: {error.strerror}.") from None
-        except (Refused, Differs, WatermarkAway) as error:
+        except (Refused, Differs, WatermarkAway, JournalAway) as error:
             raise CommandError(str(error)) from None
 
     def _repair(self, round: Round, options: dict[str, Any]) -> None:
+        if recovered := recover(round.competition):
+            taken = f"{recovered} entr{pluralize(recovered, 'y,ies')}"
+            self.stdout.write(f"Took {taken} of the log that the database lacked.")
+            round.refresh_from_db()
         if options["replay"]:
-            with options["replay"].open("rb") as file:
-                entries = rewinds.replay(round, bounded_lines(file))
+            if options["replay"] == OWN_COPY:
+                entries = rewinds.replay(round)
+            else:
+                with options["replay"].open("rb") as file:
+                    entries = rewinds.replay(round, bounded_lines(file))
             self.stdout.write(f"Replayed {entries} entr{pluralize(entries, 'y,ies')}.")
         elif options["give_up"]:
             note = rewinds.give_up(round, lost=options["lost"])
@@ -72,7 +87,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"Wrote {lost} answer{pluralize(lost)} off: entry {note.number}.")
         elif options["end"]:
             rewinds.end_again(round)
-            self.stdout.write("The finals have started again, with the choices of the backup.")
+            self.stdout.write("The finals have started again.")
+        for loss in losses(round.competition).select_related("team"):
+            self.stdout.write(f"Missing since the restore: {loss}.")
         round.refresh_from_db()
         self._show(rewinds.look(round), ended=round.finals_started_at is not None)
 
@@ -89,6 +106,6 @@ class Command(BaseCommand):
             self.stdout.write("Nothing may be released any more: end it again (--end).")
             return
         self.stdout.write(
-            "Nothing is released until this is repaired: replay a saved copy of the published "
-            "ledger (--replay LEDGER.jsonl), or give up what is lost (--give-up)."
+            "Nothing is released until this is repaired: replay the ledger (--replay, or with "
+            "a saved copy, --replay LEDGER.jsonl), or give up what is lost (--give-up)."
         )

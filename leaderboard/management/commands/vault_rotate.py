@@ -5,6 +5,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.operate import rotation
+from leaderboard.platform.secrets import VAULT_KEY
 
 
 class Command(BaseCommand):
@@ -19,8 +20,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--private",
             type=Path,
-            default=settings.VAULT_PRIVATE_KEY_FILE or settings.VAR_DIR / "vault" / "private.key",
-            help="the workers' private key (default: %(default)s)",
+            help="the workers' private key (default: VAULT_PRIVATE_KEY_FILE, else in VAR_DIR)",
         )
         parser.add_argument(
             "--keep-old",
@@ -28,7 +28,14 @@ class Command(BaseCommand):
             help="keep the old private key, until the web process has the new public one",
         )
 
-    def handle(self, *args: Any, private: Path, keep_old: bool, **options: Any) -> None:
+    def handle(self, *args: Any, private: Path | None, keep_old: bool, **options: Any) -> None:
+        if private is None and VAULT_KEY.source and not VAULT_KEY.file:
+            raise CommandError(
+                f"Only keys in a file are replaced, and this one comes from {VAULT_KEY.source}: "
+                "write it to a file of mode 600, name that by --private, and move the new key from "
+                "there to where the workers take theirs."
+            )
+        private = private or VAULT_KEY.file or settings.VAR_DIR / "vault" / "private.key"
         settings.VAULT_PRIVATE_KEY_FILE = str(private)
         try:
             rotation.rotate(private, keep_old=keep_old, say=self.stdout.write)

@@ -5,8 +5,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from leaderboard.log.journal import JournalAway
 from leaderboard.models import Competition
+from leaderboard.operate.log_verification import verify_log
 from leaderboard.operate.verification import CannotVerify, Verified, verify_ledger
+from scoring.verification.differences import Differs
 
 _MEANS = {
     "publication": "from what was published",
@@ -15,10 +18,12 @@ _MEANS = {
 
 
 class Command(BaseCommand):
-    """Verify a competition's ledger and name the first difference; exit with 1 then.
+    """Verify a competition's ledger and log; name the first difference, and exit with 1 then.
 
     Checks the chain, the books, head, team states, board, watermark and final board, and with the
     workers' private key, or after the publication, every answer and final score from its file.
+    Then all that decides a place against the public log, and every stored file against what was
+    accepted.
     """
 
     help = __doc__
@@ -49,7 +54,13 @@ class Command(BaseCommand):
                     self.stdout.write(line)
                 if verified.report.difference is not None:
                     raise CommandError(f"It differs. {verified.report.difference}")
-        except CannotVerify as error:
+            size = verify_log(competition, files=not no_files)
+            self.stdout.write(
+                f"{size} entries of the public log were checked, with what they tell."
+            )
+        except Differs as differs:
+            raise CommandError(f"It differs. {differs.difference}") from None
+        except (CannotVerify, JournalAway) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(self.style.SUCCESS("Verified."))
 

@@ -11,6 +11,7 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 from django.utils import timezone
 
+from durable.files import write_private
 from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Phase, Team, User
@@ -18,7 +19,6 @@ from leaderboard.operate.demo.competitions import DemoCompetition
 from leaderboard.operate.demo.datasets import Tables
 from leaderboard.participate import membership
 from leaderboard.pipeline import finalize, intake
-from leaderboard.platform.files import write_private
 
 OPEN_FOR = timedelta(days=3650)
 ENDS_AFTER = timedelta(days=1)  # it is closed earlier, once its models are scored

@@ -7,6 +7,7 @@ from django.conf import settings
 from leaderboard.ledger import watermark
 from leaderboard.models import Pause
 from leaderboard.operate.doctor.report import Finding, note, ok, wrong
+from leaderboard.platform.secrets import VAULT_KEY
 from leaderboard.queries import operation
 from leaderboard.queries.operation import Ledger
 
@@ -44,7 +45,7 @@ def _problems(ledger: Ledger, written: watermark.Head | Finding | None) -> list[
         return [wrong(f"{ledger.competition} answers nobody. {ledger.paused_because}", fix)]
     if isinstance(written, Finding):
         return [written]
-    if written is None and not settings.VAULT_PRIVATE_KEY_FILE:
+    if written is None and not VAULT_KEY.source:
         hidden = f"The watermark of {ledger.competition} can't be seen here."
         return [note(hidden, "Look in a worker.")]
     if written is None:

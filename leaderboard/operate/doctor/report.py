@@ -49,17 +49,17 @@ def wrong(says: str, fix: str) -> Finding:
 
 def start(service: str) -> str:
     """Return the command that starts a service, by how this installation runs."""
-    return "`make run`" if _is_embedded() else f"`docker compose up --detach {service}`"
+    return "`make run`" if is_embedded() else f"`docker compose up --detach {service}`"
 
 
 def more_workers() -> str:
     """Return the command for more workers."""
     more = "docker compose up --detach --scale worker=4"
-    return "`WORKER_CONCURRENCY=4 make run`" if _is_embedded() else f"`{more}`"
+    return "`WORKER_CONCURRENCY=4 make run`" if is_embedded() else f"`{more}`"
 
 
-def _is_embedded() -> bool:
-    """Look for the address that `make run` leaves of its Redis."""
+def is_embedded() -> bool:
+    """Return whether `make run` was used here: it leaves the address of its Redis."""
     return (settings.VAR_DIR / "redis" / "worker.url").is_file()
 
 

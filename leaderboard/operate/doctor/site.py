@@ -27,6 +27,7 @@ def site() -> Iterator[Finding]:
         yield note("It is not an https address: fine on this machine, not for others.")
     if settings.SECURE and "console" in settings.EMAIL_BACKEND:
         yield note(
-            "Mails are printed to the web process's log, links to set passwords among them.",
+            "Mails are printed to the web process's log, links to set passwords among them"
+            + (": nobody can confirm an address and join." if settings.CONFIRM_TO_JOIN else "."),
             "Set EMAIL_URL to a mail server.",
         )

@@ -49,6 +49,11 @@ def workers() -> Iterator[Finding]:
             f"Start one: {start('worker')}. Meanwhile uploads are accepted and wait. One that runs "
             "and is silent hangs: kill it, others take over what it held.",
         )
+    elif not any(broker.LONG in worker.queues for worker in found):
+        yield wrong(
+            "No worker takes long files.",
+            f"Start one: {start('long')}. Meanwhile they wait, and so do duels and final places.",
+        )
     elif not any(broker.OUTBOX in worker.queues for worker in found):
         yield wrong(
             "No worker sends mails and webhooks.",
@@ -59,7 +64,7 @@ def workers() -> Iterator[Finding]:
         public = vault.public_fingerprint()
     for worker in found:
         problems = list(_problems(worker, code, public))
-        key = " and the vault's key" if broker.QUEUE in worker.queues else ""
+        key = " and the vault's key" if _opens_the_vault(worker) else ""
         yield from problems or [ok(f"{worker.name} answers, with this code{key}.")]
 
 
@@ -132,18 +137,22 @@ def _problems(worker: Worker, code: str, public: str | None) -> Iterator[Finding
             f"{worker.name} runs other code than this.",
             f"Stop it and start it again: {start('--force-recreate worker')}.",
         )
-    if broker.QUEUE not in worker.queues:
+    if not _opens_the_vault(worker):
         return
     if worker.vault is None:
         yield wrong(
             f"{worker.name} has no readable private key: what it takes will fail.",
-            "Set VAULT_PRIVATE_KEY_FILE for it and restart it.",
+            "Set VAULT_PRIVATE_KEY_FILE for it (or where else it is), and restart it.",
         )
     elif public is not None and worker.vault != public:
         yield wrong(
             f"The private key of {worker.name} is not that of our public key.",
             "Give all processes the keys of one pair, then restart them.",
         )
+
+
+def _opens_the_vault(worker: Worker) -> bool:
+    return not {broker.QUEUE, broker.LONG}.isdisjoint(worker.queues)
 
 
 def read_clocks() -> list[tuple[str, float]]:

@@ -13,9 +13,11 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from durable.files import write_private
 from leaderboard.apps import HoldfastStaticFilesConfig
+from leaderboard.log import keys as log_keys
 from leaderboard.pipeline.queue import take_back
-from leaderboard.platform.files import write_private
+from leaderboard.platform.secrets import LOG_KEY, VAULT_KEY
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +41,14 @@ def prepare(private_key: Path, say: Callable[[str], object]) -> None:
         )
     ensure_secret_key(settings.VAR_DIR / "secret_key")
     if not settings.VAULT_PUBLIC_KEY_FILE.is_file():
-        say(f"Drawing the vault's key pair; the private key is {private_key}.")
+        if VAULT_KEY.source and not VAULT_KEY.file:
+            say(f"Writing the public key that belongs to {VAULT_KEY.source}.")
+        else:
+            say(f"Drawing the vault's key pair; the private key is {private_key}.")
         call_command("vault_keys", private=private_key, stdout=io.StringIO())
+    if not LOG_KEY.source and not private_key.with_name("log.key").is_file():
+        say("Drawing the key that signs the public log.")
+        log_keys.generate(private_key.with_name("log.key"))
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         say("Bringing the database up to date.")
         call_command("migrate", interactive=False, verbosity=0)
@@ -48,15 +56,15 @@ def prepare(private_key: Path, say: Callable[[str], object]) -> None:
     take_back_alone()
 
 
-def take_back_alone() -> None:
+def take_back_alone(*, is_long: bool | None = None) -> None:
     """Queue what a worker that is gone held, without waiting for its lease.
 
-    No other machine works on a database in a file. Where the database is away, the sweeper does it
-    later.
+    is_long: that of one queue alone. No other machine works on a database in a file. Where the
+    database is away, the sweeper does it later.
     """
     try:
         if connection.vendor == "sqlite":
-            take_back()
+            take_back(is_long=is_long)
     except OperationalError:
         logger.warning("What the worker held waits for its lease to end.")
     finally:

@@ -7,11 +7,18 @@ from pathlib import Path
 
 from leaderboard.platform import broker
 
+PRIVATE_KEY = "VAULT_PRIVATE_KEY"  # and what begins with it: as file, as value, by a command
+LOG_KEY = "LOG_KEY"
 MODULE = (sys.executable, "-m")
 CELERY = (*MODULE, "celery", "--app", "leaderboard.celery", "--quiet")
 _WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
-# Reads, measures and releases.
-WORKER = (*_WORKER, "--queues", broker.QUEUE)
+# Reads, measures and releases, and sweeps.
+WORKER = (*_WORKER, "--queues", f"{broker.QUEUE},{broker.SWEEPER}")
+# The same for large files, so that no small one waits behind them.
+LONG = (
+    *(*_WORKER, "--queues", broker.LONG, "--hostname", "long@%h"),
+    *("--concurrency", "1"),
+)
 # Sends mails and webhooks. It waits for others most of the time, so its threads share a process.
 OUTBOX = (
     *(*_WORKER, "--queues", broker.OUTBOX, "--hostname", "outbox@%h"),
@@ -31,7 +38,12 @@ def web(host: str, port: int) -> tuple[str, ...]:
 def environment(*, site_url: str, var_dir: Path) -> dict[str, str]:
     """Return what every process gets: the caller's environment and ours, but no private key."""
     return {
-        **{name: value for name, value in os.environ.items() if name != "VAULT_PRIVATE_KEY_FILE"},
+        "CONFIRM_TO_JOIN": "false",  # unless the caller asks for it
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith((PRIVATE_KEY, LOG_KEY))
+        },
         "SITE_URL": site_url,
         "VAR_DIR": str(var_dir),
         "PYTHONUNBUFFERED": "1",
@@ -45,5 +57,12 @@ def as_role(role: str, urls: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_vault(environment: Mapping[str, str], private_key: Path) -> dict[str, str]:
-    """Return the worker's environment: the only one that can open the vault."""
-    return {"VAULT_PRIVATE_KEY_FILE": str(private_key), **environment}
+    """Return the worker's environment: it alone can open the vault, and sign the log.
+
+    Its keys are where the caller's environment says, by default in `private_key` and beside it.
+    """
+    chosen: dict[str, str] = {}
+    for name, file in ((PRIVATE_KEY, private_key), (LOG_KEY, private_key.with_name("log.key"))):
+        given = {key: value for key, value in os.environ.items() if key.startswith(name)}
+        chosen |= given or {f"{name}_FILE": str(file)}
+    return {**environment, **chosen}

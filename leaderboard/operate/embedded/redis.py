@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from leaderboard.platform.files import write_private
+from durable.files import write_private
 
 CONFIGURATION = """\
 bind 127.0.0.1

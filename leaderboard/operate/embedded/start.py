@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from leaderboard.operate.embedded import processes, redis
+from durable import files
+from leaderboard.operate.embedded import processes, redis, users
 from leaderboard.operate.embedded.prepare import CannotStart, take_back_alone
 from leaderboard.operate.embedded.supervisor import Child, Supervisor, start_child
-from leaderboard.platform import files
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 READY_SECONDS = 60
@@ -24,7 +25,10 @@ POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Start:
-    """What one start needs to know. Its directory is prepared and held by the caller."""
+    """What one start needs to know. Its directory is prepared and held by the caller.
+
+    `together` says why all processes are one user of the system; where it is empty, each is one.
+    """
 
     var_dir: Path
     private_key: Path
@@ -32,6 +36,7 @@ class Start:
     port: int
     demo: bool
     started: float
+    together: str
 
     @property
     def site_url(self) -> str:
@@ -44,6 +49,11 @@ class Start:
         # So that commands in another terminal name the same address.
         files.write_private(self.var_dir / "site_url", self.site_url + "\n")
         own = None if os.environ.get("REDIS_URL") else redis.configure(self.var_dir / "redis")
+        if not self.together:
+            try:
+                users.hand_out(self.var_dir)
+            except OSError as error:
+                raise CannotStart(f"{error.filename or self.var_dir}: {error.strerror}") from None
         everyone = processes.environment(site_url=self.site_url, var_dir=self.var_dir)
         web, worker, beat = (
             everyone | (processes.as_role(role, own.urls) if own else {})
@@ -52,14 +62,37 @@ class Start:
         supervisor = Supervisor(when_started=lambda: self._open(supervisor, web))
         sealed = processes.with_vault(worker, self.private_key)
         supervisor.children = [
-            Child("worker", processes.WORKER, sealed, before_restart=take_back_alone),
+            Child("worker", processes.WORKER, sealed, before_restart=self._take_back),
+            Child(
+                "long",
+                processes.LONG,
+                sealed,
+                before_restart=partial(self._take_back, is_long=True),
+            ),
             Child("outbox", processes.OUTBOX, worker),
             Child("beat", processes.BEAT, beat),
             Child("web", processes.web(self.host, self.port), web, essential=True),
         ]
         if own:
             supervisor.children.insert(0, Child("redis", own.command, everyone, store=True))
+        for child in supervisor.children:
+            child.user = self._user(child.name)
+        if self.together:
+            supervisor.say(f"{users.TOGETHER} (docs/threat-model.md): {self.together}.")
         return supervisor.run()
+
+    def _user(self, name: str) -> int | None:
+        """Return which user of the system a process is, None where all are ours."""
+        return None if self.together else users.USERS["worker" if name == "long" else name]
+
+    def _take_back(self, *, is_long: bool = False) -> None:
+        """Take back what a worker held; beside a running site, root opens no database of it."""
+        if self.together:
+            take_back_alone(is_long=is_long)
+        else:
+            queue = "long" if is_long else "worker"
+            again = [sys.executable, "manage.py", "run", "--take-back", queue]
+            start_child(again, env=os.environ, user=self._user("worker")).communicate()
 
     def _open(self, supervisor: Supervisor, environment: dict[str, str]) -> None:
         """Load the demo and print where the site is, beside the running supervisor."""
@@ -67,7 +100,9 @@ class Start:
         # Once is enough: an organizer may delete it, and another start must not bring it back.
         if self.demo and not loaded.exists():
             # In a process of its own, whose memory is free again afterwards.
-            loading = start_child([sys.executable, "manage.py", "load_demo"], env=environment)
+            loading = start_child(
+                [sys.executable, "manage.py", "load_demo"], env=environment, user=self._user("web")
+            )
             output, _ = loading.communicate()
             if loading.returncode:
                 supervisor.say(f"The demo could not be loaded:\n{output.decode(errors='replace')}")
@@ -84,8 +119,8 @@ class Start:
             lines += ["", f"Demo accounts, also in {accounts}:", *listed, ""]
         supervisor.say("\n".join([*lines, "Ctrl-C stops everything."]))
         if loading:
-            finishing = ["load_demo", "--finish", str(FINISH_SECONDS)]
-            start_child([sys.executable, "manage.py", *finishing], env=environment).communicate()
+            finish = [sys.executable, "manage.py", "load_demo", "--finish", str(FINISH_SECONDS)]
+            start_child(finish, env=environment, user=self._user("web")).communicate()
 
 
 def wait_until_ready(address: str) -> str:

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
 
+from leaderboard.operate.embedded.users import GROUP
+
 PROJECT = Path(__file__).parents[3]
 
 # Together less than the 5 seconds within which everything is gone after Ctrl-C.
@@ -64,7 +66,8 @@ class Child:
     `command` is a list of arguments, no shell reads it. What others depend on (`store`) is stopped
     after them. Where an `essential` process keeps ending soon after its start, the rest is stopped;
     the site goes on without any other. `before_restart` is called when the process and its children
-    are gone and it is about to be started again.
+    are gone and it is about to be started again. `user` is the one of the system that it runs as;
+    None: ours.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Child:
     store: bool = False
     essential: bool = False
     before_restart: Callable[[], object] = lambda: None
+    user: int | None = None
     lives: Lives = field(default_factory=Lives)
     process: subprocess.Popen[bytes] | None = None
     reader: Thread | None = None
@@ -136,7 +140,7 @@ class Supervisor:
         return self._code
 
     def _start(self, child: Child) -> None:
-        child.process = start_child(child.command, env=child.environment)
+        child.process = start_child(child.command, env=child.environment, user=child.user)
         child.pid = child.process.pid
         child.lives.begin(time.monotonic())
         self.say(f"{child.name} started (pid={child.pid})")
@@ -192,7 +196,11 @@ class Supervisor:
 
 
 def start_child(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: str = str(PROJECT)
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str = str(PROJECT),
+    user: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command whose output can be read, and which ends when the calling thread does."""
     # Linux sends it SIGTERM when its parent ends; elsewhere nothing does.
@@ -205,5 +213,8 @@ def start_child(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        user=user,
+        group=None if user is None else GROUP,
+        extra_groups=None if user is None else [],
         preexec_fn=end_with_parent,  # noqa: PLW1509  (it only calls prctl)
     )

@@ -5,7 +5,7 @@ from typing import IO, Any
 
 from django.core.files.storage import FileSystemStorage
 
-from leaderboard.platform.files import sync
+from durable.files import give_to_owner, sync
 
 
 class DurableFileSystemStorage(FileSystemStorage):
@@ -14,6 +14,7 @@ class DurableFileSystemStorage(FileSystemStorage):
     def save(self, name: str | None, content: IO[Any], max_length: int | None = None) -> str:
         saved = super().save(name, content, max_length)
         path = Path(self.path(saved))
+        give_to_owner(path, path.parent)
         sync(path)
         for folder in path.parents:
             sync(folder)

@@ -2,8 +2,9 @@
 
 One line a column: `name: probability`, `name: number`, `name: label: first, second, third`, or for
 several labels in a cell `name: labels by semicolons: first, second` and `name: ranking of 5: first,
-second`; labels are separated by spaces unless it is said. A class with commas, quotes or spaces
-around it stands in double quotes, a quote in it is doubled.
+second`; answers in words are `name: text`, those of up to five runs of a model `name: text of 5`.
+Labels are separated by spaces unless it is said. A class with commas, quotes or spaces around it
+stands in double quotes, a quote in it is doubled.
 """
 
 import re
@@ -15,7 +16,7 @@ from scoring.predictions.schema import SEPARATORS
 
 _LINE = re.compile(
     r"(?P<name>.+?)\s*:\s*"
-    r"(?P<kind>label|probability|number|labels|ranking of (?P<most>[0-9]{1,9}))"
+    r"(?P<kind>label|probability|number|labels|text|(?:ranking|text) of (?P<most>[0-9]{1,9}))"
     rf"( by (?P<separator>{'|'.join(SEPARATORS.values())}))?"
     r"\s*(:(?P<classes>.*))?"
 )
@@ -50,7 +51,7 @@ def _column(number: int, line: str) -> Column:
         raise ParameterError(
             "columns",
             f"Line {number}: write “name: kind”, where the kind is label, probability, number, "
-            "labels or “ranking of 5”.",
+            "labels, “ranking of 5”, text or “text of 5” runs.",
         )
     kind: Any = match["kind"].partition(" ")[0]
     separator = _SEPARATORS[match["separator"] or "spaces"]

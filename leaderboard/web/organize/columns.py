@@ -33,7 +33,8 @@ class SchemaForm(forms.Form):
         'written as in CSV: “city: label: "New York, NY", Rome”. A probability is from 0 to 1, '
         "and the solution has 0 or 1 for what happened; one for each class is a line for each "
         "class. Several labels in a cell: “name: labels: sun, rain” for a set, “name: ranking of "
-        "5: sun, rain” for the best first; with spaces between, or “labels by semicolons”.",
+        "5: sun, rain” for the best first; with spaces between, or “labels by semicolons”. Answers "
+        "of language models: “name: text”, or “name: text of 5” for up to five runs.",
     )
     asked = forms.CharField(required=False, widget=forms.HiddenInput)
 

@@ -41,6 +41,7 @@ start = button(
     lambda request, competition: finalize.start_finals(
         competition.current_round,
         accept_failed="accept_failed" in request.POST,
+        accept_lost="accept_lost" in request.POST,
         by=signed_in(request),
     ),
     told="The final scoring has begun. Submissions and selections are closed.",

@@ -36,7 +36,7 @@ class Tab:
 
 
 TABS: Final = (
-    Tab("Run", (("run", "Run"), ("trial", "Trial"), ("budget", "Budget"))),
+    Tab("Run", (("run", "Run"), ("trial", "Trial"), ("budget", "Budget"), ("gates", "Gates"))),
     Tab("Submissions", (("submissions", "Submissions"),)),
     Tab("Teams", (("teams", "Teams"),)),
     Tab("Announcements", (("announcements", "Announcements"), ("webhooks", "Webhooks"))),

@@ -168,6 +168,7 @@ def _metrics(round: Round, setup: QuickSetup) -> list[tuple[str, Any]]:
         "number": "Predict numbers",
         "labels": "Predict sets of labels",
         "ranking": "Predict rankings",
+        "text": "Answer in words",
     }
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, metric in metrics.METRICS.items():

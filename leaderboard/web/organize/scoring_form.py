@@ -59,6 +59,7 @@ _TAKES: dict[Kind, str] = {
     "number": "For numbers",
     "labels": "For several labels in a cell",
     "ranking": "For rankings",
+    "text": "For answers in words",
 }
 
 

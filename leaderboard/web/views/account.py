@@ -19,7 +19,8 @@ from leaderboard.access import signed_in
 from leaderboard.errors import Refused
 from leaderboard.participate import accounts, tokens
 from leaderboard.participate import sessions as open_sessions
-from leaderboard.platform.forms import attempt
+from leaderboard.platform.forms import attempt, blame
+from leaderboard.platform.throttles import check_token
 from leaderboard.web.forms import DeleteAccountForm, TokenForm
 from leaderboard.web.posting import sent_from
 
@@ -52,8 +53,19 @@ def create_token(request: HttpRequest) -> HttpResponse:
     form = TokenForm(user, request.POST)
     if not form.is_valid():
         return _account_page(request, form=form, status=422)
+    check_token(request)
     given = form.cleaned_data
-    token = tokens.issue(user, days=form.days, scopes=given["scopes"], name=given["name"]).text
+    try:
+        token = tokens.issue(
+            user,
+            days=form.days,
+            scopes=given["scopes"],
+            name=given["name"],
+            binding=form.binding,
+        ).text
+    except Refused as refused:
+        blame(form, refused)
+        return _account_page(request, form=form, status=refused.status)
     return _account_page(request, new_token=token, status=201)
 
 
@@ -62,6 +74,16 @@ def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
     """Make a token invalid."""
     if tokens.revoke(signed_in(request), key):
         messages.success(request, "The token is revoked. Programs that use it are signed out.")
+    return redirect("account")
+
+
+@sent_from("account", anchor="#your-page")
+def change_page(request: HttpRequest) -> HttpResponse:
+    """Show the person's page to others, or to nobody."""
+    is_shown = request.POST.get("show") == "yes"
+    accounts.set_page(signed_in(request), is_shown=is_shown)
+    who = "everybody who may see your competitions" if is_shown else "nobody"
+    messages.success(request, f"Your page is shown to {who} now.")
     return redirect("account")
 
 

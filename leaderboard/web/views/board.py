@@ -2,8 +2,7 @@
 
 from urllib.parse import urlencode
 
-from django.core.files.storage import default_storage
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -14,8 +13,10 @@ from leaderboard.access import (
     published_holdout_or_404,
 )
 from leaderboard.errors import Refused
-from leaderboard.platform.downloads import csv_response, jsonl_response
+from leaderboard.platform.downloads import csv_response, json_response, jsonl_response
+from leaderboard.platform.ranges import stored_response
 from leaderboard.queries.board_csv import board_csv, final_csv
+from leaderboard.queries.board_json import board_json
 from leaderboard.queries.people import disqualified
 from leaderboard.web import board, final_board
 from leaderboard.web.page import Page, load, of_round, page_number
@@ -138,6 +139,16 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> StreamingHttpResponse:
 
 
 @require_safe
+def leaderboard_json(request: HttpRequest, slug: str) -> StreamingHttpResponse:
+    """Send the whole board as a JSON document, with the heads that it follows from."""
+    page = of_round(request, load(request, slug, "leaderboard"))
+    if not page.is_ready:
+        raise Http404("A draft has no board.")
+    parts = board_json(page.board, request.user, page.team)
+    return json_response(parts, f"{slug}-leaderboard.json")
+
+
+@require_safe
 @shows_refusals
 def final_csv_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the whole final board as CSV, once it is revealed."""
@@ -176,12 +187,14 @@ def ledger_lines(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 @require_safe
-def publication(request: HttpRequest, slug: str, version: int) -> FileResponse:
+def publication(request: HttpRequest, slug: str, version: int) -> HttpResponseBase:
     """Send solution, secret and measurements, once they have been published."""
     round = of_round(request, load(request, slug, "ledger")).round
     found = queries.publication(published_holdout_or_404(round, version))
-    return FileResponse(
-        default_storage.open(found.name, "rb"),
-        as_attachment=True,
-        filename=f"{slug}-publication-{version}.zip",
+    return stored_response(
+        dict(request.headers),
+        found.name,
+        name=f"{slug}-publication-{version}.zip",
+        size=found.size,
+        sha256=found.sha256,
     )

@@ -2,7 +2,6 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -11,7 +10,6 @@ from leaderboard import queries
 from leaderboard.access import (
     competition_or_404,
     file_or_404,
-    invitation_or_404,
     may_download,
     signed_in,
 )
@@ -25,7 +23,7 @@ from leaderboard.queries.announcements import NEWEST
 from leaderboard.queries.audit import public_changes
 from leaderboard.queries.people import why_not_admitted
 from leaderboard.web.attack import attack
-from leaderboard.web.forms import AcceptRulesForm, JoinForm
+from leaderboard.web.forms import JoinForm
 from leaderboard.web.page import Page, load
 from leaderboard.web.posting import sent_from, shows_refusals
 from scoring.mechanisms import MECHANISMS
@@ -143,24 +141,6 @@ def accept_rules(request: HttpRequest, slug: str) -> HttpResponse:
     membership.accept_rules_again(membership=page.membership)
     messages.success(request, "You have accepted the rules as they are now.")
     return redirect("rules", slug)
-
-
-@login_required
-def invitation(request: HttpRequest, slug: str, token: str) -> HttpResponse:
-    """Join the team that gave this link."""
-    page = load(request, slug, "rules")
-    invited = invitation_or_404(page.competition, token)
-    form = AcceptRulesForm(request.POST if request.method == "POST" else None)
-    user, status = signed_in(request), 200
-    if request.method == "POST":
-        status = attempt(
-            form, lambda: membership.join_team(invitation=invited, user=user, accept_rules=True)
-        )
-        if not status:
-            messages.success(request, f"You are now a member of “{invited.team.name}”.")
-            return redirect("team", slug)
-    context = {"page": page, "invitation": invited, "form": form}
-    return render(request, "pages/invitation.html", context, status=status)
 
 
 def _join_form(request: HttpRequest, page: Page) -> JoinForm:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from leaderboard import queries
 from leaderboard.access import signed_in, submission_or_404
 from leaderboard.errors import Refused
+from leaderboard.log.receipts import receipt_of
 from leaderboard.models import Submission, Team
 from leaderboard.participate.notes import edit_note
 from leaderboard.pipeline import claims, intake
@@ -21,6 +22,7 @@ from leaderboard.platform.forms import attempt, blame
 from leaderboard.platform.outages import headers, problem_response
 from leaderboard.platform.ranges import stored_response
 from leaderboard.platform.throttles import check_compare, check_upload
+from leaderboard.platform.uploads import head_arrived
 from leaderboard.queries.paging import list_page
 from leaderboard.queries.people import left_out, sanction_of
 from leaderboard.web import board
@@ -152,6 +154,21 @@ def _submission_page(
 
 @login_required
 @require_safe
+@shows_refusals
+def receipt(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Send the signed receipt of one's own submission, to keep."""
+    page = load(request, slug, "submissions")
+    text = receipt_of(submission_or_404(request.user, page.competition, number))
+    if text is None:
+        raise Http404("There is no receipt of this submission.")
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    name = f"{slug}-{number}-receipt.txt"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@login_required
+@require_safe
 def submission_status(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show the part of that page that changes while the file is being scored."""
     page = load(request, slug, "submissions")
@@ -171,13 +188,15 @@ def submissions_page(
     """Show a page of the list, and the choice of final entries; or what was ticked, and why it is
     refused."""
     finals, choice, reasons = queries.final_entries(team), queries.choice(team), left_out(team)
-    form = SubmissionsForm(request.GET)
+    form, names = SubmissionsForm(request.GET), queries.campaign_names(team)
+    form.offer(names)
     asked = form.asked
     found = list_page(
         queries.own_submissions(
             team,
             search=asked.get("q", "").strip(),
             status=asked.get("status", ""),
+            campaign=asked.get("campaign", ""),
             order=asked.get("sort", "newest"),
         ),
         page_number(request),
@@ -205,6 +224,7 @@ def submissions_page(
         "refused": refused,
         "found": found,
         "form": form,
+        "has_campaigns": bool(names),
         "asked": asked,
         "kept": f"&{urlencode(asked)}" if asked else "",
         "history": board.own_history(page.board, team),
@@ -230,6 +250,8 @@ def _take(request: HttpRequest, page: Page) -> HttpResponse:
             upload=form.cleaned_data["file"],
             message=form.cleaned_data["message"],
             claimed=form.cleaned_data.get("claimed_score"),
+            arrived=head_arrived(request.META),
+            campaign=form.cleaned_data["campaign"],
         )
     except Refused as refused:
         blame(form, refused)
@@ -266,9 +288,12 @@ def _wants_json(request: HttpRequest) -> bool:
 def _submit_page(
     request: HttpRequest, page: Page, form: SubmitForm, status: int = 200
 ) -> HttpResponse:
+    names = queries.campaign_names(page.team, going_on=True) if page.team else []
+    form.offer(names)
     context = {
         "page": page,
         "form": form,
+        "has_campaigns": bool(names),
         "expected": queries.expected_file(page.round),
         "schema": queries.schema_of(page.round),
         "quota": queries.quota(page.team) if page.team else None,
@@ -285,6 +310,7 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "row": row,
         "stages": stages(row),
         "summary": summary(row),
+        "wait": queries.wait_of(request.user, found),
     }
     if row.released is not None and not row.is_practice:
         rows = queries.board(page.board, request.user)

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from leaderboard import organize
 from leaderboard.ledger import watermark
-from leaderboard.models import Holdout, Scope, Selection, Submission
+from leaderboard.models import Holdout, Loss, Scope, Selection, Submission
 from tests import ending
 from tests.api.organize.conftest import ALL, DIGITS, SAMPLE, file, secret
 from tests.api.test_scopes import token_client
@@ -39,6 +39,11 @@ def _ask(method: str, path: str, *before: Callable[[Stage], object], **body: Any
     return case
 
 
+def _make_gate(stage: Stage) -> Any:
+    body = {"name": "ci", "kind": "mark", "mark": 0.5}
+    return _organizer(stage).post(f"{DIGITS}gates/", body, format="json")
+
+
 def _return_to_draft(stage: Stage) -> None:
     organize.return_to_draft(stage.world.digits, by=stage.world.organizer)
 
@@ -58,6 +63,12 @@ def _fail(stage: Stage) -> None:
 
 def _close(stage: Stage) -> None:
     ending.close(stage.world.digits)
+
+
+def _lose(stage: Stage) -> None:
+    _score(stage)
+    Loss.objects.create(competition=stage.world.digits, team=stage.team, kind="people")
+    _close(stage)
 
 
 def _select_too_many(stage: Stage) -> None:
@@ -87,7 +98,7 @@ def _lose_the_watermark(stage: Stage) -> None:
     def away(*_: object, **__: object) -> None:
         raise watermark.WatermarkAway("away")
 
-    stage.patch.setattr(watermark, "read", away)
+    stage.patch.setattr(watermark, "read_all", away)
 
 
 def _checklist(stage: Stage) -> Any:
@@ -149,6 +160,7 @@ CASES: dict[str, Case] = {
     "looks_hidden": _looks_hidden,
     "submissions_waiting": _ask("post", "finals/start/", _submit, _close),
     "submissions_failed": _ask("post", "finals/start/", _score, _fail, _close),
+    "restore_unsettled": _ask("post", "finals/start/", _lose),
     "selections_over_limit": _ask("post", "finals/start/", _select_too_many),
     "nothing_to_score": _ask("post", "finals/start/", _close),
     "not_open": _ask("post", "close/", _close),
@@ -162,6 +174,7 @@ CASES: dict[str, Case] = {
     "finals_not_scored": _ask("post", "finals/reveal/"),
     "not_ended": _ask("post", "publication/"),
     "not_a_draft": _ask("delete", "solution/"),
+    "gate_closed": _make_gate,
     "frozen": _ask("post", "draft/", _score),
     "has_submissions": _ask("delete", "", _submit),
     "checklist_not_green": _checklist,

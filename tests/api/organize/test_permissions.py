@@ -111,6 +111,13 @@ MATRIX = """
 /competitions/<slug>/budget/
   GET            200  200  200  200
   POST           422  422  403  403
+/competitions/<slug>/gates/
+  GET            200  200  200  200
+  POST           201+ 201+ 403  403
+/competitions/<slug>/gates/<gate>/
+  DELETE         204+ 204+ 403  403
+/competitions/<slug>/gates/<gate>/promote/
+  POST           404  404  404  404
 /competitions/<slug>/events/
   GET            200  200  200  200
 /competitions/<slug>/close/

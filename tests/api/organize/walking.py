@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bundles.folders import write_zip
@@ -59,6 +60,7 @@ def body_of(method: str, pattern: str) -> dict[str, Any] | None:
     return _bodies().get((method, pattern.removeprefix(_ONE)), {})
 
 
+@cache
 def _bodies() -> dict[tuple[str, str], dict[str, Any]]:
     column = {"name": "label", "kind": "label", "classes": ["0", "1", "2", "3", "4"]}
     scoring = {"metric": "accuracy", "mechanism": "ladder", "mechanism_parameters": LADDER}
@@ -96,6 +98,8 @@ def _bodies() -> dict[tuple[str, str], dict[str, Any]]:
         ("PATCH", "teams/<uid>/"): {"is_verified": True},
         ("PUT", "organizers/<username>/"): {"role": "judge"},
         ("POST", "budget/"): {"amount": 1},
+        ("POST", "gates/"): {"name": "other", "kind": "mark", "mark": 0.7},
+        ("POST", "gates/<gate>/promote/"): {"team": "0" * 32, "submission": 1},
         ("POST", "people/"): {"people": ["new@example.org"]},
         ("POST", "people/class-list/"): {"file": upload(_CLASS, "class.csv")},
         ("PATCH", "access/"): {"join_code": "renew"},

@@ -18,6 +18,7 @@ from leaderboard.access import ever_organized, marks_of
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.ledger.archives import TABLES
+from leaderboard.log import heads
 from leaderboard.models import (
     Announcement,
     Board,
@@ -68,6 +69,7 @@ def test_a_copy_has_the_same_ledger_and_verifies(
     Round.objects.update(code_before_practice=1.5)
     Board.objects.update(announced=0.25)
     before = lines(played.digits)
+    logged = list(played.digits.log_entries.values_list("index", "hash"))
     places = list(Standing.objects.order_by("team__uid").values_list("team__uid", "loss"))
     file = exported(played.digits, played.organizer)
     copy = import_archive(file, by=leave())
@@ -78,15 +80,21 @@ def test_a_copy_has_the_same_ledger_and_verifies(
     call_command("verify", copy.slug)
     assert "Verified." in capsys.readouterr().out
     assert verify(queries.lines_of(ledger_of(copy))).difference is None
+    assert list(copy.log_entries.values_list("index", "hash")) == logged != []
+    assert heads.sign(copy) is not None
 
 
 def test_every_table_of_a_competition_comes_along_or_stays_on_purpose() -> None:
     stays = {
         # People of this installation, and what they were promised by mail
         *("Organizer", "Invitation", "Invitee", "Preference", "Competition_invited", "MailDomain"),
-        "Notice",
+        *("Notice", "MergeRequest"),
         # What this installation sends, counts and looks for by itself
-        *("Webhook", "Delivery", "OutboxCursor", "EventCount", "Sketch", "Handover"),
+        *("Webhook", "Delivery", "OutboxCursor", "EventCount", "Sketch", "Handover", "Loss"),
+        # Signed with its own key, and computed from the log's entries
+        *("LogHead", "LogNode"),
+        # What tokens of this installation are for
+        "TokenGrant",
         # What is for a draft alone
         *("Trial", "TrialLedger", "QuickSetup"),
     }

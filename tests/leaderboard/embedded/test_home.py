@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from durable.files import write_private
 from leaderboard.operate.embedded.prepare import CannotStart, ensure_secret_key
 from leaderboard.operate.embedded.start import hold
-from leaderboard.platform.files import write_private
 
 
 def test_a_directory_is_held_by_one_start_at_a_time(tmp_path: Path) -> None:

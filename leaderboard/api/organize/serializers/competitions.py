@@ -61,6 +61,7 @@ class SettingsBody(Body):
     team_limit = _limit("Teams at most; for good once it opens.")
     question_limit = _limit("Questions that the ledger answers; for good once it opens.")
     nats_limit = _limit("What a team's answers may tell, in nats; for good once it opens.")
+    gate_limit = _limit("Gates that the ledger answers; for good once it opens.")
 
 
 class NewBody(SettingsBody):
@@ -138,6 +139,7 @@ class Organized(Out):
     team_limit = serializers.IntegerField(allow_null=True)
     question_limit = serializers.IntegerField(allow_null=True)
     nats_limit = serializers.IntegerField(allow_null=True)
+    gate_limit = serializers.IntegerField(allow_null=True)
     fixed = serializers.ListField(
         child=serializers.CharField(), help_text="Settings that can't change any more."
     )

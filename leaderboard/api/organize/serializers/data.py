@@ -23,7 +23,9 @@ class ColumnBody(Body):
     separator = serializers.CharField(
         required=False, trim_whitespace=False, help_text="Between the labels of one cell."
     )
-    most = serializers.IntegerField(required=False, help_text="The longest ranking allowed.")
+    most = serializers.IntegerField(
+        required=False, help_text="The longest ranking allowed; of a text the most runs of a model."
+    )
 
 
 class ColumnsBody(Body):

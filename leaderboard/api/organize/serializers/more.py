@@ -130,6 +130,7 @@ class RoundPatch(Body):
     team_limit = serializers.IntegerField(required=False, allow_null=True)
     question_limit = serializers.IntegerField(required=False, allow_null=True)
     nats_limit = serializers.IntegerField(required=False, allow_null=True)
+    gate_limit = serializers.IntegerField(required=False, allow_null=True)
 
 
 class RoundBody(RoundPatch):

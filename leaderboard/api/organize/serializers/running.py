@@ -191,6 +191,9 @@ class StartBody(Body):
     accept_failed = serializers.BooleanField(
         required=False, help_text="True: also where submissions failed; they end without an answer."
     )
+    accept_lost = serializers.BooleanField(
+        required=False, help_text="True: also without what a restored backup lacks."
+    )
 
 
 class Unmeasured(Out):

@@ -1,0 +1,156 @@
+"""What the entries of a log come to, in their order: the state that a server must show.
+
+`take` each entry; then `check` what only the whole log can show. A submission that was merged into
+another team goes by its number there, whenever it is asked for.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from scoring.transparency import leaves
+from scoring.verification.differences import Differs
+
+Key = tuple[str, int]  # a team and the number of its submission
+
+_SUBMISSION: Final = ("team", "submission")
+# What an entry is about: a later one of its kind about the same takes its place.
+SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("accepted", "excluded", "final"), _SUBMISSION),
+    **dict.fromkeys(("rejected", "failed", "requeued", "released", "gated"), _SUBMISSION),
+    **dict.fromkeys(("team", "merged", "quota"), ("team",)),
+    **dict.fromkeys(("baseline", "verified", "disqualified", "hidden"), ("team",)),
+    **dict.fromkeys(("deadline", "limits", "scoring", "finals_started", "revealed"), ("round",)),
+    **dict.fromkeys(("sealed", "revised", "published"), ("ledger", "version")),
+    "noted": ("ledger", "number"),
+    "gate": ("gate",),
+    "selected": ("team", "round"),
+    "top_up": ("board", "team"),
+    "rules": (),
+}
+_ONCE: Final = frozenset({"accepted", "merged", "revealed", "published"})
+_OUTCOMES: Final = ("released", "rejected", "failed", "gated")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the log and where it stands."""
+
+    index: int
+    leaf: leaves.Leaf
+
+    def __getitem__(self, name: str) -> Any:
+        return self.leaf[name]
+
+    def differs(self, name: str, message: str) -> Differs:
+        """Return the error that names this entry."""
+        return Differs(self.index, name, message, of="Log entry")
+
+
+class History:
+    """All entries by kind and subject, and the ledgers' entries that they commit to."""
+
+    def __init__(self) -> None:
+        """Begin before the first entry."""
+        self.size = 0
+        self.latest: dict[str, dict[tuple[Any, ...], Entry]] = {kind: {} for kind in SUBJECTS}
+        self.ledgers: dict[str, dict[int, tuple[str, Entry]]] = {}
+        self.submissions: dict[Key, Entry] = {}
+
+    @classmethod
+    def of(cls, entries: Iterable[bytes]) -> Self:
+        """Return the history of a whole log. Raises Differs."""
+        found = cls()
+        for index, entry in enumerate(entries):
+            found.take(index, leaves.parse(entry, index))
+        found.check()
+        return found
+
+    def take(self, index: int, leaf: leaves.Leaf) -> None:
+        """Follow one more entry. Raises Differs where it contradicts an earlier one."""
+        entry, kind = Entry(index, leaf), leaf["kind"]
+        subject = tuple(leaf[name] for name in SUBJECTS[kind])
+        before = self.latest[kind].get(subject)
+        if before is not None and kind in _ONCE:
+            raise entry.differs(kind, f"Entry {before.index} is about the same already.")
+        if kind == "accepted":
+            self._check_deadline(entry)
+        if kind == "gated" and (leaf["gate"],) not in self.latest["gate"]:
+            raise entry.differs("gate", "No entry before it says what this gate asks.")
+        if kind == "gate" and before is not None and before["asks"] != leaf["asks"]:
+            raise entry.differs("asks", f"Entry {before.index} has another question for it.")
+        if kind == "merged" and leaf["team"] == leaf["into"]:
+            raise entry.differs("into", "No team is merged into itself.")
+        for number, digest in _committed(leaf):
+            known = self.ledgers.setdefault(leaf["ledger"], {})
+            if known.setdefault(number, (digest, entry))[0] != digest:
+                message = (
+                    f"Entry {known[number][1].index} has another entry {number} of the ledger."
+                )
+                raise entry.differs("hash", message)
+        self.latest[kind][subject] = entry
+        self.size = index + 1
+
+    def check(self) -> None:
+        """Raise Differs where something is said of a submission that was never accepted."""
+        entries = self.latest["accepted"].values()
+        self.submissions = {self.now(each["team"], each["submission"]): each for each in entries}
+        for kind in (*_OUTCOMES, "requeued", "excluded", "final"):
+            for entry in self.latest[kind].values():
+                if self.accepted(entry["team"], entry["submission"]) is None:
+                    raise entry.differs("submission", "No entry says that it was accepted.")
+        for kind in ("disqualified", "hidden", "baseline", "verified", "merged", "selected"):
+            for entry in self.latest[kind].values():
+                if (entry["team"],) not in self.latest["team"]:
+                    raise entry.differs("team", "No entry names this team.")
+
+    def now(self, team: str, submission: int) -> Key:
+        """Return the team that a submission belongs to by now, and its number there."""
+        seen = {team}
+        while (merger := self.latest["merged"].get((team,))) is not None:
+            team, submission = merger["into"], submission + merger["offset"]
+            if team in seen:
+                raise merger.differs("into", "Teams were merged in a circle.")
+            seen.add(team)
+        return team, submission
+
+    def accepted(self, team: str, submission: int) -> Entry | None:
+        """Return the entry of a submission, by the name that it had then or has now."""
+        found = self.latest["accepted"]
+        return found.get((team, submission)) or self.submissions.get(self.now(team, submission))
+
+    def is_on(self, mark: str, team: str) -> bool:
+        """Return whether a team has a mark: a baseline, verified, disqualified or hidden."""
+        entry = self.latest[mark].get((team,))
+        return entry is not None and bool(entry["on"])
+
+    @property
+    def excluded(self) -> set[Key]:
+        """Return the submissions that boards and finals leave out."""
+        entries = self.latest["excluded"].values()
+        return {self.now(each["team"], each["submission"]) for each in entries if each["on"]}
+
+    @property
+    def unanswered(self) -> list[Entry]:
+        """Return the accepted submissions that have no outcome, the oldest first."""
+        done = {
+            self.now(entry["team"], entry["submission"])
+            for kind in _OUTCOMES
+            for entry in self.latest[kind].values()
+        }
+        return [entry for key, entry in self.submissions.items() if key not in done]
+
+    def _check_deadline(self, entry: Entry) -> None:
+        """Refuse what came after the deadline that stood in the log when it was accepted."""
+        deadline = self.latest["deadline"].get((entry["round"],))
+        closes_at = deadline["closes_at"] if deadline else None
+        if closes_at and entry["at"] >= closes_at and not entry["practice"]:
+            message = f"{entry['at']} is not before the deadline {closes_at}"
+            raise entry.differs("at", f"{message} of entry {deadline.index if deadline else 0}.")
+
+
+def _committed(leaf: leaves.Leaf) -> list[tuple[int, str]]:
+    """Return the ledger's entries that an entry of the log commits to, by number."""
+    if leaf["kind"] in ("noted", "gated"):
+        return [(leaf["number"], leaf["hash"])]
+    return [(each["number"], each["hash"]) for each in leaf.get("entries", ())]

@@ -1,0 +1,126 @@
+"""The ledger, held against the log that commits to each of its entries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from scoring.chain import document_hash
+from scoring.transparency.history import History, Key
+from scoring.verification.differences import Differs
+from scoring.verification.ledgers import Header
+from scoring.verification.notes import GATE, MERGE, is_note
+
+if TYPE_CHECKING:
+    from scoring.verification.replay import Replay
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that says something: its loss, if it shows one, and when its file was accepted.
+
+    team: the one that asked, which may have been merged since.
+    """
+
+    team: str
+    version: int
+    submission: Key
+    loss: Fraction | None
+    at: str
+
+
+class LedgerCheck:
+    """Hold a ledger against the log, entry by entry, and collect its boards (an `Observer`).
+
+    settled: a moment before which everything has its entry in the log; `pending` answers are newer.
+    Without a replay, as where
+    numpy is missing, hashes alone are compared.
+    """
+
+    def __init__(self, history: History, settled: str) -> None:
+        """Begin before the ledger's first entry."""
+        self.history = history
+        self.settled = settled
+        self.answers: dict[str, dict[str, list[Answer]]] = {}
+        self._header: Header | None = None
+        self._uid = ""
+        self.numbers: set[int] = set()
+        self.pending = 0
+
+    def took(self, header: Header, entry: Row, replay: "Replay | None" = None) -> None:
+        """Check an entry's hash against the one that the log has, and its submission."""
+        if header is not self._header:
+            self._begin(header)
+        self._check_hash(entry)
+        if entry["kind"] == GATE:
+            self._check_gate(entry)
+        if replay is None:
+            return
+        if entry["kind"] == MERGE:
+            for of_board in self.answers.values():
+                if moved := of_board.pop(entry["team"], []):
+                    of_board.setdefault(entry["into"], []).extend(moved)
+        elif not is_note(entry):
+            self._answer(header, entry)
+
+    def ended(self, header: Header, replay: "Replay | None" = None) -> None:
+        """Do nothing: a later version may follow."""
+
+    def check_end(self) -> None:
+        """Raise Differs if the log has entries of the ledger that the ledger doesn't have."""
+        committed = self.history.ledgers.get(self._uid, {})
+        if lost := sorted(committed.keys() - self.numbers):
+            message = f"Log entry {committed[lost[0]][1].index} has it, the ledger doesn't."
+            raise Differs(lost[0], "number", message)
+
+    def _check_hash(self, entry: Row) -> None:
+        number = entry["number"]
+        self.numbers.add(number)
+        known = self.history.ledgers.get(self._uid, {}).get(number)
+        if known is None and entry["created_at"] < self.settled:
+            raise Differs(number, "log", "The log has no entry of it.")
+        if known is not None and known[0] != entry["hash"]:
+            raise Differs(number, "hash", f"Log entry {known[1].index} commits to another one.")
+
+    def _check_gate(self, entry: Row) -> None:
+        """Compare what a gate asked with what the log said of it beforehand."""
+        made = self.history.latest["gate"].get((entry["gate"],))
+        if made is None:
+            if entry["created_at"] < self.settled:
+                raise Differs(entry["number"], "gate", "The log does not say what it asks.")
+        elif made["asks"] != document_hash({name: entry[name] for name in ("board", "asks")}):
+            message = f"Log entry {made.index} has another question for it."
+            raise Differs(entry["number"], "asks", message)
+
+    def _begin(self, header: Header) -> None:
+        commitment = header.holdout["solution_commitment"]
+        for kind in ("sealed", "revised"):
+            for entry in self.history.latest[kind].values():
+                if entry["solution"] == commitment and entry["version"] == header.version:
+                    self._uid, self._header = entry["ledger"], header
+                    return
+        raise Differs(None, "solution_commitment", "No entry of the log has this solution.")
+
+    def _answer(self, header: Header, entry: Row) -> None:
+        from scoring import mechanisms  # so that hashes are compared without numpy
+
+        kind = mechanisms.answer_kind(entry["kind"])
+        accepted = self.history.accepted(entry["team"], entry["submission"])
+        if accepted is None:
+            if entry["created_at"] < self.settled:
+                message = "The log does not say that this submission was accepted."
+                raise Differs(entry["number"], "submission", message)
+            self.pending += 1
+            return
+        if kind.bounds == "nothing" or accepted["practice"]:
+            return
+        team = entry["team"]
+        submission = self.history.now(team, entry["submission"])
+        of_board = self.answers.setdefault(entry["board"], {})
+        level = entry["level"] if kind.shows == "own" else None
+        loss = None if level is None else Fraction(level, entry["steps"])
+        of_board.setdefault(team, []).append(
+            Answer(team, header.version, submission, loss, accepted["at"])
+        )

@@ -1,0 +1,367 @@
+"""`holdfast verify`: boards, finals, times and receipts, held against the public log."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast import logs
+from holdfast.config import config_path
+from holdfast.connection import connect
+from holdfast.errors import Failure
+from holdfast.verify_log import read_log
+from scoring.transparency.notes import Key, Note
+from scoring.verification.ledgers import Header
+from scoring.verification.run import verify as verify_ledger
+from tests.holdfast.conftest import URL, Ran, Run, Server, ok, page, problem
+from tests.holdfast.logged import KEY, WITNESS, Logged
+from tests.scoring.ledgers import BOARD, ROWS, File, Played, rewritten
+
+pytestmark = pytest.mark.usefixtures("signed_in")
+
+LEDGER = "1" * 32
+OPENED = "2026-01-01T00:00:00+00:00"
+CLOSES = "2026-02-01T00:00:00+00:00"
+LIMITS = {"daily_limit": 5, "total_limit": None, "max_file_bytes": 100, "finals_limit": 2}
+# team, wrong rows, accepted at second: blue was scored last, but sent its best file first.
+FILES = (("a1", 60, 1), ("b2", 30, 3), ("a1", 30, 4), ("c3", 30, 2))
+NAMES = {"a1": "Reds", "b2": "Greens", "c3": "Blues"}
+Change = Callable[["Season"], object]
+
+
+def sent_at(second: int) -> str:
+    return f"2026-01-01T00:00:{second:02}+00:00"
+
+
+def digest(number: int) -> str:
+    return f"{number:064x}"
+
+
+@dataclass
+class Season:
+    """A competition after its end, as its server shows it: everything agrees."""
+
+    played: Played = field(default_factory=Played)
+    log: Logged = field(default_factory=Logged)
+    receipts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        log, commitment = self.log, self.played.salted.commitment
+        log.add("deadline", OPENED, round=1, opens_at=OPENED, closes_at=CLOSES)
+        log.add("limits", OPENED, round=1, limits=LIMITS)
+        log.add("sealed", OPENED, ledger=LEDGER, version=1, solution=commitment)
+        for team, name in NAMES.items():
+            log.team(team, name, OPENED)
+        for team, wrong, _ in FILES:
+            self.played.take(File(team, tuple(range(ROWS - wrong, ROWS))))
+        for (*_, second), entry in zip(FILES, self.played.entries, strict=True):
+            team, number = entry["team"], entry["submission"]
+            sha256 = digest(entry["number"])
+            self.receipts.append(log.accept(team, number, sha256, sent_at(second)))
+            answer = {"board": BOARD, "number": entry["number"], "hash": entry["hash"]}
+            said = {"team": team, "submission": number, "ledger": LEDGER, "entries": [answer]}
+            log.add("released", CLOSES, **said)
+        self.rows = [self._row(name, 1, second) for name, second in (("Blues", 2), ("Greens", 3))]
+        self.rows.append(self._row("Reds", 1, 4))
+        self.facts = {"closes_at": CLOSES.replace("+00:00", "Z"), **LIMITS}
+        self.final = [self._final(name, place) for name, place in (("Greens", 1), ("Blues", 2))]
+        for row, team in zip(self.final, ("b2", "c3"), strict=True):
+            score = {BOARD: {"units": row["best"]["loss_numerator"], "of": 80}}
+            fields = {"team": team, "submission": 1, "round": 1, "place": row["rank"]}
+            log.add("final", CLOSES, **fields, scores=score)
+        log.add("revealed", CLOSES, round=1)
+        self.submissions = [
+            {"number": number, "sha256": digest(at + 1), "created_at": sent_at(second)}
+            for at, (number, second) in enumerate([(1, 1), (0, 3), (2, 4), (0, 2)])
+            if number
+        ]
+
+    def _row(self, name: str, rank: int, second: int) -> dict[str, Any]:
+        level = self.played.entries[-1]["level"] / 20
+        row = {"team": name, "rank": rank, "score": 1 - level, "is_baseline": False}
+        return row | {"last_improvement_at": sent_at(second)}
+
+    def _final(self, name: str, place: int) -> dict[str, Any]:
+        best = {"number": 1, "loss_numerator": 20 + place, "loss_denominator": 80}
+        return {"team": name, "rank": place, "best": best, "is_baseline": False}
+
+    def row(self, name: str) -> dict[str, Any]:
+        return next(row for row in self.rows if row["team"] == name)
+
+    def serve(self, server: Server) -> None:
+        """Show all of it."""
+        lines = b"".join(self.played.lines())
+        at = "competitions/played/"
+        newest = page({"number": len(self.played.entries)})
+        ledger = httpx.Response(200, content=lines)
+        server.on(
+            "GET", f"{at}ledger/", lambda asked: ledger if "format" in asked.url.params else newest
+        )
+        for path, rows in (
+            *(("leaderboard", self.rows), ("final", self.final), ("publications", [])),
+            ("submissions", self.submissions),
+        ):
+            server.on("GET", f"{at}{path}/", page(*rows))
+        server.on("GET", at, ok(self.facts))
+        for path in ("log/", "log/entries/", "log/consistency/"):
+            server.on("GET", at + path, self._logged)
+
+    def _logged(self, request: httpx.Request) -> httpx.Response:
+        return ok(self.log.get(request.url.path, **dict(request.url.params)))
+
+
+@pytest.fixture
+def season() -> Season:
+    return Season()
+
+
+Verify = Callable[..., Ran]
+
+
+@pytest.fixture
+def verify(season: Season, server: Server, run: Run) -> Verify:
+    """Return a function that verifies what the server shows now."""
+
+    def verify(*words: str) -> Ran:
+        if any(path.endswith("ledger/") for _, path in server.answers):
+            server.answers.clear()
+        season.serve(server)
+        return run("verify", "played", *words)
+
+    return verify
+
+
+def keep(*receipts: str) -> None:
+    store = logs.Store(URL, "played")
+    for receipt in receipts:
+        store.keep_receipt(receipt)
+
+
+def test_what_agrees_is_verified(season: Season, verify: Verify) -> None:
+    keep(season.receipts[0], season.receipts[2])
+    ran = verify()
+    assert ran.code == 0, ran.err
+    assert "The public log agrees: 17 entries, all under one signed head." in ran.out
+    assert "Your 2 receipts kept here: each has its entry." in ran.out
+    assert "No witness was asked" in ran.err
+
+
+def compare(lines: list[bytes]) -> None:
+    """Do what `holdfast verify` does with a log, without the rest of the command."""
+    with connect() as client:
+        log = read_log(client, "played", None, [])
+        assert log is not None
+        report = verify_ledger(lines, observer=log.ledger)
+        if report.difference:
+            raise Failure(str(report.difference))
+        log.compare([Header.of(json.loads(lines[0]))], whole=True)
+
+
+def exchange_names(season: Season) -> None:
+    season.row("Greens")["team"], season.row("Blues")["team"] = "Blues", "Greens"
+
+
+def exchange_commitments(season: Season) -> None:
+    exchange_names(season)
+    mine, theirs = (season.log.openings[index] for index in (4, 5))
+    mine["name"], theirs["name"] = theirs["name"], mine["name"]
+
+
+def shorten(season: Season) -> None:
+    season.played.entries.pop()
+
+
+def rewrite(season: Season) -> None:
+    season.played.entries[1]["team"] = "c3"
+    season.played.entries = rewritten(season.played.entries)
+
+
+def drop(season: Season) -> None:
+    """A file was lost between its 201 and its release, and the log was written without it."""
+    season.log = Season().log
+    del season.log.entries[10]
+    del season.log.entries[10]
+    season.played.entries.pop(2)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda s: s.row("Reds").update(last_improvement_at=sent_at(2)), "Reds, last_improvement"),
+        (lambda s: s.rows.reverse(), "Reds, place 1: Ledger and log have Blues here"),
+        (lambda s: s.row("Greens").update(rank=2), "Greens, rank"),
+        (lambda s: s.row("Greens").update(score=0.9), "Greens, score"),
+        (lambda s: s.row("Greens").update(is_baseline=True, rank=None), "Greens, is_baseline"),
+        (lambda s: s.rows.pop(), "board: It has 2 teams; ledger and log have 3"),
+        (exchange_names, "Greens, place 1: Ledger and log have Blues here"),
+        (exchange_commitments, "Log entry 4, name: Team b2 does not go by 'Blues'"),
+        (lambda s: s.submissions[0].update(created_at=sent_at(9)), "submission 1, created_at"),
+        (lambda s: s.submissions[1].update(sha256=digest(9)), "submission 2, sha256"),
+        (lambda s: s.submissions.pop(), "submission 2, sha256: The server lists None"),
+        (lambda s: s.facts.update(closes_at="2026-02-02T00:00:00Z"), "closes_at: It is 2026-02-02"),
+        (lambda s: s.facts.update(daily_limit=50), "daily_limit: It is 50; the log has 5"),
+        (lambda s: s.final.reverse() or s.final[0].update(rank=1), "Blues, rank: It is 1"),
+        (lambda s: s.final[0]["best"].update(loss_numerator=1), "Greens, score"),
+        (lambda s: s.final[0]["best"].update(number=7), "Greens, best: The log has no final"),
+        (shorten, "Entry 4, number: Log entry 13 has it, the ledger doesn't"),
+        (rewrite, "Entry 2, hash: Log entry 9 commits to another one"),
+        (lambda s: s.log.change(6, at=sent_at(9)), "Log entry 6, at: "),
+        (lambda s: s.log.change(6, file=digest(1)), "Log entry 6, file: "),
+        (lambda s: s.log.change(8, at=CLOSES), "Log entry 8, at: .* not before the deadline"),
+        (lambda s: s.log.change(8, team="c3"), "Log entry 12, accepted: Entry 8"),
+        (
+            lambda s: s.log.change(15, place=1),
+            "Log entry 15, place: It is 1; computed again it is 2",
+        ),
+        (lambda s: s.log.change(9, submission=7), "Log entry 9, submission: No entry says"),
+        (drop, "receipt: Submission 2 was accepted at 2026-01-01T00:00:04"),
+    ],
+)
+def test_what_an_operator_changed_is_named(
+    change: Change, named: str, season: Season, server: Server
+) -> None:
+    keep(season.receipts[0], season.receipts[2])
+    change(season)
+    season.serve(server)
+    with pytest.raises(Failure, match=named):
+        compare(season.played.lines())
+
+
+def test_a_log_that_was_rewritten_since_is_found_with_evidence(
+    season: Season, verify: Verify, run: Run
+) -> None:
+    assert verify().code == 0
+    season.log.change(8, at=sent_at(1))
+    season.log.add("rules", CLOSES, sha256=digest(5))
+    ran = verify()
+    assert ran.code == 1
+    assert "The log differs. It is not the one that you saw." in ran.err
+    assert "17 entries with the root" in ran.err
+    (evidence,) = (config_path().parent / "logs").rglob("evidence-17-18-*.json")
+    proof = run("witness", "--evidence", str(evidence))
+    assert proof.code == 0, proof.err
+    assert "holdfast/c0 signed two histories of holdfast/c0: 17 entries" in proof.out
+
+
+def test_a_log_that_became_shorter_is_found(season: Season, verify: Verify) -> None:
+    assert verify().code == 0
+    season.log.entries.pop()
+    ran = verify()
+    assert ran.code == 1
+    assert "The log differs. It ends before what you saw." in ran.err
+
+
+def test_another_key_is_refused(season: Season, verify: Verify) -> None:
+    assert verify().code == 0
+    season.log.key = Key(KEY.name, bytes([8] * 32))
+    ran = verify()
+    assert ran.code == 1
+    assert "The key of the log is another than before." in ran.err
+    assert str(KEY.verifier) in ran.err
+
+
+def test_a_key_from_elsewhere_is_held_against_the_server_s(verify: Verify) -> None:
+    assert verify("--key", str(KEY.verifier)).code == 0
+    other = Key(KEY.name, bytes([8] * 32)).verifier
+    ran = verify("--key", str(other))
+    assert ran.code == 1
+    assert f"It was {other}" in ran.err
+
+
+def test_a_log_that_is_gone_is_missed(
+    season: Season, verify: Verify, server: Server, run: Run
+) -> None:
+    assert verify().code == 0
+    gone = problem(404, "not_found", "There is no such page.")
+    server.on("GET", "competitions/played/log/", gone)
+    ran = run("verify", "played")
+    assert ran.code == 1
+    assert "The server shows no log: There is no such page." in ran.err
+
+
+def test_without_a_log_the_ledger_is_verified(verify: Verify, server: Server, run: Run) -> None:
+    assert verify().code == 0
+    logs.Store(URL, "played").folder.rename(config_path().parent / "away")
+    server.on("GET", "competitions/played/log/", problem(404, "not_found", "No log."))
+    ran = run("verify", "played")
+    assert ran.code == 0, ran.err
+    assert "There is no public log to compare with: No log." in ran.err
+
+
+def test_a_submission_that_has_time_left_is_no_difference(season: Season, verify: Verify) -> None:
+    log = Logged()
+    keep(log.accept("a1", 9, digest(9), "2999-01-01T00:00:00+00:00"))
+    ran = verify()
+    assert ran.code == 0, ran.err
+    assert "Submission 9 is not in the log yet; it has time." in ran.err
+
+
+def test_an_accepted_file_without_an_outcome_is_reported(season: Season, verify: Verify) -> None:
+    season.log.accept("a1", 3, digest(9), sent_at(50))
+    ran = verify()
+    assert ran.code == 0, ran.err
+    assert "Submission 3 of team a1 was accepted at 2026-01-01T00:00:50+00:00" in ran.err
+
+
+def test_a_head_that_the_witness_never_signed_is_refused(season: Season, verify: Verify) -> None:
+    ran = verify("--witness", str(WITNESS.verifier))
+    assert ran.code == 1
+    assert "witness.example/w1 has signed no head at all" in ran.err
+
+
+def test_a_witness_s_signature_is_enough(season: Season, verify: Verify) -> None:
+    note = Note.parse(season.log.note)
+    season.log.cosigned = [str(note.and_signed(WITNESS.sign(note.text, int(time.time()))))]
+    season.log.team("d4", "Lates", "2999-01-01T00:00:00+00:00")
+    ran = verify("--witness", str(WITNESS.verifier))
+    assert ran.code == 0, ran.err
+    assert "1 entry is newer than what a witness has seen." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda log: log.change(8, at=sent_at(1)), "It is not the one that heads.jsonl saw"),
+        (lambda log: log.entries.pop(), "It ends before what heads.jsonl saw"),
+        (lambda log: log.team("d4", "Lates", OPENED), "Log entry 17, at: It is of 2026"),
+    ],
+)
+def test_a_witness_s_file_shows_what_others_saw(
+    change: Callable[[Logged], object],
+    named: str,
+    season: Season,
+    verify: Verify,
+    tmp_path: Path,
+) -> None:
+    seen = {"origin": KEY.name, "key": str(KEY.verifier), "note": season.log.note}
+    path = tmp_path / "heads.jsonl"
+    path.write_text(json.dumps({"address": URL, "seen_at": "2026-06-01T00:00:00+00:00"} | seen))
+    change(season.log)
+    ran = verify("--witness", str(path))
+    assert ran.code == 1
+    assert named in ran.err
+
+
+def test_submitting_keeps_the_receipt(
+    season: Season, server: Server, run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "predictions.csv"
+    file.write_text("id,label\n")
+    sent = {
+        "number": 1,
+        "status": "queued",
+        "summary": "",
+        "receipt": season.receipts[0],
+        "limits": {"summary": "4 left."},
+    }
+    server.on("GET", "competitions/played/submissions/", page())
+    server.on("POST", "competitions/played/submissions/", ok(sent, 201))
+    ran = run("submit", "played", "-f", str(file))
+    assert ran.code == 0, ran.err
+    assert logs.Store(URL, "played").receipts() == [season.receipts[0]]
+    assert "The receipt is for another file" in ran.err

@@ -1,0 +1,187 @@
+"""After a restored backup, log and ledger bring back what the storage still has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard import queries
+from leaderboard.errors import Refused
+from leaderboard.ledger import copies, rewinds
+from leaderboard.ledger.recovery import recover
+from leaderboard.log import heads, journal, keys
+from leaderboard.models import (
+    FinalScore,
+    LogEntry,
+    Loss,
+    LossKind,
+    Selection,
+    Standing,
+    Status,
+    Submission,
+    Team,
+)
+from leaderboard.participate import membership, selection
+from leaderboard.pipeline import finalize
+from leaderboard.tasks import score_submission
+from scoring.transparency import merkle
+from scoring.verification.run import verify
+from tests import ending
+from tests.cast import World, ledger_of, predictions
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep watermarks of this test's own, and a key of the log."""
+    monkeypatch.setattr(settings, "WATERMARK_DIR", tmp_path / "watermark")
+    monkeypatch.setattr(settings, "LOG_KEY_FILE", str(tmp_path / "log.key"))
+    keys.generate(tmp_path / "log.key")
+    return tmp_path / "watermark"
+
+
+@pytest.fixture
+def alice(world: World) -> Team:
+    """Alice's team, with an answer."""
+    team = world.join(world.alice)
+    world.score(team, predictions(range(10, 16)))
+    return team
+
+
+def lose(world: World, play: Callable[[], Any]) -> Any:
+    """Play on, as workers do with their copies, and restore the database from before."""
+    backup = transaction.savepoint()
+    found = play()
+    heads.sign(world.digits)
+    copies.keep_all()
+    transaction.savepoint_rollback(backup)
+    world.digits.refresh_from_db()
+    return found
+
+
+def bring_back(world: World) -> None:
+    recover(world.digits)
+    rewinds.replay(world.round)
+
+
+def everything() -> dict[str, Any]:
+    """All that decides a place, by permanent ids."""
+    sent = ("team__uid", "number", "file", "file_name", "sha256", "created_at", "status")
+    stands = ("team__uid", "loss", "reached_at", "entries", "best__number", "last__number")
+    return {
+        "teams": sorted(Team.objects.values_list("uid", "name", "captain")),
+        "submissions": sorted(Submission.objects.values_list(*sent)),
+        "board": list(Standing.objects.values_list(*stands)),
+        "selected": sorted(Selection.objects.values_list("team__uid", "submission__number")),
+        "log": list(LogEntry.objects.values_list("index", "hash")),
+    }
+
+
+def test_files_ties_teams_and_selections_come_back(world: World, alice: Team) -> None:
+    def play() -> dict[str, Any]:
+        bob = world.join(world.bob, "Bob's")
+        first = world.submit(bob, predictions(range(10, 12)))
+        second = world.submit(alice, predictions(range(11, 13)))
+        # Both reach the same score; who was accepted first is scored last, and stands above.
+        score_submission(submission_id=second.pk)
+        score_submission(submission_id=first.pk)
+        membership.rename_team(team=alice, user=world.alice, name="Aces")
+        selection.select(team=alice, user=world.alice, numbers=[1])
+        world.submit(bob, predictions(range(10, 20)))
+        return everything()
+
+    before = lose(world, play)
+    bring_back(world)
+    assert everything() == before
+    assert not Loss.objects.exists()
+    waiting = Submission.objects.get(status=Status.QUEUED)
+    score_submission(submission_id=waiting.pk)
+    lines = b"".join(queries.ledger_lines(ledger_of(world.digits))).splitlines(keepends=True)
+    assert verify(lines).difference is None
+
+
+def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
+    world: World, alice: Team
+) -> None:
+    def play() -> str:
+        sent = world.score(alice, predictions(range(10, 11)))
+        selection.select(team=alice, user=world.alice, numbers=[sent.number])
+        return sent.file
+
+    default_storage.delete(lose(world, play))
+    bring_back(world)
+    assert set(Loss.objects.values_list("kind", "team__name", "submission")) == {
+        (LossKind.FILE, alice.name, 2),
+        (LossKind.SELECTION, alice.name, 2),
+    }
+    # Of its files that are left, the best stands in.
+    assert selection.entered(world.round).get().number == 1
+    ending.close(world.digits)
+    with pytest.raises(Refused) as refused:
+        finalize.start_finals(world.round)
+    assert refused.value.code == "restore_unsettled"
+    assert f"{alice.name} #2" in str(refused.value)
+    finalize.start_finals(world.round, accept_lost=True)
+    assert not finalize.unfinished(world.round).lost
+
+
+def test_the_finals_of_an_older_backup_are_those_that_were(world: World, alice: Team) -> None:
+    def play() -> Any:
+        world.score(alice, predictions(range(10, 11)))
+        selection.select(team=alice, user=world.alice, numbers=[1])
+        ending.score(world.digits)
+        return world.round.finals_started_at, finals()
+
+    def finals() -> list[Any]:
+        fields = ("team__uid", "submission__number", "units", "place")
+        return list(FinalScore.objects.order_by("position").values_list(*fields))
+
+    started_at, before = lose(world, play)
+    call_command("rewind", "digits", "--replay", verbosity=0)
+    call_command("rewind", "digits", "--end", verbosity=0)
+    world.digits.refresh_from_db()
+    assert world.round.finals_started_at == started_at.replace(microsecond=0)
+    ending.measure(world.digits)
+    assert finals() == before
+
+
+def test_what_was_written_since_the_restore_follows_behind_in_the_log(
+    world: World, alice: Team
+) -> None:
+    def play() -> None:
+        world.score(alice, predictions(range(10, 11)))
+
+    lose(world, play)
+    copied = [line.hash for line in journal.read(world.digits.uid)]
+    late = world.submit(alice, predictions(range(10, 12)))
+    Submission.objects.filter(pk=late.pk).update(created_at=timezone.now() + timedelta(hours=1))
+    with pytest.raises(heads.LogDiffers):
+        heads.sign(world.digits)
+    bring_back(world)
+    late.refresh_from_db()
+    assert late.number == 3
+    entries = list(LogEntry.objects.order_by("index"))
+    assert [each.hash for each in entries[: len(copied)]] == copied
+    assert entries[len(copied)].document["submission"] == 3
+    head = heads.sign(world.digits)
+    assert head is not None
+    hashes = [bytes.fromhex(each.hash) for each in entries]
+    assert merkle.Frontier.from_json(head.frontier).root() == merkle.root_at(
+        len(hashes), merkle.nodes_of(hashes)
+    )
+
+
+def test_a_second_recovery_changes_nothing(world: World, alice: Team) -> None:
+    lose(world, lambda: world.score(alice, predictions(range(10, 11))))
+    bring_back(world)
+    before = everything()
+    assert recover(world.digits) == 0
+    assert everything() == before
