@@ -33,6 +33,7 @@ from leaderboard.models import (  # noqa: E402
     COUNTED,
     FINAL,
     Competition,
+    EventCount,
     FinalScore,
     Handover,
     Holdout,
@@ -318,10 +319,11 @@ def ledger(competition: str) -> str:
 
 
 def head(competition: str) -> dict[str, Any]:
-    """Return the ledger's head, and why it is paused."""
+    """Return the ledger's head, why it is paused, and how long the competition's log is."""
     row = _ledger_of(competition)
     columns = ("asked", "entries", "paused_for", "watermarked", "uid")
-    return {name: getattr(row, name) for name in columns}
+    log_size = EventCount.objects.get(competition__slug=competition).log_size
+    return {name: getattr(row, name) for name in columns} | {"log_size": log_size}
 
 
 def move(competition: str, key: str) -> None:

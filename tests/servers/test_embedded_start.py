@@ -23,13 +23,19 @@ READY = {"database": "ok", "redis": "ok", "workers": "ok"}
 
 
 @pytest.fixture(scope="module")
-def home() -> Iterator[Path]:
-    """A directory in which Holdfast has been started once before, with its demo."""
+def started_before() -> Iterator[Path]:
+    """A directory in which Holdfast has been started once before, with its demo, and ended."""
     with tempfile.TemporaryDirectory(prefix="holdfast-home-") as name:
         directory = Path(name) / "var"
         with Embedded(directory) as first:
             first.wait_until_ready()
         yield directory
+
+
+@pytest.fixture(scope="module")
+def home(started_before: Path) -> Path:
+    """A copy of that directory, for one long start."""
+    return Path(shutil.copytree(started_before, started_before.with_name("home")))
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +120,9 @@ def test_a_port_in_use_is_said_before_anything_is_started(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def elsewhere(home: Path, tmp_path: Path) -> Path:
-    """A copy of the directory, for a start that may end badly."""
-    return Path(shutil.copytree(home, tmp_path / "var"))
+def elsewhere(started_before: Path, tmp_path: Path) -> Path:
+    """A copy of that directory, for a start that may end badly."""
+    return Path(shutil.copytree(started_before, tmp_path / "var"))
 
 
 def test_an_interruption_stops_everything(elsewhere: Path) -> None:

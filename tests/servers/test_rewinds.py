@@ -33,12 +33,17 @@ class Site:
         self.deployment.start_beat()
 
     def end(self) -> None:
-        """Kill workers and beat once the watermark has its line, which follows the commit."""
-        (file,) = (
-            each for each in (self.deployment.directory / "watermark").iterdir() if not each.suffix
+        """Kill workers and beat once watermark and journal have what follows the commits."""
+        kept, head = self.deployment.directory / "watermark", self.head()
+        (watermark,) = (each for each in kept.iterdir() if not each.suffix)
+        self.deployment.eventually(
+            watermark.read_text, lambda text: f"\n{head['entries']} " in text
         )
-        entries = self.head()["entries"]
-        self.deployment.eventually(file.read_text, lambda text: f"\n{entries} " in text)
+        last = f'"index":{head["log_size"] - 1},"opening"'
+        self.deployment.eventually(
+            lambda: "".join(each.read_text() for each in kept.glob("*.log")),
+            lambda text: last in text,
+        )
         for name in ("worker", "beat"):
             self.deployment.stop(name, signal.SIGKILL)
         self.deployment.leave_stage()
