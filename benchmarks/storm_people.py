@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -73,10 +74,13 @@ class Crowd:
         self.accepted.append((visit.slug, number, name))
         address = f"/api/v1/competitions/{visit.slug}/submissions/{number}/"
         give_up = time.monotonic() + PATIENCE_SECONDS
+        pause = POLL_SECONDS
         while time.monotonic() < give_up:
-            await asyncio.sleep(POLL_SECONDS)
-            if b'"is_final":true' in await self._get("API, asking", address, bearer):
+            await asyncio.sleep(pause)
+            found = await self._get("API, asking", address, bearer)
+            if b'"is_final":true' in found:
                 break
+            pause = _pause(found)
         await self._get("pages", f"/c/{visit.slug}/submissions/{number}/", cookie)
         await self._get("pages", board, cookie)
 
@@ -131,6 +135,12 @@ class Crowd:
         line, _, rest = answer.partition(b"\r\n")
         status = int(line.split(b" ")[1]) if line else 0
         return status, rest.partition(b"\r\n\r\n")[2], time.monotonic() - began
+
+
+def _pause(found: bytes) -> float:
+    """Return when the command-line client asks again: by how long the file still waits."""
+    wait = re.search(rb'"wait":{[^}]*"seconds":(\d+)', found)
+    return max(POLL_SECONDS, min(int(wait[1]) / 3 if wait else 0.0, 15.0))
 
 
 async def _until(moment: float) -> None:

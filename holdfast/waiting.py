@@ -14,6 +14,8 @@ FINAL = frozenset(("released", "rejected", "failed"))
 BUSY = frozenset((429, 503))  # too many requests; the site can't work at the moment
 FIRST_PAUSE = 0.05  # seconds; grows up to the interval, as most files are scored at once
 GROWTH = 1.5
+ASKED = 3  # times while a file waits in a long queue
+LONGEST_PAUSE = 15.0
 STEPS = {"queued": "Waiting for a worker", "scoring": "Scoring"}
 
 
@@ -48,6 +50,7 @@ def wait(
             pause = min(GROWTH * pause, interval)
             try:
                 sent = client.get(path)
+                pause = max(pause, min(_wait_of(sent) / ASKED, LONGEST_PAUSE))
             except Unreachable:
                 continue
             except Refused as refused:
@@ -55,3 +58,8 @@ def wait(
                     raise
                 pause = max(pause, refused.retry_after)
     return sent
+
+
+def _wait_of(sent: Json) -> float:
+    """Return about how many seconds a file still waits for a worker; 0 where nobody knows."""
+    return float((sent.get("wait") or {}).get("seconds") or 0)

@@ -200,7 +200,10 @@ def submission_or_404(user: Person, competition: Competition, number: int) -> Su
         *("release__holdout", "release__board__round", "user", "campaign"),
         *("gate__board", "gate_answer__holdout__ledger"),
     )
-    return _one(rows.filter(team=team, number=number), "submission")
+    found = _one(rows.filter(team=team, number=number), "submission")
+    if team is not None:
+        found.team = team  # with its competition
+    return found
 
 
 def campaign_or_404(team: Team, name: str) -> Campaign:

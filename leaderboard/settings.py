@@ -209,6 +209,8 @@ REQUEUE_SECONDS: float = env.float("REQUEUE_SECONDS", 60, validate=validate.Rang
 HEARTBEAT_SECONDS: float = env.float("HEARTBEAT_SECONDS", 2, validate=validate.Range(min=0.1))
 # The most that any task may take.
 LEASE_SECONDS: float = env.float("LEASE_SECONDS", 600, validate=validate.Range(min=0.1))
+# How old the board may be that a page shows; one's own answers are always on it.
+BOARD_SECONDS: float = env.float("BOARD_SECONDS", 1, validate=validate.Range(min=0))
 # From how much work on, bytes times rows, a file has the queue of long ones.
 LONG_FILE: float = env.float("LONG_FILE", 1e11, validate=validate.Range(min=0))
 MAX_ATTEMPTS: int = env.int("MAX_ATTEMPTS", 5, validate=validate.Range(min=1))

@@ -24,6 +24,8 @@ os.environ.update(
     EMAIL_URL="console:",
     # So that finals can start once a competition is closed.
     UPLOAD_SECONDS="0",
+    # So that a page shows what was done just before.
+    BOARD_SECONDS="0",
     REDIS_URL="redis://127.0.0.1:1/0",
     # So that test clients, who all come from this machine, are as far away as participants are.
     METRICS_TOKEN="for-tests-only-0123456789",

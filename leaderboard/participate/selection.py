@@ -1,6 +1,6 @@
 """What a team enters for the final scores: its selection, or else its best submission."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from django.db import transaction
@@ -84,7 +84,8 @@ def entered(round: Round) -> QuerySet[Submission]:
     choices = Selection.objects.filter(
         team=OuterRef("team"), submission__round__ledger=round.ledger
     ).exclude(submission__in=submissions)
-    by_default = ~Exists(choices.order_by()) & Q(pk=stand_in(round, team="team"))
+    defaults = Coalesce(*(Subquery(each) for each in stand_ins(round, OuterRef("team"))))
+    by_default = ~Exists(choices.order_by()) & Q(pk=defaults)
     return released.filter(Q(is_chosen=True) | by_default)
 
 
@@ -94,8 +95,8 @@ def sanctioned(round: Round) -> tuple[QuerySet[Any], QuerySet[Any]]:
     return held.of_teams().values("team"), held.of_submissions().values("submission")
 
 
-def stand_in(round: Round, *, team: str) -> Coalesce:
-    """Return the key of what a team enters by default; `team` is the outer query's field for it.
+def stand_ins(round: Round, team: OuterRef | int) -> Iterator[QuerySet[Any, int]]:
+    """Yield queries for the key of what a team enters by default: the first that has one tells it.
 
     That is its best released score, the earliest where several reached it; without one its best
     score on the Public rows; without one the last submission that got an answer. A file that was
@@ -104,36 +105,38 @@ def stand_in(round: Round, *, team: str) -> Coalesce:
     are; scores of other metrics count behind them, a later round's before an earlier one's.
     """
     boards = _compared_boards(round)
-    first = Case(*(When(board=key, then=Value(place)) for key, place in boards.items()))
-    standings = Standing.objects.filter(team=OuterRef(team), board__in=boards)
+    first = Case(*(When(board=each.pk, then=Value(place)) for each, place in boards.items()))
+    claimed = [each for each in boards if each.takes_claims]
+    standings = Standing.objects.filter(team=team, board__in=boards)
     best = standings.filter(best__isnull=False).order_by(first, "loss", "reached_at", "pk")
+    yield best.exclude(best__submission__file="").values_list("best__submission", flat=True)[:1]
     answers = Release.objects.filter(
-        submission__team=OuterRef(team), board__in=boards, submission__is_practice=False
+        submission__team=team, board__in=boards, submission__is_practice=False
     ).exclude(submission__in=sanctioned(round)[1])
     kept = answers.exclude(submission__file="")
     lost = standings.filter(best__submission__file="")
     released = kept.filter(Exists(lost), kind__in=_own(boards), holdout__retired_at__isnull=True)
-    on_public = kept.filter(reference_level__isnull=False).exclude(board__in=_claimed(boards))
+    on_public = kept.filter(reference_level__isnull=False).exclude(board__in=claimed)
     loss, shown = F("level") * 1.0 / F("steps"), F("reference_level") * 1.0 / F("steps")
     earliest = ("submission__created_at", "submission__number")
-    return Coalesce(
-        Subquery(best.exclude(best__submission__file="").values("best__submission")[:1]),
-        Subquery(released.order_by(first, loss, *earliest).values("submission")[:1]),
-        Subquery(on_public.order_by(first, shown, "submission__number").values("submission")[:1]),
-        Subquery(kept.order_by("-submission__number").values("submission")[:1]),
-        Subquery(answers.order_by("-submission__number").values("submission")[:1]),
-    )
+    for found in (
+        released.order_by(first, loss, *earliest),
+        on_public.order_by(first, shown, "submission__number"),
+        kept.order_by("-submission__number"),
+        answers.order_by("-submission__number"),
+    ):
+        yield found.values_list("submission", flat=True)[:1]
 
 
-def _compared_boards(round: Round) -> dict[int, int]:
+def _compared_boards(round: Round) -> dict[Board, int]:
     """Return a board of each round on these rows, and where it counts: alike metrics first."""
-    first, places = round.board, dict[int, int]()
+    first, places = round.board, dict[Board, int]()
     rounds = Round.objects.filter(ledger=round.ledger).prefetch_related("boards")
     for place, each in enumerate(rounds.order_by("-number"), start=1):
         boards = list(each.boards.all())
         alike = (board for board in boards if _metric(board) == _metric(first))
         board = next(alike, None)
-        places[boards[0].pk if board is None else board.pk] = place if board is None else 0
+        places[board or boards[0]] = place if board is None else 0
     return places
 
 
@@ -141,16 +144,10 @@ def _metric(board: Board) -> tuple[str, Any]:
     return board.metric, board.metric_parameters
 
 
-def _own(boards: Collection[int]) -> set[str]:
+def _own(boards: Collection[Board]) -> set[str]:
     """Return the kinds of answers that show the score of the very file, not the best so far."""
-    names = Board.objects.filter(pk__in=boards).values_list("mechanism", flat=True)
-    kinds = (kind for name in names for kind in mechanisms.get(name).kinds)
+    kinds = (kind for each in boards for kind in mechanisms.get(each.mechanism).kinds)
     return {kind.code for kind in kinds if kind.shows == "own"}
-
-
-def _claimed(boards: Collection[int]) -> list[int]:
-    """Return the boards whose reference is what teams claim, and no Public score."""
-    return [board.pk for board in Board.objects.filter(pk__in=boards) if board.takes_claims]
 
 
 def _change(team: Team, user: User, change: Callable[[set[int]], set[int]]) -> None:

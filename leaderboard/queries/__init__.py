@@ -10,9 +10,12 @@ from leaderboard.queries.announcements import announcements as announcements
 from leaderboard.queries.board_rows import BoardRow as BoardRow
 from leaderboard.queries.boards import BoardPage as BoardPage
 from leaderboard.queries.boards import Step as Step
+from leaderboard.queries.boards import TeamRanking as TeamRanking
 from leaderboard.queries.boards import board as board
 from leaderboard.queries.boards import board_row as board_row
 from leaderboard.queries.boards import leading_steps as leading_steps
+from leaderboard.queries.boards import near as near
+from leaderboard.queries.boards import own_page as own_page
 from leaderboard.queries.boards import team_row as team_row
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
@@ -109,7 +112,10 @@ from leaderboard.queries.teams import my_teams as my_teams
 from leaderboard.queries.teams import quota as quota
 from leaderboard.queries.teams import team_rows as team_rows
 from leaderboard.queries.tokens import api_tokens as api_tokens
+from leaderboard.queries.versions import BoardFacts as BoardFacts
+from leaderboard.queries.versions import board_facts as board_facts
 from leaderboard.queries.versions import board_version as board_version
+from leaderboard.queries.versions import newest_entry as newest_entry
 from leaderboard.queries.waiting import Wait as Wait
 from leaderboard.queries.waiting import wait_of as wait_of
 from leaderboard.queries.wear import Wear as Wear

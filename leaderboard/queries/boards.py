@@ -8,10 +8,10 @@ from the counts of the levels (`ledger.levels`), so that both cost the same on e
 
 import heapq
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate, chain
 from typing import Final
@@ -21,9 +21,9 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board, LevelCount, Sanction, Standing, Team, User
 from leaderboard.queries.baselines import baselines
-from leaderboard.queries.board_rows import BoardRow, Record, RowMaker, rank_levels, read
+from leaderboard.queries.board_rows import BoardRow, Record, RowMaker, read
 from leaderboard.queries.moments import to_the_second
-from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, page_of
+from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, own_place, page_of
 from leaderboard.queries.scales import scale
 from scoring import mechanisms
 
@@ -57,6 +57,22 @@ def board(
     return page_of(_ranking(board, user), page, search, page_rows)
 
 
+def own_page(page: BoardPage, ranking: "TeamRanking", team: int) -> BoardPage:
+    """Return a page of nobody's as the members of a team see it."""
+    rows = tuple(replace(row, mine=row.team_id == team) for row in page.rows)
+    return replace(page, rows=rows, **own_place(ranking.row_of(team), PAGE_ROWS))
+
+
+def near(board: Board, user: Person, beside: int) -> tuple[list[BoardRow], Span]:
+    """Return the person's row with so many others on either side, and the span of the board."""
+    ranking = _ranking(board, user)
+    mine = ranking.mine()
+    if mine is None:
+        return [], ranking.span
+    first = max(0, mine.position - 1 - beside)
+    return list(ranking.rows("", first, mine.position + beside - first)), ranking.span
+
+
 def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
     """Return every row, for the CSV: read from the database as they are asked for."""
     if not may_see_others(user, board.round.competition):
@@ -70,7 +86,7 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
     apart = ((True, row) for row in read(baselines(board)))
     # Rows may be new since the levels were counted: places follow from the rows.
     ranks, place = dict[float | None, int](), 0
-    for is_apart, row in heapq.merge(ranked, apart, key=lambda each: _depth(each[1])):
+    for is_apart, row in heapq.merge(ranked, apart, key=lambda each: _depth(each[1].loss)):
         if is_apart:
             yield make(None, row, tied=False)
             continue
@@ -78,8 +94,8 @@ def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
         yield make(ranks.setdefault(row.loss, place), row, tied=counts[row.loss] > 1)
 
 
-def _depth(row: Record) -> tuple[bool, float]:
-    return row.loss is None, row.loss or 0.0
+def _depth(loss: float | None) -> tuple[bool, float]:
+    return loss is None, loss or 0.0
 
 
 def board_row(board: Board, user: Person) -> BoardRow | None:
@@ -175,26 +191,25 @@ class _OwnRow:
         return self.mine() if team == self.make.my_team else None
 
 
-class _Ranking:
-    """The board's order.
+class TeamRanking:
+    """The board's order, for those who may know of every team; `my_team` is marked in it.
 
-    `ends` is how many teams stand down to the end of each count, `ranks` the rank of each loss,
-    `teams` how many share it.
+    `ends` is how many teams stand down to the end of each count, `teams` how many share a loss.
     """
 
-    def __init__(self, board: Board, user: Person) -> None:
+    def __init__(self, board: Board, my_team: int | None = None) -> None:
         self.board = board
         self.counts = list(board.level_counts.values_list("loss", "since", "teams"))
         self.ends = list(accumulate(teams for _, _, teams in self.counts))
-        self.ranks = rank_levels((loss, teams) for loss, _, teams in self.counts)
+        self.levels = [_depth(loss) for loss, _, _ in self.counts]
         self.teams = Counter[float | None]()
         for loss, _, teams in self.counts:
             self.teams[loss] += teams
-        self.my_team = my_team(board, user)
+        self.my_team = my_team
         self.make = RowMaker(board, self.my_team)
 
     @property
-    def span(self) -> tuple[float, float] | None:
+    def span(self) -> Span:
         """Return the first and the last score of the board."""
         scored = [loss for loss in self.teams if loss is not None]
         return (
@@ -236,8 +251,9 @@ class _Ranking:
         )
 
     def _row(self, record: Record) -> BoardRow:
-        loss = record.loss
-        return self.make(self.ranks[loss], record, tied=self.teams[loss] > 1)
+        better = bisect_left(self.levels, _depth(record.loss))
+        rank = 1 + (self.ends[better - 1] if better else 0)
+        return self.make(rank, record, tied=self.teams[record.loss] > 1)
 
     def _to_next(self, loss: float | None) -> str:
         """Return how far the next better score is."""
@@ -296,11 +312,11 @@ class _Ranking:
 
     def _places(self, found: list[Record]) -> dict[int, int]:
         """Return where some rows stand, by their keys: who is on better levels, and was first."""
-        starts = [(loss is None, loss or 0.0, since) for loss, since, _ in self.counts]
+        starts = [(*_depth(loss), since) for loss, since, _ in self.counts]
         within = self._within(found)
         places = dict[int, int]()
         for row in found:
-            part = bisect_right(starts, (row.loss is None, row.loss or 0.0, row.reached_at)) - 1
+            part = bisect_right(starts, (*_depth(row.loss), row.reached_at)) - 1
             above = self.ends[part - 1] if part > 0 else 0
             places[row.key] = above + within.get(row.key, 0) + 1
         return places
@@ -333,6 +349,6 @@ class _Ranking:
         return within
 
 
-def _ranking(board: Board, user: Person) -> _Ranking | _OwnRow:
+def _ranking(board: Board, user: Person) -> TeamRanking | _OwnRow:
     seen = may_see_others(user, board.round.competition)
-    return _Ranking(board, user) if seen else _OwnRow(board, user)
+    return TeamRanking(board, my_team(board, user)) if seen else _OwnRow(board, user)

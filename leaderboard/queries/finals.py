@@ -20,7 +20,7 @@ from leaderboard.pipeline.final_tests import beta
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
-from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, page_of
+from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, page_of
 from leaderboard.queries.rounds import titled
 from leaderboard.queries.scales import SAMPLING_CONFIDENCE, Interval, finest_step, scale
 from scoring import metrics
@@ -209,9 +209,9 @@ def choice(team: Team) -> Choice:
     )
     numbers = selected.order_by("submission__number")
     # Rounds that go on with the same rows have one end.
-    teams = Team.objects.filter(pk=team.pk).annotate(stand_in=selection.stand_in(round, team="pk"))
-    key = teams.values_list("stand_in", flat=True).get()
-    stand_in = Submission.objects.filter(pk=key).first()
+    keys = (key for found in selection.stand_ins(round, team.pk) for key in found)
+    key = next(keys, None)
+    stand_in = None if key is None else Submission.objects.get(pk=key)
     lost = stand_in is not None and not stand_in.file
     return Choice(
         limit=round.finals_limit,
@@ -390,7 +390,7 @@ class _Ranking(_Reader):
         return self.last.position or 0 if self.last else 0
 
     @property
-    def span(self) -> tuple[float, float] | None:
+    def span(self) -> Span:
         """Return the first and the last score of the board."""
         ends = [self.reads.score(float(each.loss)) for each in (self.first, self.last) if each]
         return (ends[0], ends[1]) if ends else None

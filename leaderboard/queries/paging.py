@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 PAGE_ROWS = 50
 Row = TypeVar("Row")
+Span = tuple[float, float] | None  # the first and the last score of a board, None without one
 Row_co = TypeVar("Row_co", covariant=True)
 
 
@@ -48,7 +49,7 @@ class RankedPage(Generic[Row]):
     my_row: Row | None
     my_page: int | None
     to_next: str
-    span: tuple[float, float] | None
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ class Ranking(Protocol[Row_co]):
     """A board in its order. `search` narrows it to names that contain it."""
 
     @property
-    def span(self) -> tuple[float, float] | None:
-        """Return the first and the last score; None without one, or where no other may be seen."""
+    def span(self) -> Span:
+        """Return the first and the last score; None where no other may be seen, too."""
 
     def count(self, search: str) -> int:
         """Return how many teams there are."""
@@ -82,7 +83,6 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
     total = ranking.count(search)
     pages = max(1, math.ceil(total / page_rows))
     page = min(max(1, page), pages)
-    mine = ranking.mine()
     return RankedPage(
         rows=tuple(ranking.rows(search, (page - 1) * page_rows, page_rows)),
         page=page,
@@ -90,8 +90,15 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
         total=total,
         teams=ranking.count("") if search else total,
         search=search,
-        my_row=mine.row if mine else None,
-        my_page=math.ceil(mine.position / page_rows) if mine else None,
-        to_next=mine.to_next if mine else "",
         span=ranking.span,
+        **own_place(ranking.mine(), page_rows),
     )
+
+
+def own_place(mine: Mine[Any] | None, page_rows: int) -> dict[str, Any]:
+    """Return what a page of a board says of the person's row, wherever it stands."""
+    return {
+        "my_row": mine.row if mine else None,
+        "my_page": math.ceil(mine.position / page_rows) if mine else None,
+        "to_next": mine.to_next if mine else "",
+    }

@@ -1,30 +1,56 @@
 """Whether a board shows something new, without reading it."""
 
+from datetime import date, datetime
 from hashlib import blake2b
+from typing import NamedTuple
 
 from django.utils import timezone
 
 from leaderboard.access import Person, may_see_others
-from leaderboard.models import Board, Event
+from leaderboard.models import Board, Event, Team
 from leaderboard.queries.boards import my_team
 
 
-def board_version(board: Board, user: Person) -> str:
+class BoardFacts(NamedTuple):
+    """What a board follows from, for those who may know of every team: of the same, the same.
+
+    `entries` are those of its ledger, `event` is the number of the competition's newest one.
+    """
+
+    entries: int
+    event: int
+    revealed_at: datetime | None
+    day: date
+
+
+def board_facts(board: Board) -> BoardFacts:
+    """Return what the board follows from now."""
+    round = board.round
+    events = Event.objects.filter(competition=round.competition_id).order_by("-number")
+    newest = events.values_list("number", flat=True).first()
+    entries = round.ledger.entries if round.ledger else 0
+    return BoardFacts(entries, newest or 0, round.revealed_at, timezone.now().date())
+
+
+def newest_entry(board: Board, team: Team | None) -> int:
+    """Return the number of the newest ledger entry on a team's row of the board; 0 without one."""
+    own = board.standings.filter(team=team).order_by()
+    return own.values_list("last__number", flat=True).first() or 0
+
+
+def board_version(board: Board, user: Person, facts: BoardFacts | None = None) -> str:
     """Return a text that is another one whenever the board has changed for this person.
 
     Who may not know of other teams gets one that the own team's row alone makes another: no key of
-    the database is in it, for keys count what others do.
+    the database is in it, for keys count what others do. facts: of the board that is shown, if they
+    have been read.
     """
-    round = board.round
-    facts: tuple[object, ...]
-    if may_see_others(user, round.competition):
-        events = Event.objects.filter(competition=round.competition_id).order_by("-number")
-        newest = events.values_list("number", flat=True).first()
-        entries = round.ledger.entries if round.ledger else 0
-        facts = entries, newest, round.revealed_at, timezone.now().date()
+    said: tuple[object, ...]
+    if may_see_others(user, board.round.competition):
+        said = facts or board_facts(board)
     else:
         own = board.standings.filter(team=my_team(board, user))
-        said = ("team__uid", "last__submission__number", "last__kind", "loss", "entries")
-        facts = own.values_list(*said, "is_ranked").first() or ()
-    text = repr((board.uid, getattr(user, "uid", ""), facts))
+        columns = ("team__uid", "last__submission__number", "last__kind", "loss", "entries")
+        said = own.values_list(*columns, "is_ranked").first() or ()
+    text = repr((board.uid, getattr(user, "uid", ""), tuple(said)))
     return blake2b(text.encode(), digest_size=12).hexdigest()

@@ -12,6 +12,8 @@ from leaderboard.models import Round, Status, Submission, User
 from leaderboard.pipeline import turns
 
 LATEST: Final = 20  # files by whose time the wait is estimated
+PATIENCE: Final = 3  # how often a file is asked for while it waits
+LONGEST_PAUSE: Final = 15
 
 
 @dataclass(frozen=True)
@@ -24,15 +26,20 @@ class Wait:
     place: int
     seconds: int | None
 
+    @property
+    def pause(self) -> int:
+        """Return after how many seconds to ask again: the longer it waits, the longer it has."""
+        return min(max(1, (self.seconds or 0) // PATIENCE), LONGEST_PAUSE)
+
 
 def wait_of(user: User | AnonymousUser, submission: Submission) -> Wait | None:
     """Return how long a file waits; None where it doesn't, or others' files may not be known of.
 
     Files of boards that are hidden until the end are counted for nobody.
     """
-    is_long, round = submission.is_long, submission.round
     if submission.status != Status.QUEUED:
         return None
+    is_long, round = submission.is_long, submission.round
     in_turn = list(turns.rounds_in_turn(is_long=is_long))
     if round.pk not in in_turn or not access.may_see_others(user, submission.team.competition):
         return None

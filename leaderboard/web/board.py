@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from leaderboard import models, queries, words
 from leaderboard.access import Person
-from leaderboard.queries import BoardPage, BoardRow, FinalRow, Interval, Scale, Step
-from leaderboard.queries.paging import RankedPage
+from leaderboard.queries import BoardRow, FinalRow, Interval, Scale, Step
+from leaderboard.queries.paging import Span
 from leaderboard.web.charts.axis import Axis
 from leaderboard.web.charts.curve import Curve, curve
 from leaderboard.web.charts.forest import Estimate, Mark, forest
@@ -18,7 +18,6 @@ from leaderboard.web.charts.moves import direction
 from leaderboard.web.charts.steps import Series, StepChart, step_chart
 
 CHART_TEAMS = 5
-NEIGHBOURS = 2
 
 Row = TypeVar("Row", BoardRow, FinalRow)
 
@@ -62,9 +61,9 @@ class Board:
 
 
 def draw(
-    board: models.Board, page: BoardPage, rows: Sequence[BoardRow], *, whole: bool = False
+    board: models.Board, span: Span, rows: Sequence[BoardRow], *, whole: bool = False
 ) -> Board:
-    """Draw the forest plot of some rows of a page of the board."""
+    """Draw the forest plot of some rows of a board."""
     reads, round, now = queries.scale(board), board.round, timezone.now()
     end = min(now, round.closes_at or now)
     confidence = queries.board_confidence(board)
@@ -72,7 +71,7 @@ def draw(
     columns = queries.column_scores(board, [row.team_id for row in rows])
     drawn = plot(
         reads,
-        page,
+        span,
         rows,
         estimates,
         lambda row, mark: Line(
@@ -96,7 +95,7 @@ def draw(
 
 def plot(
     reads: Scale,
-    page: RankedPage[Row],
+    span: Span,
     rows: Sequence[Row],
     estimates: Sequence[Estimate | None],
     line: Callable[[Row, Mark | None], Line],
@@ -105,21 +104,13 @@ def plot(
 ) -> Board:
     """Draw rows on the axis that their estimates share, each by what `line` makes of it."""
     limits = Interval(*sorted((reads.worst, reads.best)))
-    drawn = forest(estimates, limits, page.span, whole=whole)
+    drawn = forest(estimates, limits, span, whole=whole)
     return Board(
         axis=drawn.axis,
         lines=tuple(map(line, rows, drawn.marks)),
         sampled=any(each.sampling for each in estimates if each),
         whole=whole,
     )
-
-
-def around(page: BoardPage) -> list[BoardRow]:
-    """Return the person's row with its neighbours on the same page."""
-    mine = next((place for place, row in enumerate(page.rows) if row.mine), None)
-    if mine is None:
-        return []
-    return list(page.rows[max(0, mine - NEIGHBOURS) : mine + NEIGHBOURS + 1])
 
 
 def history(board: models.Board, user: Person) -> StepChart | None:

@@ -20,7 +20,7 @@ def draw(board: models.Board, page: FinalBoard, *, together: bool, whole: bool =
 
     return plot(
         reads,
-        page,
+        page.span,
         page.rows,
         [Estimate(row.best.value, interval(row)) for row in page.rows],
         lambda row, mark: Line(

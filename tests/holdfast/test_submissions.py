@@ -243,6 +243,12 @@ def test_a_server_that_asks_for_patience_gets_it(clock: Clock, submit: Submit) -
     assert clock.pauses == [0.05, 17]
 
 
+def test_a_long_queue_is_asked_for_less_often(clock: Clock, submit: Submit) -> None:
+    long = QUEUED | {"wait": {"place": 90, "seconds": 30}}
+    submit("--wait", then=[ok(long), ok(RELEASED)])
+    assert clock.pauses == [0.05, 10]
+
+
 def test_a_token_that_ends_while_waiting_is_a_failure(submit: Submit) -> None:
     refused = problem(401, "not_authenticated", "The token is not valid.")
     assert submit("--wait", then=[refused]).code == 1

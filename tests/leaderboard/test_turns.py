@@ -138,3 +138,8 @@ def test_a_team_that_waits_is_not_overtaken_by_another_that_goes_on_sending(
         deliver()
         world.submit(three[3].team, predictions({number, number + 10}))
     assert "digits alice 3" in served()
+
+
+@pytest.mark.parametrize(("seconds", "pause"), [(None, 1), (2, 1), (20, 6), (600, 15)])
+def test_a_file_that_waits_long_is_asked_for_less_often(seconds: int | None, pause: int) -> None:
+    assert queries.Wait(place=1, seconds=seconds).pause == pause

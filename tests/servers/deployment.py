@@ -49,6 +49,7 @@ class Deployment:
             "REQUEUE_SECONDS": "3",
             "LEASE_SECONDS": "5",
             "UPLOAD_SECONDS": "0",
+            "BOARD_SECONDS": "0",
             **settings,
         }
 

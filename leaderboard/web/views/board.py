@@ -1,5 +1,8 @@
 """The leaderboards, released and final, their CSV files, and the public ledger behind them."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -17,8 +20,10 @@ from leaderboard.platform.downloads import csv_response, json_response, jsonl_re
 from leaderboard.platform.ranges import stored_response
 from leaderboard.queries.board_csv import board_csv, final_csv
 from leaderboard.queries.board_json import board_json
+from leaderboard.queries.paging import PAGE_ROWS, page_of
 from leaderboard.queries.people import disqualified
 from leaderboard.web import board, final_board
+from leaderboard.web.drawing import Drawing, shared
 from leaderboard.web.page import Page, load, of_round, page_number
 from leaderboard.web.posting import shows_refusals
 from leaderboard.web.views.feeds import address_of
@@ -52,28 +57,60 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     """
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
-    version = queries.board_version(page.board, request.user)
-    if request.headers.get("Board-Version") == version:
+    user, now = request.user, queries.board_facts(page.board)
+    if request.headers.get("Board-Version") == queries.board_version(page.board, user, now):
         return HttpResponse(status=204)
-    search, asked = _search(request), _asked(request, page)
-    rows = queries.board(page.board, request.user, page=page_number(request), search=search)
+    asked = _asked(request, page)
+    drawing, rows, drawn = _draw(request, page, now, whole="axis" in asked)
+    account = page.team if page.round.ledger and page.round.ledger.by_team else None
+
+    def once(name: str, find: Callable[[], object]) -> Callable[[], object]:
+        return partial(drawing.part, (name, account), find)
+
     context = {
         "page": page,
-        "revision": queries.revision(page.round, request.user),
         "rows": rows,
-        "version": version,
-        "board": board.draw(page.board, rows, rows.rows, whole="axis" in asked),
-        "contenders": queries.contenders(page.board, request.user),
-        "chart": board.history(page.board, request.user),
+        "version": queries.board_version(page.board, user, drawing.facts),
+        "board": drawn,
+        "drawing": drawing,
+        "account": account,
+        "revision": once("revision", lambda: queries.revision(page.round, user)),
+        "contenders": once("contenders", lambda: queries.contenders(page.board, user)),
+        "chart": once("chart", lambda: board.history(page.board, user)),
         "digits": queries.scale(page.board).decimals,
-        "facts": queries.mechanism_facts(page.board, request.user),
-        "guarantee": queries.guarantee(page.board, page.team),
+        "facts": once("facts", lambda: queries.mechanism_facts(page.board, user)),
+        "guarantee": once("guarantee", lambda: queries.guarantee(page.board, page.team)),
         "wear": queries.wear(page.board) if page.organizes else None,
-        "disqualified": disqualified(page.round, request.user),
+        "disqualified": once("disqualified", lambda: disqualified(page.round, user)),
         "feed": address_of("leaderboard-feed", request, page.competition),
         **_addresses(request, asked),
     }
     return render(request, "pages/leaderboard.html", context)
+
+
+def _draw(
+    request: HttpRequest, page: Page, now: queries.BoardFacts, *, whole: bool
+) -> tuple[Drawing, queries.BoardPage, board.Board]:
+    """Return a page of the board and its drawing, with the mark on the person's row.
+
+    Everybody shares it who may know of every team and searches for none.
+    """
+    number, search, team = page_number(request), _search(request), page.team
+    if search or not page.sees_others:
+        rows = queries.board(page.board, request.user, page=number, search=search)
+        return Drawing(now), rows, board.draw(page.board, rows.span, rows.rows, whole=whole)
+    drawing = shared(
+        (page.board.uid, number, whole), now, lambda: queries.newest_entry(page.board, team)
+    )
+    ranking = drawing.part("ranking", lambda: queries.TeamRanking(page.board))
+    rows = drawing.part("rows", lambda: page_of(ranking, number, "", PAGE_ROWS))
+    drawn = drawing.part("board", lambda: board.draw(page.board, rows.span, rows.rows, whole=whole))
+    if team is None:
+        return drawing, rows, drawn
+    own = drawing.part(("own", team.pk), lambda: queries.own_page(rows, ranking, team.pk))
+    lines = zip(drawn.lines, own.rows, strict=True)
+    marked = tuple(replace(line, row=row) for line, row in lines)
+    return drawing, own, replace(drawn, lines=marked)
 
 
 def _final(request: HttpRequest, page: Page) -> HttpResponse:

@@ -32,6 +32,8 @@ from leaderboard.web.posting import sent_from, shows_refusals
 from leaderboard.web.progress import stages
 from leaderboard.words import entered, summary
 
+_NEIGHBOURS = 2  # rows of the board above and below one's own
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit(request: HttpRequest, slug: str) -> HttpResponseBase:
@@ -313,9 +315,7 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "wait": queries.wait_of(request.user, found),
     }
     if row.released is not None and not row.is_practice:
-        rows = queries.board(page.board, request.user)
-        if rows.my_page not in (None, rows.page):
-            rows = queries.board(page.board, request.user, page=rows.my_page)
-        near = board.around(rows)
-        context |= {"board": board.draw(page.board, rows, near), "mine": rows.my_row}
+        near, span = queries.near(page.board, request.user, _NEIGHBOURS)
+        mine = next((each for each in near if each.mine), None)
+        context |= {"board": board.draw(page.board, span, near), "mine": mine}
     return context

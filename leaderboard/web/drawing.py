@@ -1,0 +1,68 @@
+"""Drawings of boards, each made once for all who look at it at the same time.
+
+A page of a board is the same for everybody who may know of every team, but for the mark on one's
+own row. A process draws it at most once in BOARD_SECONDS, and at once for those whose own team has
+a newer answer than the drawing.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeVar
+
+from django.conf import settings
+
+from leaderboard.queries import BoardFacts
+
+_KEPT: Final = 256  # drawings of a process
+
+T = TypeVar("T")
+
+
+class Drawing:
+    """What is read and drawn of a page of a board, each part when it is first asked for."""
+
+    def __init__(self, facts: BoardFacts) -> None:
+        self.facts = facts
+        self.made_at = time.monotonic()
+        self._parts: dict[Hashable, Any] = {}
+        self._lock = threading.RLock()
+
+    def part(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return a part, made by whoever asks first; others wait for it."""
+        with self._lock:
+            if name not in self._parts:
+                self._parts[name] = make()
+            found: T = self._parts[name]
+            return found
+
+
+_drawings = OrderedDict[Hashable, Drawing]()
+_lock = threading.Lock()
+
+
+def shared(key: Hashable, facts: BoardFacts, newest_own: Callable[[], int]) -> Drawing:
+    """Return the drawing of a page that all may see.
+
+    newest_own: return the number of the newest ledger entry of the person's team, 0 without one.
+    """
+    known = _drawings.get(key)
+    if known is not None and _is_fresh(known, facts, newest_own):
+        return known
+    drawing = Drawing(facts)
+    with _lock:
+        newer = _drawings.get(key)
+        if newer is not None and newer is not known and newer.facts == facts:
+            return newer  # another thread was first
+        _drawings[key] = drawing
+        _drawings.move_to_end(key)
+        if len(_drawings) > _KEPT:
+            _drawings.popitem(last=False)
+    return drawing
+
+
+def _is_fresh(drawing: Drawing, facts: BoardFacts, newest_own: Callable[[], int]) -> bool:
+    if time.monotonic() - drawing.made_at >= settings.BOARD_SECONDS:
+        return False
+    return drawing.facts == facts or newest_own() <= drawing.facts.entries

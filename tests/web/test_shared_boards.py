@@ -1,0 +1,109 @@
+"""A page of a board is drawn once for all who look at it at the same time."""
+
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from leaderboard.platform.web_server import Line
+from leaderboard.web.drawing import Drawing
+from tests.cast import World, make_competition, predictions
+from tests.web.pages import browser, text
+
+BOARD = "/c/digits/leaderboard/"
+
+
+@pytest.fixture(autouse=True)
+def for_a_minute(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share drawings for a minute, and none of other tests, whose boards have the same ids."""
+    settings.BOARD_SECONDS = 60
+    monkeypatch.setattr("leaderboard.web.drawing._drawings", OrderedDict())
+
+
+def statements(client: Client) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(BOARD).status_code == 200
+    return len(asked)
+
+
+def own_row(client: Client, path: str = BOARD) -> str:
+    html = client.get(path).content.decode()
+    return html.partition('id="mine"')[2].partition("</tr>")[0]
+
+
+def test_each_person_sees_the_mark_on_the_own_row_alone(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(range(8, 12)))
+    world.score(bob, predictions(range(8, 20)))
+    assert alice.name in own_row(browser(world.alice))
+    assert bob.name in own_row(browser(world.bob))
+    assert own_row(browser()) == ""
+    assert "You: 2nd" in text(browser(world.bob).get(BOARD))
+
+
+def test_who_comes_later_reads_little(world: World) -> None:
+    world.score(world.join(world.alice), predictions(range(8, 12)))
+    first, second = statements(browser()), statements(browser())
+    assert second < first / 2
+
+
+def test_what_others_get_meanwhile_is_seen_later_and_one_own_answer_at_once(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(range(8, 12)))
+    assert bob.name not in text(browser().get(BOARD))
+    world.score(bob, predictions(range(8, 20)))
+    assert bob.name not in text(browser(world.alice).get(BOARD))
+    assert bob.name in own_row(browser(world.bob))
+    assert bob.name in text(browser(world.alice).get(BOARD))
+
+
+def test_an_old_drawing_is_not_taken_for_what_there_is(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(range(8, 12)))
+    client = browser()
+    client.get(BOARD)
+    world.score(bob, predictions(range(8, 20)))
+    shown = client.get(BOARD).content.decode().partition('data-version="')[2].partition('"')[0]
+    assert client.get(BOARD, headers={"Board-Version": shown}).status_code == 200
+
+
+def test_a_hidden_board_is_shared_with_nobody(world: World) -> None:
+    hidden = {"is_hidden": True, "team_limit": 9, "question_limit": 900}
+    secret = make_competition("secret", world.organizer, **hidden)
+    alice, bob = (world.join(each, competition=secret) for each in (world.alice, world.bob))
+    world.score(alice, predictions(range(8, 12)))
+    world.score(bob, predictions(range(8, 20)))
+    path = "/c/secret/leaderboard/"
+    assert bob.name in text(browser(world.organizer).get(path))
+    assert bob.name not in text(browser(world.alice).get(path))
+    assert alice.name not in text(browser(world.bob).get(path))
+
+
+def test_a_part_is_made_once(world: World) -> None:
+    drawing, made = Drawing(None), []  # type: ignore[arg-type]  # no fact is asked for
+    for _ in range(3):
+        drawing.part("rows", lambda: made.append(1))
+    assert made == [1]
+
+
+class Waiting:
+    """A connection whose first request is of a method and a path."""
+
+    def __init__(self, command: str, path: str) -> None:
+        self.path = path
+        self.requests = [type("Request", (), {"command": command, "path": path})]
+
+
+def test_uploads_are_served_before_pages_but_not_alone() -> None:
+    line = Line()
+    for number in range(3):
+        line.append(Waiting("GET", f"/{number}"))  # type: ignore[arg-type]
+    for _ in range(4):
+        line.append(Waiting("POST", "/c/digits/submit/"))  # type: ignore[arg-type]
+    order = [line.popleft().path for _ in range(len(line))]
+    upload = "/c/digits/submit/"
+    assert order == [upload, upload, upload, "/0", upload, "/1", "/2"]
+    assert not line
