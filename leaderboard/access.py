@@ -192,10 +192,8 @@ def published_holdout_or_404(round: Round, version: int) -> Holdout:
     return _one(found.filter(published_at__isnull=False), "publication")
 
 
-def submission_or_404(user: Person, competition: Competition, number: int) -> Submission:
-    """Return a submission of the person's own team."""
-    membership = membership_of(user, competition)
-    team = membership.team if membership else None
+def submission_or_404(team: Team | None, number: int) -> Submission:
+    """Return a submission of the person's own team; who has none has no submissions."""
     rows = Submission.objects.select_related(
         *("release__holdout", "release__board__round", "user", "campaign"),
         *("gate__board", "gate_answer__holdout__ledger"),

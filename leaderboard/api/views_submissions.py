@@ -132,9 +132,7 @@ class SubmissionView(View):
         responses=responses({200: Submission}, "not_authenticated", *OPENED),
     )
     def get(self, request: Request, slug: str, number: int) -> Response:
-        return _shown(
-            request, access.submission_or_404(request.user, running(request, slug), number)
-        )
+        return _shown(request, _own(request, slug, number))
 
     @extend_schema(
         operation_id="edit_submission",
@@ -146,7 +144,7 @@ class SubmissionView(View):
         responses=responses({200: Submission}, *WRITES, *OPENED),
     )
     def patch(self, request: Request, slug: str, number: int) -> Response:
-        found = access.submission_or_404(request.user, running(request, slug), number)
+        found = _own(request, slug, number)
         edit_note(submission=found, user=person(request), text=NoteBody.read(request)["message"])
         return _shown(request, found)
 
@@ -164,7 +162,7 @@ class SubmissionFileView(View):
         responses=responses(DOWNLOAD, "not_authenticated", "range_not_satisfiable", *OPENED),
     )
     def get(self, request: Request, slug: str, number: int) -> HttpResponseBase:
-        found = access.submission_or_404(request.user, running(request, slug), number)
+        found = _own(request, slug, number)
         return stored_response(
             dict(request.headers),
             found.file,
@@ -187,14 +185,16 @@ class CompareView(View):
         responses=responses({200: Comparison}, "invalid", "not_comparable", *MEMBERS),
     )
     def get(self, request: Request, slug: str) -> Response:
-        competition = own_team(request, slug).competition
+        team = own_team(request, slug)
         asked = CompareQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = [
-            access.submission_or_404(request.user, competition, asked.validated_data[name])
-            for name in "ab"
-        ]
+        found = [access.submission_or_404(team, asked.validated_data[name]) for name in "ab"]
         return Response(Comparison(queries.compare(*found)).data)
+
+
+def _own(request: Request, slug: str, number: int) -> models.Submission:
+    membership = access.membership_of(request.user, running(request, slug))
+    return access.submission_or_404(membership.team if membership else None, number)
 
 
 def _shown(request: Request, found: models.Submission) -> Response:

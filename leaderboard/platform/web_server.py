@@ -7,6 +7,7 @@ starts, counts and replaces the processes.
 """
 
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -35,7 +36,7 @@ PATIENCE_SECONDS = 15.0
 SLOWEST = 2048
 # With most places taken, whoever is slow has less time.
 HURRY_SECONDS = 3.0
-CONNECTIONS = 800
+CONNECTIONS = 2000
 LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
 IN_MEMORY = 1 << 19
@@ -172,7 +173,8 @@ class Line:
 
     def append(self, channel: Channel) -> None:
         request = channel.requests[0]
-        uploads = request.command == "POST" and is_upload(request.path)
+        # One that could not be parsed has neither method nor path.
+        uploads = not request.error and request.command == "POST" and is_upload(request.path)
         (self._uploads if uploads else self._others).append(channel)
 
     def popleft(self) -> Channel:
@@ -210,7 +212,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
             cleanup_interval=1,
             # The site itself knows how many proxies there are.
             clear_untrusted_proxy_headers=False,
-            connection_limit=CONNECTIONS,
+            connection_limit=_connection_limit(),
             ident=None,
             inbuf_overflow=IN_MEMORY,
             max_request_body_size=sys.maxsize,  # `Request` has the limit
@@ -247,3 +249,10 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
         ):
             self.notify()
             poll2(POLL_SECONDS / 5, connections)
+
+
+def _connection_limit() -> int:
+    """Return how many clients a process has at once: it opens files for them and their bodies."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return CONNECTIONS if most == resource.RLIM_INFINITY else min(CONNECTIONS, most // 3)

@@ -52,12 +52,12 @@ def test_a_hidden_competition_is_its_organizers_alone(world: World) -> None:
 
 
 def test_another_team_s_submission_does_not_exist(world: World) -> None:
-    world.submit(world.join(world.alice))
-    world.join(world.bob)
-    assert access.submission_or_404(world.alice, world.digits, 1).number == 1
-    for person in (world.bob, world.organizer, AnonymousUser()):
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.submit(alice)
+    assert access.submission_or_404(alice, 1).number == 1
+    for team in (bob, None):
         with pytest.raises(Http404):
-            access.submission_or_404(person, world.digits, 1)
+            access.submission_or_404(team, 1)
 
 
 def test_files_are_for_those_who_accepted_the_rules(world: World) -> None:

@@ -1,6 +1,7 @@
 """A page of a board is drawn once for all who look at it at the same time."""
 
 from collections import OrderedDict
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ class Waiting:
 
     def __init__(self, command: str, path: str) -> None:
         self.path = path
-        self.requests = [type("Request", (), {"command": command, "path": path})]
+        self.requests = [SimpleNamespace(error=None, command=command, path=path)]
 
 
 def test_uploads_are_served_before_pages_but_not_alone() -> None:

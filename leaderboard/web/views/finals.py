@@ -34,7 +34,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 def enter_one(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Enter one submission, or take it out."""
     page = load(request, slug, "submissions")
-    team = submission_or_404(request.user, page.competition, number).team
+    team = submission_or_404(page.team, number).team
     change = selection.withdraw if "out" in request.POST else selection.enter
     try:
         change(team=team, user=signed_in(request), number=number)

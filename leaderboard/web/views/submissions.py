@@ -77,7 +77,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     if page.team is None:
         raise Refused("not_a_member")
     numbers = [_number(request, name) for name in "ab"]
-    found = [submission_or_404(request.user, page.competition, number) for number in numbers]
+    found = [submission_or_404(page.team, number) for number in numbers]
     check_compare(request)
     context = {
         "page": page,
@@ -100,16 +100,14 @@ def _number(request: HttpRequest, name: str) -> int:
 def submission(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show one file: how far it has come, and what was released."""
     page = load(request, slug, "submissions")
-    return _submission_page(
-        request, page, submission_or_404(request.user, page.competition, number)
-    )
+    return _submission_page(request, page, submission_or_404(page.team, number))
 
 
 @sent_from("submission", "slug", "number")
 def note(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Replace the message of a file of the person's team."""
     page = load(request, slug, "submissions")
-    found = submission_or_404(request.user, page.competition, number)
+    found = submission_or_404(page.team, number)
     form, user = NoteForm(request.POST), signed_in(request)
     status = attempt(
         form,
@@ -126,7 +124,7 @@ def note(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def submission_file(request: HttpRequest, slug: str, number: int) -> HttpResponseBase:
     """Send a file of the person's team back as it was uploaded."""
     page = load(request, slug, "submissions")
-    found = submission_or_404(request.user, page.competition, number)
+    found = submission_or_404(page.team, number)
     return stored_response(
         dict(request.headers),
         found.file,
@@ -160,7 +158,7 @@ def _submission_page(
 def receipt(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Send the signed receipt of one's own submission, to keep."""
     page = load(request, slug, "submissions")
-    text = receipt_of(submission_or_404(request.user, page.competition, number))
+    text = receipt_of(submission_or_404(page.team, number))
     if text is None:
         raise Http404("There is no receipt of this submission.")
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
@@ -174,7 +172,7 @@ def receipt(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def submission_status(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show the part of that page that changes while the file is being scored."""
     page = load(request, slug, "submissions")
-    found = submission_or_404(request.user, page.competition, number)
+    found = submission_or_404(page.team, number)
     response = render(request, "partials/submission_status.html", _progress(request, page, found))
     response["Cache-Control"] = "no-store"
     return response
