@@ -37,6 +37,7 @@ from leaderboard.models import (
 )
 from leaderboard.notify import events
 from leaderboard.participate.selection import entered, over_limit
+from leaderboard.pipeline import heartbeat
 from leaderboard.pipeline.final_places import store_places
 from leaderboard.pipeline.final_tests import Tested, compare_entries
 from leaderboard.pipeline.queue import enqueue_finals, enqueue_places, wake_sweeper
@@ -183,30 +184,22 @@ def place_finals(round_id: int, read: Read) -> bool:
     Nothing is done where a final score is missing or another worker is at it. Of the losses of
     rows nothing is stored. Raises what `read` does, and VaultClosed.
     """
-    now = timezone.now()
-    is_free = Q(places_claimed_at__isnull=True) | Q(
-        places_claimed_at__lt=now - timedelta(seconds=settings.LEASE_SECONDS)
-    )
+    is_free = Q(places_claimed_at__isnull=True) | Q(places_claimed_at__lt=heartbeat.last_sign())
     waiting = Round.objects.filter(
         pk=round_id, finals_started_at__isnull=False, finals_scored_at__isnull=True
     )
-    if waiting.filter(is_free).update(places_claimed_at=now) != 1:
+    if waiting.filter(is_free).update(places_claimed_at=timezone.now()) != 1:
         return False
+    held = waiting.filter(places_claimed_at__isnull=False)
     try:
-        round = waiting.select_related("ledger").get()
-        if _unscored(round).exists():
-            return False
-        _uncounted(round).delete()
-        holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
-        boards = list(round.boards.all())
-
-        def take(submission: Submission) -> Predictions:
-            waiting.update(places_claimed_at=timezone.now())
-            return read(submission)
-
-        return _note_all_scored(
-            round, compare_entries(boards, holdout, partial(vault.contest, holdout), take)
-        )
+        with heartbeat.beating(held, "places_claimed_at"):
+            round = waiting.select_related("ledger").get()
+            if _unscored(round).exists():
+                return False
+            _uncounted(round).delete()
+            holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
+            boards, contest = list(round.boards.all()), partial(vault.contest, holdout)
+            return _note_all_scored(round, compare_entries(boards, holdout, contest, read))
     finally:
         with suppress(DatabaseError):
             waiting.update(places_claimed_at=None)

@@ -27,7 +27,7 @@ from leaderboard.models import (
     Submission,
 )
 from leaderboard.participate import selection
-from leaderboard.pipeline import finalize, intake, queue
+from leaderboard.pipeline import finalize, heartbeat, intake, queue
 from leaderboard.pipeline.final_places import store_places
 from leaderboard.pipeline.final_tests import compare_entries
 from leaderboard.pipeline.parse import parse
@@ -447,14 +447,14 @@ def test_the_sweeper_asks_for_the_places_that_a_dead_worker_did_not_store(
     assert sent == [("place_finals", world.round.pk)]
 
 
-def test_one_worker_at_a_time_compares_the_entries_until_its_lease_expires(world: World) -> None:
+def test_one_worker_at_a_time_compares_the_entries_until_it_gives_no_sign(world: World) -> None:
     world.score(world.join(world.alice))
     ending.start(world.digits)
     set_round(world.digits, places_claimed_at=timezone.now())
     ending.measure(world.digits)
     assert not Round.objects.filter(finals_scored_at__isnull=False).exists()
-    expired = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1)
-    set_round(world.digits, places_claimed_at=expired)
+    silent = timedelta(seconds=heartbeat.MISSED * settings.HEARTBEAT_SECONDS + 1)
+    set_round(world.digits, places_claimed_at=timezone.now() - silent)
     tasks.place_finals(round_id=world.round.pk)
     world.digits.refresh_from_db()
     assert world.round.finals_scored_at is not None

@@ -221,11 +221,11 @@ def disk(directory: Path) -> Iterator[Disk]:
         yield mine
 
 
-def beating_in(scheduler: Scheduler) -> Callable[[QuerySet[Any]], AbstractContextManager[None]]:
+def beating_in(scheduler: Scheduler) -> Callable[..., AbstractContextManager[None]]:
     """Return signs of life that a simulated process gives, and none while its worker stalls."""
 
     @contextmanager
-    def beating(held: QuerySet[Any]) -> Iterator[None]:
+    def beating(held: QuerySet[Any], field: str = "seen_at") -> Iterator[None]:
         worker, works = scheduler.current, [True]
         assert worker is not None
 
@@ -238,7 +238,7 @@ def beating_in(scheduler: Scheduler) -> Callable[[QuerySet[Any]], AbstractContex
                 is_awake = worker.stalled_until is None or worker.stalled_until < scheduler.now
                 if beats() and is_awake:
                     with suppress(OperationalError):
-                        held.update(seen_at=scheduler.now)
+                        held.update(**{field: scheduler.now})
 
         scheduler.start(f"{worker.name} heart", beat)
         try:
