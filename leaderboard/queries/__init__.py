@@ -15,7 +15,6 @@ from leaderboard.queries.boards import board as board
 from leaderboard.queries.boards import board_row as board_row
 from leaderboard.queries.boards import leading_steps as leading_steps
 from leaderboard.queries.boards import near as near
-from leaderboard.queries.boards import own_page as own_page
 from leaderboard.queries.boards import team_row as team_row
 from leaderboard.queries.boards import whole_board as whole_board
 from leaderboard.queries.certificates import reach as reach
@@ -44,11 +43,13 @@ from leaderboard.queries.finals import Choice as Choice
 from leaderboard.queries.finals import FinalBoard as FinalBoard
 from leaderboard.queries.finals import FinalEntry as FinalEntry
 from leaderboard.queries.finals import FinalFacts as FinalFacts
+from leaderboard.queries.finals import FinalRanking as FinalRanking
 from leaderboard.queries.finals import FinalRow as FinalRow
 from leaderboard.queries.finals import Stage as Stage
 from leaderboard.queries.finals import choice as choice
 from leaderboard.queries.finals import final_board as final_board
 from leaderboard.queries.finals import final_entries as final_entries
+from leaderboard.queries.finals import final_page as final_page
 from leaderboard.queries.finals import final_row as final_row
 from leaderboard.queries.finals import final_tests as final_tests
 from leaderboard.queries.finals import moved as moved

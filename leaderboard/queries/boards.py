@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, chain
 from typing import Final
@@ -23,7 +23,7 @@ from leaderboard.models import Board, LevelCount, Sanction, Standing, Team, User
 from leaderboard.queries.baselines import baselines
 from leaderboard.queries.board_rows import BoardRow, Record, RowMaker, read
 from leaderboard.queries.moments import to_the_second
-from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, own_place, page_of
+from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, page_of
 from leaderboard.queries.scales import scale
 from scoring import mechanisms
 
@@ -55,12 +55,6 @@ def board(
     A person who may not know of other teams gets its own row alone, without a rank.
     """
     return page_of(_ranking(board, user), page, search, page_rows)
-
-
-def own_page(page: BoardPage, ranking: "TeamRanking", team: int) -> BoardPage:
-    """Return a page of nobody's as the members of a team see it."""
-    rows = tuple(replace(row, mine=row.team_id == team) for row in page.rows)
-    return replace(page, rows=rows, **own_place(ranking.row_of(team), PAGE_ROWS))
 
 
 def near(board: Board, user: Person, beside: int) -> tuple[list[BoardRow], Span]:

@@ -249,7 +249,14 @@ def final_board(
     page_rows: int = PAGE_ROWS,
 ) -> FinalBoard:
     """Return a page of the final board. Whether it may be seen is for the caller to know."""
-    ranking = _Ranking(round.board, user)
+    ranking = FinalRanking(round.board, my_team(round.board, user))
+    return final_page(ranking, page, search, page_rows)
+
+
+def final_page(
+    ranking: "FinalRanking", page: int, search: str = "", page_rows: int = PAGE_ROWS
+) -> FinalBoard:
+    """Return a page of a final board, and what is said of all of it."""
     return FinalBoard(
         **vars(page_of(ranking, page, search, page_rows)),
         facts=ranking.facts(),
@@ -261,7 +268,7 @@ def final_row(round: Round, team: Team, user: Person) -> tuple[FinalRow | None, 
 
     Whether it may be seen is for the caller to know.
     """
-    ranking = _Ranking(round.board, user)
+    ranking = FinalRanking(round.board, my_team(round.board, user))
     found = ranking.row_of(team.pk)
     return (found.row if found else None), ranking.count("")
 
@@ -285,7 +292,7 @@ def final_tests(round: Round) -> dict[str, Any] | None:
 
 def whole_final_board(round: Round, user: Person) -> Iterator[FinalRow]:
     """Return every row, for the CSV: read from the database as they are asked for."""
-    ranking = _Ranking(round.board, user)
+    ranking = FinalRanking(round.board, my_team(round.board, user))
     for first in range(0, ranking.count(""), _CSV_ROWS):
         yield from ranking.rows("", first, _CSV_ROWS)
 
@@ -373,16 +380,16 @@ class _Reader:
         return self.reads.interval(*wilson_interval(loss, score.rows, 1 - SAMPLING_CONFIDENCE))
 
 
-class _Ranking(_Reader):
-    """The final board's order, as it was stored when all scores were there."""
+class FinalRanking(_Reader):
+    """The final board's order, as it was stored when all scores were there; `my_team` is marked."""
 
-    def __init__(self, board: Board, user: Person) -> None:
+    def __init__(self, board: Board, my_team: int | None = None) -> None:
         super().__init__(board)
         unranked = board.standings.filter(is_ranked=False)
         self.unranked = list(unranked.values_list("team", flat=True))
         self.last = self.placed.order_by("-position").first()
         self.shared = dict[int | None, int]()
-        self.my_team = my_team(board, user)
+        self.my_team = my_team
 
     def count(self, search: str) -> int:
         if search:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from django.db.models import QuerySet
@@ -61,6 +61,9 @@ class Mine(Generic[Row_co]):
     to_next: str = ""
 
 
+Page = TypeVar("Page", bound=RankedPage[Any])
+
+
 class Ranking(Protocol[Row_co]):
     """A board in its order. `search` narrows it to names that contain it."""
 
@@ -77,6 +80,9 @@ class Ranking(Protocol[Row_co]):
     def mine(self) -> Mine[Row_co] | None:
         """Return where the person's team stands."""
 
+    def row_of(self, team: int) -> Mine[Row_co] | None:
+        """Return where a team stands."""
+
 
 def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> RankedPage[Row]:
     """Return a page; the first or the last for a number beyond them."""
@@ -91,12 +97,17 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
         teams=ranking.count("") if search else total,
         search=search,
         span=ranking.span,
-        **own_place(ranking.mine(), page_rows),
+        **_own_place(ranking.mine(), page_rows),
     )
 
 
-def own_place(mine: Mine[Any] | None, page_rows: int) -> dict[str, Any]:
-    """Return what a page of a board says of the person's row, wherever it stands."""
+def own_page(page: Page, ranking: Ranking[Any], team: int) -> Page:
+    """Return a page that is nobody's as the members of a team see it."""
+    rows = tuple(replace(row, mine=row.team_id == team) for row in page.rows)
+    return replace(page, rows=rows, **_own_place(ranking.row_of(team), PAGE_ROWS))
+
+
+def _own_place(mine: Mine[Any] | None, page_rows: int) -> dict[str, Any]:
     return {
         "my_row": mine.row if mine else None,
         "my_page": math.ceil(mine.position / page_rows) if mine else None,

@@ -9,15 +9,20 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from django.conf import settings
 
+from leaderboard.models import Team
 from leaderboard.queries import BoardFacts
+from leaderboard.queries.paging import Page, Ranking, own_page
+from leaderboard.web.board import Board
 
 _KEPT: Final = 256  # drawings of a process
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Ranking[Any])
 
 
 class Drawing:
@@ -36,6 +41,23 @@ class Drawing:
                 self._parts[name] = make()
             found: T = self._parts[name]
             return found
+
+    def page(
+        self,
+        team: Team | None,
+        ranking: Callable[[], R],
+        read: Callable[[R], Page],
+        draw: Callable[[Page], Board],
+    ) -> tuple[Page, Board]:
+        """Return a page and its lines, with the mark on the team's row."""
+        order = self.part("ranking", ranking)
+        page = self.part("page", lambda: read(order))
+        drawn = self.part("drawn", lambda: draw(page))
+        if team is None:
+            return page, drawn
+        own = self.part(("own", team.pk), lambda: own_page(page, order, team.pk))
+        lines = zip(drawn.lines, own.rows, strict=True)
+        return own, replace(drawn, lines=tuple(replace(line, row=row) for line, row in lines))
 
 
 _drawings = OrderedDict[Hashable, Drawing]()

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from leaderboard.platform.web_server import Line
 from leaderboard.web.drawing import Drawing
+from tests import ending
 from tests.cast import World, make_competition, predictions
 from tests.web.pages import browser, text
 
@@ -81,6 +82,17 @@ def test_a_hidden_board_is_shared_with_nobody(world: World) -> None:
     assert bob.name in text(browser(world.organizer).get(path))
     assert bob.name not in text(browser(world.alice).get(path))
     assert alice.name not in text(browser(world.bob).get(path))
+
+
+def test_a_final_board_is_shared_with_the_own_mark(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(range(8, 12)))
+    world.score(bob, predictions(range(8, 20)))
+    ending.reveal(world.digits)
+    first = statements(browser())
+    assert alice.name in own_row(browser(world.alice))
+    assert bob.name in own_row(browser(world.bob))
+    assert statements(browser()) <= first / 2
 
 
 def test_a_part_is_made_once(world: World) -> None:

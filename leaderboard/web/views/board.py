@@ -1,7 +1,6 @@
 """The leaderboards, released and final, their CSV files, and the public ledger behind them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from urllib.parse import urlencode
 
@@ -61,7 +60,25 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     if request.headers.get("Board-Version") == queries.board_version(page.board, user, now):
         return HttpResponse(status=204)
     asked = _asked(request, page)
-    drawing, rows, drawn = _draw(request, page, now, whole="axis" in asked)
+    number, whole = page_number(request), "axis" in asked
+
+    def read(ranking: queries.TeamRanking) -> queries.BoardPage:
+        return page_of(ranking, number, "", PAGE_ROWS)
+
+    def draw(rows: queries.BoardPage) -> board.Board:
+        return board.draw(page.board, rows.span, rows.rows, whole=whole)
+
+    if (drawing := _shared(request, page, "released", now)) is not None:
+        rows, drawn = drawing.page(
+            page.team,
+            lambda: queries.TeamRanking(page.board),
+            read,
+            draw,
+        )
+    else:
+        drawing, search = Drawing(now), _search(request)
+        rows = queries.board(page.board, user, page=number, search=search)
+        drawn = draw(rows)
     account = page.team if page.round.ledger and page.round.ledger.by_team else None
 
     def once(name: str, find: Callable[[], object]) -> Callable[[], object]:
@@ -88,29 +105,16 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     return render(request, "pages/leaderboard.html", context)
 
 
-def _draw(
-    request: HttpRequest, page: Page, now: queries.BoardFacts, *, whole: bool
-) -> tuple[Drawing, queries.BoardPage, board.Board]:
-    """Return a page of the board and its drawing, with the mark on the person's row.
-
-    Everybody shares it who may know of every team and searches for none.
-    """
-    number, search, team = page_number(request), _search(request), page.team
-    if search or not page.sees_others:
-        rows = queries.board(page.board, request.user, page=number, search=search)
-        return Drawing(now), rows, board.draw(page.board, rows.span, rows.rows, whole=whole)
-    drawing = shared(
-        (page.board.uid, number, whole), now, lambda: queries.newest_entry(page.board, team)
+def _shared(request: HttpRequest, page: Page, kind: str, now: queries.BoardFacts) -> Drawing | None:
+    """Return the drawing that everybody shares who may know of every team and searches for none."""
+    if _search(request) or not page.sees_others:
+        return None
+    switches = tuple(request.GET.get(name) == "all" for name in SWITCHES)
+    return shared(
+        (page.board.uid, kind, page_number(request), switches),
+        now,
+        lambda: queries.newest_entry(page.board, page.team),
     )
-    ranking = drawing.part("ranking", lambda: queries.TeamRanking(page.board))
-    rows = drawing.part("rows", lambda: page_of(ranking, number, "", PAGE_ROWS))
-    drawn = drawing.part("board", lambda: board.draw(page.board, rows.span, rows.rows, whole=whole))
-    if team is None:
-        return drawing, rows, drawn
-    own = drawing.part(("own", team.pk), lambda: queries.own_page(rows, ranking, team.pk))
-    lines = zip(drawn.lines, own.rows, strict=True)
-    marked = tuple(replace(line, row=row) for line, row in lines)
-    return drawing, own, replace(drawn, lines=marked)
 
 
 def _final(request: HttpRequest, page: Page) -> HttpResponse:
@@ -118,19 +122,29 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
 
     `?intervals=all` draws the intervals that hold for all scores at once.
     """
-    version = queries.board_version(page.board, request.user)
-    if request.headers.get("Board-Version") == version:
+    user, now = request.user, queries.board_facts(page.board)
+    if request.headers.get("Board-Version") == queries.board_version(page.board, user, now):
         return HttpResponse(status=204)
-    asked = _asked(request, page)
-    together = "intervals" in asked
-    rows = queries.final_board(
-        page.round, request.user, page=page_number(request), search=_search(request)
-    )
+    asked, number = _asked(request, page), page_number(request)
+    together, whole = "intervals" in asked, "axis" in asked
+    draw = partial(final_board.draw, page.board, together=together, whole=whole)
+    if (drawing := _shared(request, page, "final", now)) is not None:
+        rows, drawn = drawing.page(
+            page.team,
+            lambda: queries.FinalRanking(page.board),
+            lambda ranking: queries.final_page(ranking, number),
+            draw,
+        )
+    else:
+        drawing = Drawing(now)
+        rows = queries.final_board(page.round, user, page=number, search=_search(request))
+        drawn = draw(rows)
     context = {
         "page": page,
         "rows": rows,
-        "version": version,
-        "board": final_board.draw(page.board, rows, together=together, whole="axis" in asked),
+        "version": queries.board_version(page.board, user, drawing.facts),
+        "board": drawn,
+        "drawing": drawing,
         "together": together,
         "chart": final_board.moves(page.round, request.user, rows),
         "disqualified": disqualified(page.round, request.user),
