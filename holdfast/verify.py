@@ -22,7 +22,7 @@ import typer
 
 from holdfast import output
 from holdfast.checking import Rules, download_sample, read_file, row_ids
-from holdfast.connection import Connection, competition_path, connect
+from holdfast.connection import Connection, Json, competition_path, connect
 from holdfast.errors import INSTALL, Failure, TooLong
 from holdfast.options import (
     EXISTING,
@@ -34,12 +34,13 @@ from holdfast.options import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.verify_log import Log
+    from holdfast.verify_log import Log, Read
     from scoring.transparency.ledgers import LedgerCheck
     from scoring.verification.differences import Report
     from scoring.verification.ledgers import Header
     from scoring.verification.publications import Known
 
+KEEP_COPY = "It may be a copy for --since: keep it."
 PACKAGES = ("numpy", "scipy", "pyarrow")
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
 
@@ -72,19 +73,32 @@ class _Server:
 
 @dataclass
 class _Case:
-    """What is verified: the ledger, publications by version, and own predictions by digest."""
+    """A ledger that is verified, its publications by version, and own predictions by digest.
+
+    published: the hashes of publications, None where they were not downloaded. rounds: those
+    that ask it, as the server lists them; none of a file. uid: its permanent id.
+    name: what a message begins with where there are several ledgers. used: own predictions that are
+    in the ledger, by team and submission.
+    """
 
     ledger: Path
-    headers: list[Header]
-    entries: int
+    uid: str = ""
+    rounds: list[Json] = field(default_factory=list)
+    name: str = ""
+    headers: list[Header] = field(default_factory=list)
+    entries: int = 0
     publications: dict[int, Path] = field(default_factory=dict)
+    published: dict[int, str] | None = None
     own: dict[str, Known] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    used: dict[tuple[str, int], str] = field(default_factory=dict)
+    watch: LedgerCheck | None = None
+    report: Report | None = None
+    kept: int | None = None
 
     def recall(self, entry: Mapping[str, Any], digest: str) -> Known | None:
         """Return an entry's predictions if they are one's own."""
         if digest in self.own:
-            self.used.add(digest)
+            self.used[entry["team"], entry["submission"]] = digest
         return self.own.get(digest)
 
 
@@ -108,7 +122,7 @@ def verify(
         ),
     ] = None,
     since: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option("--since", help="An earlier copy that must be unchanged.", **EXISTING),
     ] = None,
     key: Annotated[
@@ -126,7 +140,12 @@ def verify(
     sample: SampleOption = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", help="Save the ledger as this file, for --since.", dir_okay=False),
+        typer.Option(
+            "--save",
+            help="Save the ledger as this file, for --since; further ledgers, of other rounds, as "
+            "files beside it.",
+            dir_okay=False,
+        ),
     ] = None,
     limit: Annotated[
         int,
@@ -136,14 +155,14 @@ def verify(
     ] = 1000,
     quiet: Quiet = False,
 ) -> None:
-    """Verify a competition's ledger, boards and public log on this machine.
+    """Verify a competition's ledgers, boards and public log on this machine: of all its rounds.
 
     After publication, every answer as well. Exits 1 at the first difference. Nothing is sent; the
     log's head is kept, so that the next time finds what was rewritten. Without the packages of the
     `science` extra, only hashes and receipts are checked.
     """
     if save and save.exists():
-        raise Failure(f"{save} exists already.", hint="It may be a copy for --since: keep it.")
+        raise Failure(f"{save} exists already.", hint=KEEP_COPY)
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing and (predictions or publication):
         raise Failure(
@@ -157,26 +176,72 @@ def verify(
         server = _Server(slug, Path(folder), limit, stack)
         # The log first: what it has, everything that is read later must have as well.
         log = None if ledger else _read_log(server, key, witness)
-        path = ledger or server.fetch("The ledger", "ledger.jsonl", "ledger", format="jsonl")
-        if save:
-            shutil.copyfile(path, save)
-        observer = log.ledger if log else None
-        chained = observer if missing else None
-        case = _read_chain(path, slug, "The ledger differs.", SAVE_COPY, chained)
-        kept = _since(since, case) if since else None
-        source = None if ledger or missing else server
-        case.publications = _publications(case, publication, source)
-        _take_own(case, predictions or [], sample, server)
-        report = None if missing else _recompute(case, observer)
+        facts = {} if ledger else server.client.get(competition_path(slug))
+        cases = [_Case(ledger)] if ledger else _fetch_ledgers(server, facts)
+        _save(cases, save)
+        _read_chains(cases, slug, log, hashes_alone=bool(missing))
+        _compare_since(cases, since or [])
+        _find_publications(cases, publication, None if ledger or missing else server)
+        _take_own(cases, predictions or [], sample, server)
+        for case in () if missing else cases:
+            case.report = _recompute(case)
         if log:
-            log.compare(case.headers, whole=not missing)
+            log.compare(facts, [_as_read(case) for case in cases], whole=not missing)
     if missing:
         output.note(
             "Only the hash chain was checked, not the counts, budgets, widths and answers. For "
             f"these, run {INSTALL} in a clone of Holdfast."
         )
     if not quiet:
-        _say(case, report, kept, log)
+        _say(cases, log)
+
+
+def _fetch_ledgers(server: _Server, facts: Json) -> list[_Case]:
+    """Download the ledger of each of the competition's rounds; several rounds may share one."""
+    by_uid = dict[str, list[Json]]()
+    for round in facts["rounds"]:
+        if round["ledger"]:
+            by_uid.setdefault(round["ledger"], []).append(round)
+    cases = list[_Case]()
+    for uid, rounds in by_uid.items():
+        number = rounds[-1]["number"]
+        asked = {"format": "jsonl", "round": str(number)}
+        path = server.fetch("The ledger", f"ledger-{number}.jsonl", "ledger", **asked)
+        numbers = " and ".join(str(each["number"]) for each in rounds)
+        several = f"Round{'s' if len(rounds) > 1 else ''} {numbers}: "
+        cases.append(_Case(path, uid, rounds, several if len(by_uid) > 1 else ""))
+    if not cases:
+        raise Failure(f"{server.slug} has no ledger yet.", hint="It begins with its first round.")
+    return cases
+
+
+def _read_chains(cases: list[_Case], slug: str, log: Log | None, *, hashes_alone: bool) -> None:
+    for case in cases:
+        case.watch = log.watch() if log else None
+        problem = f"{case.name}The ledger differs."
+        _read_chain(case, slug, problem, SAVE_COPY, case.watch if hashes_alone else None)
+
+
+def _save(cases: list[_Case], path: Path | None) -> None:
+    """Keep copies of the ledgers: the first one as the path, others with their round's number."""
+    if path is None:
+        return
+    for case in cases:
+        target = path
+        if case is not cases[0]:
+            target = path.with_stem(f"{path.stem}-round{case.rounds[-1]['number']}")
+        if target.exists():
+            raise Failure(f"{target} exists already.", hint=KEEP_COPY)
+        shutil.copyfile(case.ledger, target)
+
+
+def _as_read(case: _Case) -> Read:
+    """Return what the log is compared with."""
+    from holdfast.verify_log import Read
+
+    assert case.watch is not None  # noqa: S101  (there is a log)
+    own = {key: case.own[digest].predictions for key, digest in case.used.items()}
+    return Read(case.uid, case.rounds, case.watch, own, case.published)
 
 
 def _read_log(server: _Server, key: str | None, witnesses: list[str] | None) -> Log | None:
@@ -186,14 +251,13 @@ def _read_log(server: _Server, key: str | None, witnesses: list[str] | None) -> 
 
 
 def _read_chain(
-    path: Path, slug: str, problem: str, hint: str, observer: LedgerCheck | None = None
-) -> _Case:
+    case: _Case, slug: str, problem: str, hint: str, observer: LedgerCheck | None = None
+) -> None:
     """Check the chain of the competition, if one is named; raise Failure where it breaks."""
     from scoring.verification.differences import Differs
     from scoring.verification.ledgers import Header, bounded_lines, check_chain
 
-    case = _Case(path, [], 0)
-    with path.open("rb") as file:
+    with case.ledger.open("rb") as file:
         try:
             for item in check_chain(bounded_lines(file)):
                 if isinstance(item, Header):
@@ -206,32 +270,47 @@ def _read_chain(
             raise Failure(f"{problem} {differs.difference}", hint=hint) from None
     found = case.headers[-1].competition
     if slug not in ("", found):
-        raise Failure(f"{path.name} is the ledger of {found}, not of {slug}.")
-    return case
+        raise Failure(f"{case.ledger.name} is the ledger of {found}, not of {slug}.")
 
 
-def _since(earlier: Path, case: _Case) -> int:
+def _compare_since(cases: list[_Case], copies: list[Path]) -> None:
+    """Check that each ledger begins with its earlier copy, which is known by its first rows."""
+    for path in copies:
+        earlier = _Case(path)
+        _read_chain(
+            earlier,
+            cases[0].headers[-1].competition,
+            f"{path.name} is not a complete copy of a ledger.",
+            "This is not evidence against the server. Do you have another copy?",
+        )
+        begun = earlier.headers[0].holdout.get("solution_commitment")
+        same = (c for c in cases if c.headers[0].holdout.get("solution_commitment") == begun)
+        # One alone is compared in any case: it may have been begun anew.
+        case = next(same, cases[0] if len(cases) == 1 else None)
+        if case is None:
+            raise Failure(
+                f"No ledger that the server shows begins with the solution of {path.name}.",
+                hint="Keep the copy: it is evidence. Ask the organizer what happened.",
+            )
+        case.kept = _since(path, case)
+
+
+def _since(path: Path, case: _Case) -> int:
     """Return the number of entries in the earlier copy, with which the ledger must begin."""
     from scoring.verification.differences import Differs
     from scoring.verification.ledgers import bounded_lines, check_since
 
-    _read_chain(
-        earlier,
-        case.headers[-1].competition,
-        f"{earlier.name} is not a complete copy of a ledger.",
-        "This is not evidence against the server. Do you have another copy?",
-    )
-    with earlier.open("rb") as kept, case.ledger.open("rb") as now:
+    with path.open("rb") as kept, case.ledger.open("rb") as now:
         try:
             return check_since(bounded_lines(kept), bounded_lines(now))
         except Differs as differs:
             raise Failure(
-                f"The ledger does not begin with {earlier.name}. {differs.difference}",
+                f"{case.name}The ledger does not begin with {path.name}. {differs.difference}",
                 hint="Keep both copies: together they prove it. Ask the organizer what happened.",
             ) from None
 
 
-def _recompute(case: _Case, observer: LedgerCheck | None) -> Report:
+def _recompute(case: _Case) -> Report:
     """Compute again what follows from the answers and, where published, the answers themselves."""
     from scoring.verification.ledgers import bounded_lines
     from scoring.verification.run import verify as verify_ledger
@@ -242,76 +321,112 @@ def _recompute(case: _Case, observer: LedgerCheck | None) -> Report:
             version: stack.enter_context(path.open("rb"))
             for version, path in case.publications.items()
         }
-        report = verify_ledger(lines, files, case.recall if case.own else None, observer)
+        report = verify_ledger(lines, files, case.recall if case.own else None, case.watch)
     if report.difference is not None:
         raise Failure(
-            f"The ledger differs. {report.difference}",
+            f"{case.name}The ledger differs. {report.difference}",
             details=[f"Correct before it: {output.number(report.entries, 'entry', 'entries')}."],
             hint=SAVE_COPY,
         )
     return report
 
 
-def _publications(case: _Case, given: list[Path] | None, server: _Server | None) -> dict[int, Path]:
-    """Return the publications by version: those that were given, else the server's."""
-    if given:
-        if len(given) != len(case.headers):
-            raise typer.BadParameter(
-                f"the ledger has {len(case.headers)} versions of the solution; give a publication "
-                "of each, in their order."
-            )
-        return {header.version: path for header, path in zip(case.headers, given, strict=True)}
-    if server is None:
-        return {}
-    found, path = dict[int, Path](), competition_path(server.slug, "publications")
-    for entry in islice(server.client.every(path), len(case.headers)):
+def _find_publications(
+    cases: list[_Case], given: list[Path] | None, server: _Server | None
+) -> None:
+    """Find the publications of each version: those that were given, else the server's."""
+    headers = [(case, header) for case in cases for header in case.headers]
+    if given and len(given) != len(headers):
+        raise typer.BadParameter(
+            f"there are {len(headers)} versions of the solution; give a publication of each, in "
+            "their order."
+        )
+    for (case, header), path in zip(headers, given or (), strict=False):
+        case.publications[header.version] = path
+    if server is not None and not given:
+        for case in cases:
+            _download_publications(case, server)
+
+
+def _download_publications(case: _Case, server: _Server) -> None:
+    round, path = case.rounds[-1]["number"], competition_path(server.slug, "publications")
+    case.published = {}
+    for entry in islice(server.client.every(path, round=round), len(case.headers)):
         number = int(entry["version"])
-        what, name = f"The publication of version {number}", f"publication-{number}.zip"
-        found[number] = server.fetch(what, name, "publications", number)
-        with found[number].open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+        what = f"{case.name}The publication of version {number}"
+        name = f"publication-{round}-{number}.zip"
+        found = server.fetch(what, name, "publications", number, round=str(round))
+        case.publications[number] = found
+        with found.open("rb") as file:
+            case.published[number] = hashlib.file_digest(file, "sha256").hexdigest()
+            if case.published[number] != entry["sha256"]:
                 raise Failure(f"{what} arrived damaged.", hint="Try again.")
-    return found
 
 
-def _take_own(case: _Case, files: list[Path], sample: Path | None, server: _Server) -> None:
-    """Read the participant's files as the server did."""
+def _take_own(cases: list[_Case], files: list[Path], sample: Path | None, server: _Server) -> None:
+    """Read the participant's files as the server did, for the ledger whose rows they have."""
     if not files:
         return
-    from scoring.errors import ParameterError
-    from scoring.predictions import Limits, Schema
     from scoring.verification.publications import Known
 
-    if not case.publications:
+    published = [case for case in cases if case.publications]
+    if not published:
         raise Failure(
             "Files can be scored again once solution and secret are published.",
             hint="The organizer may publish them after the end; until then, leave -f out.",
         )
     if sample is None and not server.slug:
         raise typer.BadParameter("give the sample submission with --sample, or the competition.")
-    try:
-        schema = Schema.from_json(case.headers[-1].holdout.get("schema"))
-    except ParameterError as error:
-        raise Failure(f"The ledger differs. schema: {error.message}", hint=SAVE_COPY) from None
     path = sample or download_sample(server.client, server.slug, server.folder)
-    rules = Rules(schema, row_ids(path, schema), Limits())
-    for file in files:
-        found = read_file(file, rules)
-        case.own[found.digest] = Known(found)
+    rules = [(case, _rules(case, path, alone=len(published) == 1)) for case in published]
+    if not any(each for _, each in rules):
+        raise Failure(
+            f"{path.name} has the rows of no round that is published.",
+            hint="Name the sample submission of the round that the files were sent to: --sample.",
+        )
+    for case, of_rows in rules:
+        found = [read_file(file, of_rows) for file in files] if of_rows else []
+        case.own = {read.digest: Known(read) for read in found}
 
 
-def _say(case: _Case, report: Report | None, kept: int | None, log: Log | None) -> None:
+def _rules(case: _Case, sample: Path, *, alone: bool) -> Rules | None:
+    """Return how files are read for a ledger; None if the sample has other rows than it asks.
+
+    alone: there is no other ledger that it could be for.
+    """
+    from scoring.errors import ParameterError
+    from scoring.predictions import Limits, Schema
+
+    facts = case.headers[-1].holdout
+    try:
+        schema = Schema.from_json(facts.get("schema"))
+        ids = row_ids(sample, schema)
+    except ParameterError as error:
+        problem = f"{case.name}The ledger differs. schema: {error.message}"
+        raise Failure(problem, hint=SAVE_COPY) from None
+    except Failure:
+        if alone:
+            raise
+        return None
+    is_same = alone or ids.digest == facts.get("row_ids_digest")
+    return Rules(schema, ids, Limits()) if is_same else None
+
+
+def _say(cases: list[_Case], log: Log | None) -> None:
     """Report what was checked, and what could not be."""
-    last = case.headers[-1]
-    entries = output.number(case.entries, "entry", "entries")
-    output.say(f"The hash chain of {last.competition} is whole: {entries}.", "bold")
-    if kept is not None:
-        output.say(f"Unchanged since the earlier copy: {output.number(kept, 'entry', 'entries')}.")
-    if report is not None:
-        _say_computed(case, report)
+    for case in cases:
+        last = case.headers[-1]
+        entries = output.number(case.entries, "entry", "entries")
+        chain = f"{case.name}The hash chain of {last.competition} is whole: {entries}."
+        output.say(chain, "bold")
+        if case.kept is not None:
+            kept = output.number(case.kept, "entry", "entries")
+            output.say(f"Unchanged since the earlier copy: {kept}.")
+        if case.report is not None:
+            _say_computed(case, case.report)
+        output.say(f"Head of the chain: {last.head_hash or 'none yet'}")
     if log is not None:
         log.say()
-    output.say(f"Head of the chain: {last.head_hash or 'none yet'}")
 
 
 def _say_computed(case: _Case, report: Report) -> None:
@@ -322,13 +437,14 @@ def _say_computed(case: _Case, report: Report) -> None:
     if report.lost:
         answers = output.number(report.lost, "answer", "answers")
         output.say(f"Taken as given, as the server has lost their files: {answers}.")
+    used = len(set(case.used.values()))
     if case.own:
         entries = output.number(report.measured, "entry", "entries")
         output.say(
-            f"Of your different files, {len(case.used)} of {len(case.own)} are in the ledger and "
+            f"Of your different files, {used} of {len(case.own)} are in the ledger and "
             f"were scored again ({entries})."
         )
-    if len(case.used) < len(case.own):
+    if used < len(case.own):
         output.warn("A file that is not in the ledger was never scored, or has changed since.")
     if not case.publications:
         output.note(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,81 +13,213 @@ from holdfast import output
 from holdfast.connection import Connection, Json, competition_path
 from holdfast.errors import Failure, NotFound, Refused
 from holdfast.logs import GRACE, KEEP, Followed, Store, follow, moment, read_heads
+from scoring.transparency.history import History, Key
 from scoring.transparency.ledgers import LedgerCheck
 from scoring.transparency.notes import Verifier
 from scoring.verification.differences import Differs
-from scoring.verification.ledgers import Header
 
 if TYPE_CHECKING:
+    from scoring.predictions import Predictions
     from scoring.transparency.checks import Shown
+
+
+@dataclass(frozen=True)
+class Read:
+    """A ledger that was read to its end, and the rounds, as the server lists them, that ask it.
+
+    own: one's own predictions by team and submission. published: the SHA-256 of each version's
+    publication; None where publications were not asked for.
+    """
+
+    uid: str
+    rounds: Sequence[Json]
+    watch: LedgerCheck
+    own: Mapping[Key, Predictions]
+    published: Mapping[int, str] | None = None
+
+    def check_published(self, history: History) -> None:
+        """Raise Differs unless the publications are those that the log has."""
+        logged = {
+            version: entry
+            for (ledger, version), entry in history.latest["published"].items()
+            if ledger == self.uid
+        }
+        if self.published is None:
+            return
+        for version, entry in logged.items():
+            found = self.published.get(version)
+            if found != entry["sha256"]:
+                known = "is not shown" if found is None else f"has the SHA-256 {found}"
+                message = f"It {known}; log entry {entry.index} has {entry['sha256']}."
+                raise Differs(None, f"publication of version {version}", message)
+
+    def measure_own(self, board: str) -> dict[Key, tuple[int, int]]:
+        """Return what one's own files score in the end, by the published solution."""
+        from scoring import metrics
+        from scoring.measuring import measure_final
+
+        header, solution = self.watch.header, self.watch.solution
+        facts = header.boards[board] if header else {}
+        metric = metrics.METRICS.get(facts.get("metric", ""))
+        if metric is None or solution is None:
+            return {}
+        parameters = metric.parse(facts["metric_parameters"])
+        means = {
+            key: measure_final(metric, parameters, predictions, solution)
+            for key, predictions in self.own.items()
+        }
+        return {key: (mean.units, mean.whole) for key, mean in means.items()}
 
 
 @dataclass
 class Log:
-    """A competition's log, read before everything that is held against it."""
+    """A competition's log, read before everything that is held against it.
+
+    finals: how many exact final scores were computed again.
+    """
 
     client: Connection
     slug: str
     store: Store
     found: Followed
+    finals: int = 0
 
-    @cached_property
-    def ledger(self) -> LedgerCheck:
-        """Return what compares the ledger with the log, entry by entry."""
+    def watch(self) -> LedgerCheck:
+        """Return what compares a ledger with the log, entry by entry."""
         settled = int(time.time()) - self.found.delay - GRACE
         return LedgerCheck(self.found.history, moment(settled))
 
-    def compare(self, headers: Sequence[Header], *, whole: bool) -> None:
-        """Raise Failure where the server shows something else than ledger and log come to.
+    def compare(self, facts: Json, ledgers: Sequence[Read], *, whole: bool) -> None:
+        """Raise Failure where the server shows something else than ledgers and log come to.
 
-        Where all agrees, the head is kept for the next time. whole: the ledger's answers were read,
-        with the packages that takes.
+        facts: of the competition. Where all agrees, the head is kept for the next time. whole: the
+        answers were read, with the packages that takes.
         """
-        try:
-            self.ledger.check_end()
+        with self._naming():
+            for read in ledgers:
+                read.watch.check_end()
+            self._check_shown(facts, ledgers)
             self._compare_submissions()
-            if whole:
-                self._compare_boards(headers)
-        except Differs as differs:
-            raise Failure(f"The log differs. {differs.difference}", hint=KEEP) from None
+        if whole:
+            self._compare_rounds(facts, ledgers)
         self.found.keep(self.store)
 
-    def _compare_boards(self, headers: Sequence[Header]) -> None:
-        from scoring.transparency.checks import Shown, check_tests
-
-        shown = Shown(self.found.history, self.found.names)
-        shown.check_facts(self.client.get(competition_path(self.slug)))
-        rows = list(self.client.every(competition_path(self.slug, "leaderboard")))
-        if self.ledger.pending:
-            newer = output.number(self.ledger.pending, "answer is", "answers are")
-            output.note(f"{newer} newer than the log's head: verify the board a minute later.")
-        else:
-            self._compare_board(shown, headers[-1], rows)
-        if not self.found.history.latest["revealed"]:
-            return
-        shown.check_final(list(self.client.every(competition_path(self.slug, "final"))))
+    @contextmanager
+    def _naming(self, where: str = "") -> Iterator[None]:
+        """Turn a difference into the failure that ends the command."""
         try:
-            tests = self.client.get(competition_path(self.slug, "final", "tests"))
-        except NotFound:
-            return
-        check_tests(tests)
+            yield
+        except Differs as differs:
+            raise Failure(f"The log differs. {where}{differs.difference}", hint=KEEP) from None
+        except (LookupError, TypeError, ValueError) as error:
+            message = f"What the server shows can't be read. {where}{error!r}"
+            raise Failure(message, hint=KEEP) from None
 
-    def _compare_board(self, shown: Shown, header: Header, rows: list[Json]) -> None:
-        """Compare the rows with those of each board of the ledger; one of them is shown."""
-        differences = list[Differs]()
-        for board, facts in header.boards.items():
-            expected = shown.standings(self.ledger.answers.get(board, {}))
+    def _check_shown(self, facts: Json, ledgers: Sequence[Read]) -> None:
+        """Raise Differs where the log knows of a ledger that was not shown."""
+        history, listed = self.found.history, [each["number"] for each in facts["rounds"]]
+        for read in ledgers:
+            if read.watch.uid not in ("", read.uid):
+                message = f"The log has the ledger {read.watch.uid} for these rows."
+                raise Differs(None, f"ledger {read.uid}", message)
+        hidden = [
+            round
+            for (round,), entry in history.latest["limits"].items()
+            if entry["limits"].get("is_hidden")
+            and (round,) not in history.latest["revealed"]
+            and round not in listed
+        ]
+        missing = sorted(history.ledgers.keys() - {read.watch.uid for read in ledgers})
+        if missing and hidden:
+            rounds = " and ".join(map(str, hidden))
+            output.note(f"Round {rounds} is hidden until its end: its answers were not read.")
+        elif missing:
+            index = min(entry.index for _, entry in history.ledgers[missing[0]].values())
+            message = f"Log entry {index} commits to an answer of it; the server does not show it."
+            raise Differs(None, f"ledger {missing[0]}", message)
+
+    def _compare_rounds(self, facts: Json, ledgers: Sequence[Read]) -> None:
+        from scoring.transparency.checks import Shown
+
+        several = len(facts["rounds"]) > 1
+        for read in ledgers:
+            with self._naming(f"Round {read.rounds[-1]['number']}, " if several else ""):
+                read.check_published(self.found.history)
+            for round in read.rounds:
+                number = round["number"]
+                reveal = self.found.history.latest["revealed"].get((number,))
+                where = f"Round {number}, " if several else ""
+                with self._naming(where):
+                    then = self.found.history.up_to(reveal) if reveal else None
+                    shown = Shown(self.found.history, self.found.names, then)
+                    if round is facts["rounds"][-1]:
+                        shown.check_facts(facts, number)
+                    self._compare_boards(read, round, shown, where)
+                    if reveal is not None:
+                        self.finals += self._compare_finals(read, round, shown)
+
+    def _compare_boards(self, read: Read, round: Json, shown: Shown, where: str) -> None:
+        boards = [board["uid"] for board in round["boards"]]
+        assert read.watch.header is not None  # noqa: S101  (its segments were read)
+        shown.check_scoring(round["number"], read.watch.header, boards)
+        for board in round["boards"]:
+            asked = {"round": round["number"], "board": board["position"]}
+            rows = list(self.client.every(competition_path(self.slug, "leaderboard"), **asked))
+            if read.watch.pending:
+                newer = output.number(read.watch.pending, "answer is", "answers are")
+                output.note(f"{where}{newer} newer than the log's head: verify the board later.")
+                return
+            standings = shown.standings(read.watch.answers.get(board["uid"], {}))
             try:
-                shown.check_board(expected, facts, rows)
-            except Differs as differs:
-                differences.append(differs)
-        if len(differences) < len(header.boards):
-            return
-        newest = self.client.get(competition_path(self.slug, "ledger"), page_size=1)["results"]
-        if newest and newest[0]["number"] not in self.ledger.numbers:
-            output.note("The board changed while it was read: verify it when less is going on.")
-            return
-        raise differences[0]
+                known = read.watch.header.boards[board["uid"]]
+                shown.check_board(shown.ranked(standings), known, rows)
+            except Differs:
+                path = competition_path(self.slug, "ledger")
+                newest = self.client.get(path, round=round["number"], page_size=1)["results"]
+                if not newest or newest[0]["number"] in read.watch.numbers:
+                    raise
+                output.note("The board changed while it was read: verify it when less is going on.")
+
+    def _compare_finals(self, read: Read, round: Json, shown: Shown) -> int:
+        """Compare the final board of a round; return how many exact scores were computed again."""
+        from scoring.transparency import finals
+        from scoring.transparency.checks import places_of
+
+        number, board = round["number"], round["boards"][0]["uid"]
+        path, watch = competition_path(self.slug, "final"), read.watch
+        header = watch.header
+        assert header is not None  # noqa: S101  (its segments were read)
+        facts = self.client.get(path, round=number, page_size=1)["facts"]
+        rows = list(self.client.every(path, round=number))
+        try:
+            tests = self.client.get(f"{path}tests/", round=number)
+        except NotFound:
+            tests = None
+        entries = finals.entries_of(shown.history, number)
+        kind, count = finals.rows_of(entries.values(), header, board, facts, watch.solution)
+        measured = 0
+        for uid in [each["uid"] for each in round["boards"]]:
+            own = read.measure_own(uid)
+            known = watch.measured.get(uid, {}) if kind == "private" else {}
+            measured += finals.check_measured(entries, uid, known | own)
+        losses = finals.losses_of(entries, board)
+        baselines = {team for team, _ in entries if shown.then.is_on("baseline", team)}
+        best = finals.check_places(entries, losses, baselines)
+        shown.check_baselines(rows)
+        standings = shown.standings(watch.answers.get(board, {}))
+        ranked = shown.ranked(standings)
+        places = places_of(each.loss for each in ranked)
+        released = {each.team: places[each.loss] for each in ranked}
+        finals.check_rows(rows, entries, losses, best, released)
+        code = watch.season_code if header.terms else None
+        found = finals.Tests(header, board, code, (kind, count)).check(tests, losses, standings)
+        if found is not None:
+            better, order = found
+            behind = sorted(entries.keys() - set(order))
+            finals.check_rank_sets(rows, better, [*order, *behind], baselines)
+        elif tests is None:
+            finals.check_untested(rows)
+        return measured
 
     def _compare_submissions(self) -> None:
         """Compare one's own submissions, as the server lists them, with their receipts."""
@@ -114,6 +246,9 @@ class Log:
         """Report what was compared."""
         size = output.number(self.found.head.size, "entry", "entries")
         output.say(f"The public log agrees: {size}, all under one signed head.")
+        if self.finals:
+            scores = output.number(self.finals, "final score", "final scores")
+            output.say(f"Computed again from what was published: {scores}.")
         if self.found.held:
             receipts = output.number(len(self.found.held), "receipt", "receipts")
             output.say(f"Your {receipts} kept here: each has its entry.")
@@ -121,17 +256,22 @@ class Log:
         if teams:
             hidden = output.number(len(teams), "team", "teams")
             output.note(f"The log shows no name of {hidden}: those were not compared.")
-        for receipt in self.found.waiting:
-            output.note(f"Submission {receipt.submission} is not in the log yet; it has time.")
-        for entry in self.found.history.unanswered:
-            if entry["at"] < self.ledger.settled:
-                what = f"Submission {entry['submission']} of team {entry['team']}"
-                output.note(f"{what} was accepted at {entry['at']} and has no outcome yet.")
+        self._note_open()
         if self.found.unseen is None:
             output.note("No witness was asked: whether others see this log is not known.")
         elif self.found.unseen:
             newer = output.number(self.found.unseen, "entry is", "entries are")
             output.note(f"{newer} newer than what a witness has seen.")
+
+    def _note_open(self) -> None:
+        """Report what has time left, or has no outcome yet."""
+        for receipt in self.found.waiting:
+            output.note(f"Submission {receipt.submission} is not in the log yet; it has time.")
+        settled = self.watch().settled
+        for entry in self.found.history.unanswered:
+            if entry["at"] < settled:
+                what = f"Submission {entry['submission']} of team {entry['team']}"
+                output.note(f"{what} was accepted at {entry['at']} and has no outcome yet.")
 
 
 def read_log(client: Connection, slug: str, key: str | None, witnesses: list[str]) -> Log | None:

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from django.db.models import F
 
 from leaderboard.ledger.accounts import season_code
 from leaderboard.models import Board, FinalScore, Holdout, Submission
 from scoring import mechanisms, metrics
 from scoring.contest import MOST_ENTRIES, Contest
-from scoring.guarantees.rank_sets import RankSets, pair_level, rank_sets, rank_teams
+from scoring.guarantees.rank_sets import RankSets, pair_level, place_teams
 from scoring.predictions import Predictions
 
 Ends = tuple[int, int]
@@ -34,15 +33,8 @@ class Tested:
 
         Baselines are compared like all entries, but take no place.
         """
-        compared = len(self.found.better)
-        better = np.zeros((len(self.order), len(self.order)), np.bool_)
-        better[:compared, :compared] = self.found.better
-        numbers = dict[int, int]()
-        teams = [numbers.setdefault(score.team_id, len(numbers)) for score in self.order]
-        unplaced = baselines(self.order[0].board)
-        placed = [team for team in numbers if team not in unplaced]
-        among = np.ix_(*[[numbers[team] for team in placed]] * 2)
-        return dict(zip(placed, rank_sets(rank_teams(better, teams)[among]), strict=True))
+        teams = [score.team_id for score in self.order]
+        return place_teams(self.found.better, teams, baselines(self.order[0].board))
 
     @property
     def document(self) -> dict[str, Any]:

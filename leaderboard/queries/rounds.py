@@ -26,8 +26,9 @@ def listed_boards(competition: Competition) -> list[dict[str, Any]]:
         {
             "number": round.number,
             "title": round.title,
+            "ledger": round.ledger.uid if round.ledger else None,
             "boards": [
-                {"position": board.position, "title": title}
+                {"position": board.position, "title": title, "uid": board.uid}
                 for board, title in titled_boards(round).items()
             ],
         }

@@ -8,10 +8,10 @@ separable" is not transitive, so that no groups follow from it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from scoring.guarantees.paired import Floats, Integers, betting_p_values, binomi
 
 Form = Literal["binomial", "betting"]
 Matrix = NDArray[np.bool_]
+Team = TypeVar("Team", bound=Hashable)
 
 HEADS: Final = 200  # are compared with everyone
 # Pairs times rows of bets, some minutes of a processor: where there are more, fewer heads are
@@ -172,7 +173,14 @@ def compare_pairs(
         stakes = _largest_stakes(codes, rows, better, worse)
         # Where no prediction differs there is nothing to bet on, on any scale.
         p = betting_p_values(values, better, worse, units * np.where(stakes > 0, stakes, 1.0))
-    return Pairs(better, worse, np.array([_round_up(each) for each in p]), 2 * len(first))
+    rounded = np.array([_round_up(each) for each in p])
+    return Pairs(better, worse, rounded, count_hypotheses(len(losses), heads))
+
+
+def count_hypotheses(entries: int, heads: int) -> int:
+    """Return how many ordered pairs there are with one of the first `heads` entries."""
+    compared = min(heads, entries)
+    return compared * (2 * entries - compared - 1)
 
 
 def holm(p: Sequence[float] | Floats, beta: float, hypotheses: int | None = None) -> Matrix:
@@ -217,6 +225,23 @@ def rank_teams(better: Matrix, teams: Sequence[int]) -> Matrix:
     over_all = np.array([better[:, own].all(axis=1) for own in owns])  # teams by entries
     found: Matrix = np.array([over_all[:, own].any(axis=1) for own in owns])
     return found
+
+
+def place_teams(
+    better: Matrix, teams: Sequence[Team], unplaced: Collection[Team]
+) -> dict[Team, tuple[int, int]]:
+    """Return the best and the worst place that the truth allows each team that takes one.
+
+    teams: the team of each entry, in their order, also of those behind the ones that were compared.
+    unplaced: teams that are compared like all, and take no place.
+    """
+    whole = np.zeros((len(teams), len(teams)), np.bool_)
+    whole[: len(better), : len(better)] = better
+    numbers = dict[Team, int]()
+    over = rank_teams(whole, [numbers.setdefault(team, len(numbers)) for team in teams])
+    placed = [team for team in numbers if team not in unplaced]
+    among = np.ix_(*[[numbers[team] for team in placed]] * 2)
+    return dict(zip(placed, rank_sets(over[among]), strict=True))
 
 
 def _count_wrong(losses: NDArray[Any], heads: int) -> tuple[Integers, Integers]:

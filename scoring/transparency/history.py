@@ -56,6 +56,7 @@ class History:
         self.latest: dict[str, dict[tuple[Any, ...], Entry]] = {kind: {} for kind in SUBJECTS}
         self.ledgers: dict[str, dict[int, tuple[str, Entry]]] = {}
         self.submissions: dict[Key, Entry] = {}
+        self._taken: list[Entry] = []
 
     @classmethod
     def of(cls, entries: Iterable[bytes]) -> Self:
@@ -89,7 +90,16 @@ class History:
                 )
                 raise entry.differs("hash", message)
         self.latest[kind][subject] = entry
+        self._taken.append(entry)
         self.size = index + 1
+
+    def up_to(self, last: Entry) -> Self:
+        """Return the history up to an entry: what boards are that stand still since then."""
+        found = type(self)()
+        for entry in self._taken[: last.index + 1]:
+            found.take(entry.index, entry.leaf)
+        found.check()
+        return found
 
     def check(self) -> None:
         """Raise Differs where something is said of a submission that was never accepted."""

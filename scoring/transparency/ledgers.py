@@ -1,4 +1,4 @@
-"""The ledger, held against the log that commits to each of its entries."""
+"""The ledger of some rounds, held against the log that commits to each of its entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from scoring.verification.ledgers import Header
 from scoring.verification.notes import GATE, MERGE, is_note
 
 if TYPE_CHECKING:
+    from scoring.laws.books import Account
+    from scoring.predictions import Solution
     from scoring.verification.replay import Replay
 
 Row = Mapping[str, Any]
@@ -21,7 +23,7 @@ Row = Mapping[str, Any]
 class Answer:
     """An answer that says something: its loss, if it shows one, and when its file was accepted.
 
-    team: the one that asked, which may have been merged since.
+    team, submission: as the file was called when it was answered; it may have been merged since.
     """
 
     team: str
@@ -35,8 +37,10 @@ class LedgerCheck:
     """Hold a ledger against the log, entry by entry, and collect its boards (an `Observer`).
 
     settled: a moment before which everything has its entry in the log; `pending` answers are newer.
-    Without a replay, as where
-    numpy is missing, hashes alone are compared.
+    uid: of the ledger, by its solution's commitment. header, solution: of the newest version, the
+    solution once it is published; `measured` has what it measures on the board's own rows, units
+    and what they are out of, by board and submission. Without a replay, as where numpy is missing,
+    hashes alone are compared.
     """
 
     def __init__(self, history: History, settled: str) -> None:
@@ -44,33 +48,48 @@ class LedgerCheck:
         self.history = history
         self.settled = settled
         self.answers: dict[str, dict[str, list[Answer]]] = {}
-        self._header: Header | None = None
-        self._uid = ""
+        self.uid = ""
         self.numbers: set[int] = set()
         self.pending = 0
+        self.header: Header | None = None
+        self.solution: Solution | None = None
+        self.measured: dict[str, dict[Key, tuple[int, int]]] = {}
+        self._accounts: dict[str, Account] = {}
+        self._has_practice = False
+
+    @property
+    def season_code(self) -> float:
+        """Return -ln of the chance of all answers before practice, in nats, by sequential laws."""
+        from scoring.laws.exact import MILLION  # so that hashes are compared without numpy
+
+        of_teams = {name: each for name, each in self._accounts.items() if name}
+        accounts = (of_teams or self._accounts).values()
+        return sum(each.length(Fraction(0)) for each in accounts) / MILLION
 
     def took(self, header: Header, entry: Row, replay: "Replay | None" = None) -> None:
         """Check an entry's hash against the one that the log has, and its submission."""
-        if header is not self._header:
+        if header is not self.header:
             self._begin(header)
         self._check_hash(entry)
         if entry["kind"] == GATE:
             self._check_gate(entry)
         if replay is None:
             return
+        self._account(entry, replay)
         if entry["kind"] == MERGE:
-            for of_board in self.answers.values():
-                if moved := of_board.pop(entry["team"], []):
-                    of_board.setdefault(entry["into"], []).extend(moved)
+            self._merge(entry)
         elif not is_note(entry):
             self._answer(header, entry)
+            self._measure(entry, replay)
 
     def ended(self, header: Header, replay: "Replay | None" = None) -> None:
-        """Do nothing: a later version may follow."""
+        """Keep the version that answers last, and its solution."""
+        self.header = header
+        self.solution = replay.witness.solution if replay and replay.witness else None
 
     def check_end(self) -> None:
         """Raise Differs if the log has entries of the ledger that the ledger doesn't have."""
-        committed = self.history.ledgers.get(self._uid, {})
+        committed = self.history.ledgers.get(self.uid, {})
         if lost := sorted(committed.keys() - self.numbers):
             message = f"Log entry {committed[lost[0]][1].index} has it, the ledger doesn't."
             raise Differs(lost[0], "number", message)
@@ -78,11 +97,38 @@ class LedgerCheck:
     def _check_hash(self, entry: Row) -> None:
         number = entry["number"]
         self.numbers.add(number)
-        known = self.history.ledgers.get(self._uid, {}).get(number)
+        known = self.history.ledgers.get(self.uid, {}).get(number)
         if known is None and entry["created_at"] < self.settled:
             raise Differs(number, "log", "The log has no entry of it.")
         if known is not None and known[0] != entry["hash"]:
             raise Differs(number, "hash", f"Log entry {known[1].index} commits to another one.")
+
+    def _account(self, entry: Row, replay: "Replay") -> None:
+        """Keep what accounts had come to before practice, with which no final place is found."""
+        if not replay.terms.version:
+            return
+        if "submission" in entry:
+            accepted = self.history.accepted(entry["team"], entry["submission"])
+            self._has_practice |= accepted is not None and accepted["practice"]
+        if self._has_practice:
+            return
+        if is_note(entry):
+            self._accounts = dict(replay.accounts)
+        else:
+            name = entry["team"] if replay.terms.by_team else ""
+            if name in replay.accounts:
+                self._accounts[name] = replay.accounts[name]
+
+    def _merge(self, entry: Row) -> None:
+        for of_board in self.answers.values():
+            if moved := of_board.pop(entry["team"], []):
+                of_board.setdefault(entry["into"], []).extend(moved)
+
+    def _measure(self, entry: Row, replay: "Replay") -> None:
+        if replay.origin is not None:
+            mean = replay.origin.measurement.holdout
+            measured = self.measured.setdefault(entry["board"], {})
+            measured[entry["team"], entry["submission"]] = mean.units, mean.whole
 
     def _check_gate(self, entry: Row) -> None:
         """Compare what a gate asked with what the log said of it beforehand."""
@@ -99,7 +145,7 @@ class LedgerCheck:
         for kind in ("sealed", "revised"):
             for entry in self.history.latest[kind].values():
                 if entry["solution"] == commitment and entry["version"] == header.version:
-                    self._uid, self._header = entry["ledger"], header
+                    self.uid, self.header, self.measured = entry["ledger"], header, {}
                     return
         raise Differs(None, "solution_commitment", "No entry of the log has this solution.")
 
@@ -117,10 +163,9 @@ class LedgerCheck:
         if kind.bounds == "nothing" or accepted["practice"]:
             return
         team = entry["team"]
-        submission = self.history.now(team, entry["submission"])
         of_board = self.answers.setdefault(entry["board"], {})
         level = entry["level"] if kind.shows == "own" else None
         loss = None if level is None else Fraction(level, entry["steps"])
         of_board.setdefault(team, []).append(
-            Answer(team, header.version, submission, loss, accepted["at"])
+            Answer(team, header.version, (team, entry["submission"]), loss, accepted["at"])
         )

@@ -172,6 +172,7 @@ class Replay:
         self.witness = witness
         self.recall = recall
         self.recomputed = self.lost = self.measured = 0
+        self.origin: Origin | None = None  # of the answer that was taken last
         self.terms = _terms(header)
         self.accounts: dict[str, Account] = before.accounts if before else {}
         self.books: dict[tuple[str, str], TeamBook] = before.books if before else {}
@@ -263,6 +264,7 @@ class Replay:
         head, team = self.head(rules.board), self.teams.get((rules.board, entry["team"]))
         state = State(head, team or TeamState())
         origin = self.witness.origin(entry) if self.witness else None
+        self.origin = origin if isinstance(origin, Origin) else None
         if self.witness is None or origin is None or isinstance(origin, Lost):
             self.lost += origin is not None
             self._check_as_said(entry, rules, state)

@@ -11,7 +11,8 @@ from django.db.models import F, Model
 
 from holdfast.connection import connect
 from holdfast.errors import Failure
-from holdfast.verify_log import read_log
+from holdfast.verify_log import Read, read_log
+from leaderboard import tasks
 from leaderboard.log import heads
 from leaderboard.models import (
     Competition,
@@ -22,8 +23,7 @@ from leaderboard.models import (
     Submission,
     Team,
 )
-from leaderboard.pipeline import finalize
-from scoring.verification.ledgers import Header, read_lines
+from leaderboard.pipeline import finalize, publish
 from scoring.verification.run import verify as verify_ledger
 from tests.cast import World, predictions
 from tests.ending import measure
@@ -96,12 +96,33 @@ def test_what_an_operator_changed_in_the_database_is_named(season: World) -> Non
             row.save()
 
 
+def test_final_scores_on_private_rows_are_those_that_were_published(
+    season: World, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish, "enqueue_publication", lambda holdout_id: None)
+    round = season.digits.current_round
+    finalize.close_early(round, by=season.organizer)
+    finalize.start_finals(Competition.objects.get().current_round)
+    measure(season.digits)
+    FinalScore.objects.filter(team__name="Alices").update(units=F("units") + 1)
+    finalize.reveal(season.digits.current_round)
+    publish.publish(round)
+    for holdout in publish.to_publish():
+        tasks.publish_holdout(holdout_id=holdout.pk)
+    heads.sign(season.digits)
+    ran = run("verify", "digits")
+    assert ran.code == 1
+    assert "scores: It is 2 of 32; measured were 1 of 32." in " ".join(ran.err.split())
+
+
 def compare() -> None:
     """Do what `holdfast verify` does with a log, without the rest of the command."""
     with connect() as client:
         log = read_log(client, "digits", None, [])
         assert log is not None
+        facts, watch = client.get("competitions/digits/"), log.watch()
         client.save("competitions/digits/ledger/", Path("ledger"), 10**6, format="jsonl")
         lines = Path("ledger").read_bytes().splitlines(keepends=True)
-        assert verify_ledger(lines, observer=log.ledger).difference is None
-        log.compare([each for each in read_lines(lines) if isinstance(each, Header)], whole=True)
+        assert verify_ledger(lines, observer=watch).difference is None
+        (round,) = facts["rounds"]
+        log.compare(facts, [Read(round["ledger"], [round], watch, {})], whole=True)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("signed_in")
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "id,label\n" + "".join(f"r{row},0\n" for row in range(ROWS))
+ROUNDS = ok({"rounds": [{"number": 1, "title": "", "ledger": "1" * 32, "boards": []}]})
 WRONG = (60, 30, 30, 10)
 
 
@@ -36,6 +37,7 @@ def publish(server: Server) -> Callable[..., None]:
 
     def put(lines: list[bytes], publication: bytes | None = None) -> None:
         ledger = b"".join(lines)
+        server.on("GET", "competitions/played/", ROUNDS)
         server.on(
             "GET", "competitions/played/ledger/", lambda _: httpx.Response(200, content=ledger)
         )
@@ -260,6 +262,7 @@ def _endless(request: httpx.Request) -> httpx.Response:
 
 
 def test_an_endless_ledger_is_not_accepted(server: Server, run: Run, tmp_path: Path) -> None:
+    server.on("GET", "competitions/played/", ROUNDS)
     server.on("GET", "competitions/played/ledger/", _endless)
     kept = tmp_path / "kept.jsonl"
     ran = run("verify", "played", "--limit", "1", "--save", str(kept))
@@ -285,6 +288,7 @@ def test_a_length_that_is_announced_and_too_large_is_refused_before_the_first_by
     def announced(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, headers={"content-length": str(2**40)}, stream=Unread())
 
+    server.on("GET", "competitions/played/", ROUNDS)
     server.on("GET", "competitions/played/ledger/", announced)
     assert "The ledger has more than 1 GB." in run("verify", "played").err
 

@@ -14,9 +14,9 @@ from holdfast import logs
 from holdfast.config import config_path
 from holdfast.connection import connect
 from holdfast.errors import Failure
-from holdfast.verify_log import read_log
+from holdfast.verify_log import Read, read_log
+from scoring.chain import document_hash
 from scoring.transparency.notes import Key, Note
-from scoring.verification.ledgers import Header
 from scoring.verification.run import verify as verify_ledger
 from tests.holdfast.conftest import URL, Ran, Run, Server, ok, page, problem
 from tests.holdfast.logged import KEY, WITNESS, Logged
@@ -68,18 +68,28 @@ class Season:
             log.add("released", CLOSES, **said)
         self.rows = [self._row(name, 1, second) for name, second in (("Blues", 2), ("Greens", 3))]
         self.rows.append(self._row("Reds", 1, 4))
-        self.facts = {"closes_at": CLOSES.replace("+00:00", "Z"), **LIMITS}
+        board = {"position": 0, "title": "Accuracy", "uid": BOARD}
+        rounds = [{"number": 1, "title": "", "ledger": LEDGER, "boards": [board]}]
+        self.facts = {"closes_at": CLOSES.replace("+00:00", "Z"), **LIMITS, "rounds": rounds}
+        self.measured = {"rows": "private", "count": 80, "effective": 80}
         self.final = [self._final(name, place) for name, place in (("Greens", 1), ("Blues", 2))]
         for row, team in zip(self.final, ("b2", "c3"), strict=True):
             score = {BOARD: {"units": row["best"]["loss_numerator"], "of": 80}}
             fields = {"team": team, "submission": 1, "round": 1, "place": row["rank"]}
             log.add("final", CLOSES, **fields, scores=score)
         log.add("revealed", CLOSES, round=1)
+        log.add("scoring", OPENED, round=1, parameters_hash=document_hash(self._asked()))
         self.submissions = [
             {"number": number, "sha256": digest(at + 1), "created_at": sent_at(second)}
             for at, (number, second) in enumerate([(1, 1), (0, 3), (2, 4), (0, 2)])
             if number
         ]
+
+    def _asked(self) -> dict[str, Any]:
+        names = ("metric", "metric_parameters", "mechanism", "mechanism_parameters")
+        board = {name: self.played.scoring[name] for name in names}
+        schema = self.played.scoring["schema"]
+        return {"boards": {BOARD: board}, "order": [BOARD], "schema": schema}
 
     def _row(self, name: str, rank: int, second: int) -> dict[str, Any]:
         level = self.played.entries[-1]["level"] / 20
@@ -88,7 +98,10 @@ class Season:
 
     def _final(self, name: str, place: int) -> dict[str, Any]:
         best = {"number": 1, "loss_numerator": 20 + place, "loss_denominator": 80}
-        return {"team": name, "rank": place, "best": best, "is_baseline": False}
+        places = {"rank": place, "released_rank": 1, "best_place": None, "worst_place": None}
+        uid = next(uid for uid, named in NAMES.items() if named == name)
+        row = {"team": name, "team_uid": uid, "best": best, "others": [], "is_baseline": False}
+        return row | places
 
     def row(self, name: str) -> dict[str, Any]:
         return next(row for row in self.rows if row["team"] == name)
@@ -103,10 +116,11 @@ class Season:
             "GET", f"{at}ledger/", lambda asked: ledger if "format" in asked.url.params else newest
         )
         for path, rows in (
-            *(("leaderboard", self.rows), ("final", self.final), ("publications", [])),
+            *(("leaderboard", self.rows), ("publications", [])),
             ("submissions", self.submissions),
         ):
             server.on("GET", f"{at}{path}/", page(*rows))
+        server.on("GET", f"{at}final/", page(*self.final, facts=self.measured))
         server.on("GET", at, ok(self.facts))
         for path in ("log/", "log/entries/", "log/consistency/"):
             server.on("GET", at + path, self._logged)
@@ -146,7 +160,7 @@ def test_what_agrees_is_verified(season: Season, verify: Verify) -> None:
     keep(season.receipts[0], season.receipts[2])
     ran = verify()
     assert ran.code == 0, ran.err
-    assert "The public log agrees: 17 entries, all under one signed head." in ran.out
+    assert "The public log agrees: 18 entries, all under one signed head." in ran.out
     assert "Your 2 receipts kept here: each has its entry." in ran.out
     assert "No witness was asked" in ran.err
 
@@ -156,10 +170,12 @@ def compare(lines: list[bytes]) -> None:
     with connect() as client:
         log = read_log(client, "played", None, [])
         assert log is not None
-        report = verify_ledger(lines, observer=log.ledger)
+        facts, watch = client.get("competitions/played/"), log.watch()
+        report = verify_ledger(lines, observer=watch)
         if report.difference:
             raise Failure(str(report.difference))
-        log.compare([Header.of(json.loads(lines[0]))], whole=True)
+        read = Read(facts["rounds"][0]["ledger"], facts["rounds"], watch, {})
+        log.compare(facts, [read], whole=True)
 
 
 def exchange_names(season: Season) -> None:
@@ -208,6 +224,20 @@ def drop(season: Season) -> None:
         (lambda s: s.final.reverse() or s.final[0].update(rank=1), "Blues, rank: It is 1"),
         (lambda s: s.final[0]["best"].update(loss_numerator=1), "Greens, score"),
         (lambda s: s.final[0]["best"].update(number=7), "Greens, best: The log has no final"),
+        (lambda s: s.final[0].update(released_rank=2), "Greens, released_rank: It is 2; computed"),
+        (lambda s: s.final[0].update(best_place=1), "Greens, best_place: No tests are published"),
+        (lambda s: s.final.pop(), "final board: It has 1 teams; the log has 2"),
+        (lambda s: s.measured.update(count=79), "final board, count: It is 79"),
+        (lambda s: s.measured.update(rows="final", effective=9), "not counted in 9 final rows"),
+        (
+            lambda s: s.log.change(14, scores={BOARD: {"units": 21, "of": 81}}),
+            "Log entry 14, scores: They are not counted in 80 private rows",
+        ),
+        (lambda s: s.log.change(17, parameters_hash=digest(1)), "boards of round 1: Log entry 17"),
+        (
+            lambda s: s.facts["rounds"][0].update(ledger="2" * 32),
+            "ledger 2222.* has the ledger 111",
+        ),
         (shorten, "Entry 4, number: Log entry 13 has it, the ledger doesn't"),
         (rewrite, "Entry 2, hash: Log entry 9 commits to another one"),
         (lambda s: s.log.change(6, at=sent_at(9)), "Log entry 6, at: "),
@@ -241,11 +271,11 @@ def test_a_log_that_was_rewritten_since_is_found_with_evidence(
     ran = verify()
     assert ran.code == 1
     assert "The log differs. It is not the one that you saw." in ran.err
-    assert "17 entries with the root" in ran.err
-    (evidence,) = (config_path().parent / "logs").rglob("evidence-17-18-*.json")
+    assert "18 entries with the root" in ran.err
+    (evidence,) = (config_path().parent / "logs").rglob("evidence-18-19-*.json")
     proof = run("witness", "--evidence", str(evidence))
     assert proof.code == 0, proof.err
-    assert "holdfast/c0 signed two histories of holdfast/c0: 17 entries" in proof.out
+    assert "holdfast/c0 signed two histories of holdfast/c0: 18 entries" in proof.out
 
 
 def test_a_log_that_became_shorter_is_found(season: Season, verify: Verify) -> None:
@@ -328,7 +358,7 @@ def test_a_witness_s_signature_is_enough(season: Season, verify: Verify) -> None
     [
         (lambda log: log.change(8, at=sent_at(1)), "It is not the one that heads.jsonl saw"),
         (lambda log: log.entries.pop(), "It ends before what heads.jsonl saw"),
-        (lambda log: log.team("d4", "Lates", OPENED), "Log entry 17, at: It is of 2026"),
+        (lambda log: log.team("d4", "Lates", OPENED), "Log entry 18, at: It is of 2026"),
     ],
 )
 def test_a_witness_s_file_shows_what_others_saw(

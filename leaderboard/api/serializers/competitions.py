@@ -109,6 +109,7 @@ class ListedBoard(Out):
 
     position = serializers.IntegerField()
     title = serializers.CharField()
+    uid = serializers.CharField(help_text="Its permanent id, as the ledger names it.")
 
 
 class ListedRound(Out):
@@ -116,6 +117,11 @@ class ListedRound(Out):
 
     number = serializers.IntegerField()
     title = serializers.CharField()
+    ledger = serializers.CharField(
+        allow_null=True,
+        help_text="The permanent id of the ledger of its rows, as the public log names it; rounds "
+        "on the same rows share it.",
+    )
     boards = ListedBoard(many=True, help_text="The first one ranks.")
 
 
