@@ -91,8 +91,8 @@ class Followed:
     key: the one that signed its head. receipt_keys: those that receipts were signed with so far.
     names: of teams by their ids, where the salt still shows them. delay: seconds within which the
     server promises entries. held, waiting: receipts whose entries are there, and those whose time
-    is not up. unseen: entries behind the newest head that a witness has seen, None without
-    witnesses.
+    is not up. restored: those whose entries were lost, and their answers brought back. unseen:
+    entries behind the newest head that a witness has seen, None without witnesses.
     """
 
     history: History
@@ -104,6 +104,7 @@ class Followed:
     delay: int
     held: list[Receipt]
     waiting: list[Receipt]
+    restored: list[Receipt]
     unseen: int | None
 
     def keep(self, store: Store) -> None:
@@ -141,12 +142,10 @@ def follow(
         _check_withheld(entries, others)
         history = History.of(entries)
         delay = int(about["delay"])
-        held, waiting = _receipts(store, receipt_keys, history, head.origin, now - GRACE)
+        receipts = _receipts(store, receipt_keys, history, head.origin, now - GRACE)
     newest = max((each.head.size for each in others), default=None)
     unseen = None if newest is None else max(0, head.size - newest)
-    return Followed(
-        *(history, names, head, note, trusted, receipt_keys, delay, held, waiting, unseen)
-    )
+    return Followed(*(history, names, head, note, trusted, receipt_keys, delay, *receipts, unseen))
 
 
 def read_entries(source: Source, slug: str, size: int) -> tuple[list[bytes], dict[str, str]]:
@@ -322,9 +321,9 @@ def keep_evidence(keep: Callable[[str, str], Path], evidence: Evidence) -> Path:
 
 def _receipts(
     store: Store, keys: Sequence[Verifier], history: History, origin: str, settled: int
-) -> tuple[list[Receipt], list[Receipt]]:
-    """Return the receipts whose entries are there, and those whose time is not up."""
-    held, waiting = list[Receipt](), list[Receipt]()
+) -> tuple[list[Receipt], list[Receipt], list[Receipt]]:
+    """Return the receipts whose entries are there, whose time is not up, and which were lost."""
+    held, waiting, restored = list[Receipt](), list[Receipt](), list[Receipt]()
     for note in store.receipts():
         signed = Note.parse(note)
         receipt = Receipt.parse(signed.text)
@@ -334,7 +333,9 @@ def _receipts(
         if receipt.origin != origin:
             raise Differs(None, "origin", f"A receipt was given for the log {receipt.origin}.")
         entry = history.accepted(receipt.team, receipt.submission)
-        if entry is not None:
+        if entry is not None and entry["kind"] == "restored":
+            restored.append(receipt)
+        elif entry is not None:
             receipt.check_entry(entry.leaf, entry.index)
             held.append(receipt)
         elif receipt.at < moment(settled - receipt.delay):
@@ -342,4 +343,4 @@ def _receipts(
             raise Differs(None, "receipt", f"{message}signed receipt; the log does not have it.")
         else:
             waiting.append(receipt)
-    return held, waiting
+    return held, waiting, restored

@@ -264,7 +264,23 @@ class Log:
             output.note(f"{newer} newer than what a witness has seen.")
 
     def _note_open(self) -> None:
-        """Report what has time left, or has no outcome yet."""
+        """Report what was restored, what has time left, and what has no outcome yet."""
+        history = self.found.history
+        if restored := history.latest["restored"]:
+            answers = output.number(len(restored), "submission", "submissions")
+            first = min(entry.index for entry in restored.values())
+            output.warn(
+                f"The answers of {answers} were brought back from a copy of the ledger after a "
+                f"backup was restored (from log entry {first} on). Of {len(history.stand_ins)} the "
+                "log had lost file and moment: ties go by the moments of their answers."
+            )
+        for receipt in self.found.restored:
+            entry = history.accepted(receipt.team, receipt.submission)
+            output.warn(
+                f"Submission {receipt.submission} is in the log as restored at "
+                f"{entry and entry['at']}, without its file; your signed receipt says "
+                f"{receipt.at}. Show it to the organizer."
+            )
         for receipt in self.found.waiting:
             output.note(f"Submission {receipt.submission} is not in the log yet; it has time.")
         settled = self.watch().settled

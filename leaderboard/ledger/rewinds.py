@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from leaderboard.ledger.accounts import save_account, write_off_accounts
 from leaderboard.ledger.answers import add_entry, find_answer, stand
 from leaderboard.ledger.entries import team_head
 from leaderboard.ledger.heads import heads, save_heads
+from leaderboard.ledger.lines import described
 from leaderboard.ledger.merging import last_number, merge_rows
 from leaderboard.ledger.notes import add_note, save_note
 from leaderboard.ledger.pauses import resume
@@ -37,6 +39,7 @@ from leaderboard.models import (
     Holdout,
     Ledger,
     LedgerNote,
+    LogEntry,
     NoteKind,
     Release,
     Round,
@@ -109,7 +112,7 @@ def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
             lines = copies.lines(kept, situation.written)
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
-        _make_teams(round.competition, lost)
+        made = _make_teams(round.competition, lost)
         for each in lost:
             _take(each, holdout)
         boards = {board.uid: board for board in Board.objects.filter(uid__in=end.heads)}
@@ -129,6 +132,7 @@ def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
         )
         for uid, account in end.accounts.items():
             save_account(ledger, teams.get(uid), account)
+        _log(ledger, situation.known, made)
         note_losses(round.competition)
     look(round)
     return len(lost)
@@ -347,12 +351,35 @@ def _release(
     return release
 
 
-def _make_teams(competition: Competition, entries: list[_Lost]) -> None:
+def _log(ledger: Ledger, known: Head, made: list[Team]) -> None:
+    """Write what the log lacks of the entries behind `known`, as restored: nobody is deceived."""
+    told = LogEntry.objects.filter(competition=ledger.competition_id, document__ledger=ledger.uid)
+    numbers = set[int]()
+    for document in told.values_list("document", flat=True):
+        single = [document["number"]] if "number" in document else []
+        numbers.update(single, (each["number"] for each in document.get("entries", ())))
+    log = partial(events.log, ledger.competition)
+    for team in made:
+        log(leaves.team(team))
+    answers = described(Release.objects.filter(holdout__ledger=ledger, number__gt=known.number))
+    found = dict[int, list[Release]]()
+    for answer in answers.exclude(number__in=numbers).order_by("number"):
+        found.setdefault(answer.submission_id, []).append(answer)
+    sent = Submission.objects.select_related("round", "team").in_bulk(found)
+    for key, of_file in found.items():
+        log(leaves.restored(sent[key], ledger.uid, of_file))
+    notes = LedgerNote.objects.filter(holdout__ledger=ledger, number__gt=known.number)
+    for note in notes.exclude(number__in=numbers).select_related("holdout__ledger"):
+        for leaf in leaves.restored_note(note):
+            log(leaf)
+
+
+def _make_teams(competition: Competition, entries: list[_Lost]) -> list[Team]:
+    """Return the teams that stand in for those that the backup doesn't know."""
     both = ("team", "into")
     named = {lost.entry[field] for lost in entries for field in both if field in lost.entry}
     known = set(Team.objects.filter(uid__in=named).values_list("uid", flat=True))
-    for uid in sorted(named - known):
-        stand_in_team(competition, uid)
+    return [stand_in_team(competition, uid) for uid in sorted(named - known)]
 
 
 # --- Writing off ----------------------------------------------------------------------------------

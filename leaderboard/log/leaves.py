@@ -93,6 +93,21 @@ def released(submission: Submission, answers: Sequence[Release]) -> Leaf:
     )
 
 
+def restored(submission: Submission, ledger: str, answers: Sequence[Release] = ()) -> Leaf:
+    """Tell that answers came from a copy of the ledger, and what stands for what was accepted.
+
+    The answer of a gate follows in an entry of its own.
+    """
+    called = released(submission, answers).fields if answers else {"entries": []}
+    facts = {
+        "ledger": ledger,
+        "round": submission.round.number,
+        "practice": submission.is_practice,
+        "accepted": utc(submission.created_at),
+    }
+    return Leaf("restored", {**_named(submission), **facts, **called}, submission=submission)
+
+
 def gate(gate: Gate) -> Leaf:
     """Tell what a gate asks, by hashes, and whether it may still be asked."""
     file = gate.in_use and sha256(f"{gate.uid}:{gate.in_use.sha256}".encode()).hexdigest()
@@ -127,6 +142,22 @@ def noted(note: LedgerNote) -> Leaf:
     """Tell of an entry of the ledger that is no answer."""
     ledger = note.holdout.ledger.uid
     return Leaf("noted", {"ledger": ledger, "number": note.number, "hash": note.hash})
+
+
+def restored_note(note: LedgerNote) -> Iterator[Leaf]:
+    """Yield what the log has of an entry that is no answer, brought back from a copy."""
+    if note.kind == NoteKind.GATE:
+        ledger, related = note.holdout.ledger.uid, ("team", "round", "gate__board", "gate__in_use")
+        for submission in Submission.objects.filter(gate_answer=note).select_related(*related):
+            assert submission.gate is not None  # noqa: S101  (it has its answer)
+            yield gate(submission.gate)
+            yield restored(submission, ledger)
+            yield gated(submission, note)
+        return
+    if note.kind == NoteKind.MERGE:
+        teams = Team.objects.select_related("merged_into")
+        yield _merged(teams.get(uid=note.document["team"]))
+    yield noted(note)
 
 
 def sealed(holdout: Holdout) -> Leaf:

@@ -5,7 +5,7 @@ every stored file is the one that was accepted. So whatever was changed past the
 functions is named: a file, a time, an owner, a team's name or mark, a limit, a final place.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -32,7 +32,10 @@ from scoring.verification.differences import Differs, shown
 
 Named = tuple[str, int]  # a team and the number of its submission
 _OF_ROUNDS: Final = ("deadline", "limits", "scoring")
-_SUBMISSIONS: Final = ("accepted", "rejected", "failed", "requeued", "released", "gated")
+_SUBMISSIONS: Final = (
+    *("accepted", "rejected", "failed", "requeued"),
+    *("released", "gated", "restored"),
+)
 _OFF: Final[tuple[list[Any], ...]] = ([False], [0, 0], [""])
 
 
@@ -51,8 +54,8 @@ def verify_log(competition: Competition, *, files: bool = True) -> int:
     if not entries:
         return 0  # it was opened by an earlier version, and no worker has looked since
     history = History.of(canonical(each.document) for each in entries)
-    lost = _check_submissions(competition, entries, history)
-    _check_state(competition, entries, lost)
+    _check_submissions(competition, entries, history)
+    _check_state(competition, entries)
     _check_places(competition)
     if files:
         _check_files(competition)
@@ -104,11 +107,8 @@ def _check_copy(competition: Competition, entries: list[LogEntry]) -> None:
 
 def _check_submissions(
     competition: Competition, entries: Iterable[LogEntry], history: History
-) -> set[Named]:
-    """Compare each accepted file with its row: owner, number, round, moment, hash and outcome.
-
-    Return those that a restored database has from the ledger alone.
-    """
+) -> None:
+    """Compare each accepted file with its row: owner, number, round, moment, hash and outcome."""
     rows = Submission.objects.filter(team__competition=competition)
     known = {(each.team.uid, each.number): each for each in rows.select_related("team", "round")}
     told, outcomes = set[int](), dict[int, LogEntry]()
@@ -124,38 +124,41 @@ def _check_submissions(
         if entry.kind == "accepted":
             told.add(row.pk)
             _check_accepted(entry, row)
-        else:
-            outcomes[row.pk] = entry
-    lost = set[Named]()
-    for named, row in known.items():
-        if row.pk not in told and not row.sha256:
-            # Accepted after the last copy of the log; a copy of the ledger knows its answer.
-            lost.add(named)
             continue
+        if entry.kind == "restored":
+            _check_facts(entry, row, moment="accepted")
+            told.add(row.pk)
+        outcomes[row.pk] = entry
+    for named, row in known.items():
         if row.pk not in told:
             raise Differs(None, _name(named), "The log does not say that it was accepted.")
         _check_outcome(named, row, outcomes.get(row.pk))
-    return lost
 
 
 def _check_outcome(named: Named, row: Submission, said: LogEntry | None) -> None:
     expected = "gated" if row.gate_answer_id else OUTCOMES.get(Status(row.status))
-    if expected is not None and (said is None or said.kind != expected):
+    kinds = (expected, "restored") if expected == "released" else (expected,)
+    if expected is not None and (said is None or said.kind not in kinds):
         what = "nothing" if said is None else f"“{said.kind}” (entry {said.index})"
         message = f"The database has “{row.status}”, the log {what}."
         raise Differs(None, f"{_name(named)}, status", message)
 
 
-def _check_accepted(entry: LogEntry, row: Submission) -> None:
+def _check_facts(entry: LogEntry, row: Submission, *, moment: str) -> None:
     document = entry.document
     facts: dict[str, Any] = {
-        "at": utc(row.created_at),
+        moment: utc(row.created_at),
         "round": row.round.number,
         "practice": row.is_practice,
     }
     for name, value in facts.items():
         if document[name] != value:
             raise _differs(entry.index, name, _says(document[name], value))
+
+
+def _check_accepted(entry: LogEntry, row: Submission) -> None:
+    _check_facts(entry, row, moment="at")
+    document = entry.document
     salt = bytes.fromhex((entry.opening or {}).get("salt", ""))
     if len(salt) != leaves.SALT_BYTES:
         raise _differs(entry.index, "file", "The salt of its commitment is gone.")
@@ -164,9 +167,7 @@ def _check_accepted(entry: LogEntry, row: Submission) -> None:
         raise _differs(entry.index, "file", message)
 
 
-def _check_state(
-    competition: Competition, entries: Iterable[LogEntry], lost: Collection[Named]
-) -> None:
+def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
     """Compare what the entries come to with what the database would tell today."""
     ledgers = dict(competition.rounds.values_list("number", "ledger__uid"))
     said = _fold(ledgers, map(_opened, entries))
@@ -178,8 +179,6 @@ def _check_state(
         if key[0] == "sealed" and key not in found:
             continue  # the same, or taken back before it answered
         now = found.get(key, (None, None))[1]
-        if key[0] == "answer" and value is None and tuple(now[2:]) in lost:
-            continue
         if value != now:
             where = ", ".join(map(str, key))
             raise _differs(index, where, _says(value, now))
@@ -226,7 +225,7 @@ def _facts(
     """Yield what an entry tells: of what, and its values."""
     if kind in ("accepted", "rejected", "failed", "requeued", "gated", "top_up"):
         return  # compared with submissions, and with the ledger's notes
-    if kind == "released":
+    if kind in ("released", "restored"):
         for each in fields["entries"]:
             about = [each["board"], each["hash"], fields["team"], fields["submission"]]
             yield ("answer", fields["ledger"], each["number"]), about

@@ -18,6 +18,7 @@ _SUBMISSION: Final = ("team", "submission")
 SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("accepted", "excluded", "final"), _SUBMISSION),
     **dict.fromkeys(("rejected", "failed", "requeued", "released", "gated"), _SUBMISSION),
+    "restored": _SUBMISSION,
     **dict.fromkeys(("team", "merged", "quota"), ("team",)),
     **dict.fromkeys(("baseline", "verified", "disqualified", "hidden"), ("team",)),
     **dict.fromkeys(("deadline", "limits", "scoring", "finals_started", "revealed"), ("round",)),
@@ -29,7 +30,7 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "rules": (),
 }
 _ONCE: Final = frozenset({"accepted", "merged", "revealed", "published"})
-_OUTCOMES: Final = ("released", "rejected", "failed", "gated")
+_OUTCOMES: Final = ("released", "rejected", "failed", "gated", "restored")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,11 @@ class Entry:
 
 
 class History:
-    """All entries by kind and subject, and the ledgers' entries that they commit to."""
+    """All entries by kind and subject, and the ledgers' entries that they commit to.
+
+    stand_ins: restored answers whose acceptance the log had lost, in the place of the entries that
+    it lacks. Whether files and moments are right, it does not show.
+    """
 
     def __init__(self) -> None:
         """Begin before the first entry."""
@@ -56,6 +61,7 @@ class History:
         self.latest: dict[str, dict[tuple[Any, ...], Entry]] = {kind: {} for kind in SUBJECTS}
         self.ledgers: dict[str, dict[int, tuple[str, Entry]]] = {}
         self.submissions: dict[Key, Entry] = {}
+        self.stand_ins: dict[Key, Entry] = {}
         self._taken: list[Entry] = []
 
     @classmethod
@@ -89,6 +95,7 @@ class History:
                     f"Entry {known[number][1].index} has another entry {number} of the ledger."
                 )
                 raise entry.differs("hash", message)
+        self._stand_in(entry)
         self.latest[kind][subject] = entry
         self._taken.append(entry)
         self.size = index + 1
@@ -103,7 +110,7 @@ class History:
 
     def check(self) -> None:
         """Raise Differs where something is said of a submission that was never accepted."""
-        entries = self.latest["accepted"].values()
+        entries = [*self.latest["accepted"].values(), *self.stand_ins.values()]
         self.submissions = {self.now(each["team"], each["submission"]): each for each in entries}
         for kind in (*_OUTCOMES, "requeued", "excluded", "final"):
             for entry in self.latest[kind].values():
@@ -126,8 +133,9 @@ class History:
 
     def accepted(self, team: str, submission: int) -> Entry | None:
         """Return the entry of a submission, by the name that it had then or has now."""
-        found = self.latest["accepted"]
-        return found.get((team, submission)) or self.submissions.get(self.now(team, submission))
+        key = team, submission
+        found = self.latest["accepted"].get(key) or self.stand_ins.get(key)
+        return found or self.submissions.get(self.now(team, submission))
 
     def is_on(self, mark: str, team: str) -> bool:
         """Return whether a team has a mark: a baseline, verified, disqualified or hidden."""
@@ -149,6 +157,15 @@ class History:
             for entry in self.latest[kind].values()
         }
         return [entry for key, entry in self.submissions.items() if key not in done]
+
+    def _stand_in(self, entry: Entry) -> None:
+        """Let a restored answer stand in for what was accepted, as long as no entry says that."""
+        if entry["kind"] not in ("accepted", "restored"):
+            return
+        key = entry["team"], entry["submission"]
+        self.stand_ins.pop(key, None)
+        if entry["kind"] == "restored" and key not in self.latest["accepted"]:
+            self.stand_ins[key] = Entry(entry.index, {**entry.leaf, "at": entry["accepted"]})
 
     def _check_deadline(self, entry: Entry) -> None:
         """Refuse what came after the deadline that stood in the log when it was accepted."""

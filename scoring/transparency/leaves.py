@@ -84,6 +84,16 @@ KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
     "failed": _SUBMISSION,
     "requeued": _SUBMISSION,
     "released": {**_SUBMISSION, "ledger": _is_id, "entries": _list_of(_object_of(_LEDGER_ENTRY))},
+    # An answer from a copy of the ledger, in a restored database that did not know of it. The log
+    # may lack what `accepted` has, then `accepted` is the moment of the answer.
+    "restored": {
+        **_SUBMISSION,
+        "round": _is_count,
+        "practice": _is_flag,
+        "accepted": _is_moment,
+        "ledger": _is_id,
+        "entries": _list_of(_object_of(_LEDGER_ENTRY)),
+    },
     "gate": {
         "round": _is_count,
         "gate": _is_id,

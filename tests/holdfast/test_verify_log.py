@@ -16,6 +16,7 @@ from holdfast.connection import connect
 from holdfast.errors import Failure
 from holdfast.verify_log import Read, read_log
 from scoring.chain import document_hash
+from scoring.transparency import leaves
 from scoring.transparency.notes import Key, Note
 from scoring.verification.run import verify as verify_ledger
 from tests.holdfast.conftest import URL, Ran, Run, Server, ok, page, problem
@@ -276,6 +277,20 @@ def test_a_log_that_was_rewritten_since_is_found_with_evidence(
     proof = run("witness", "--evidence", str(evidence))
     assert proof.code == 0, proof.err
     assert "holdfast/c0 signed two histories of holdfast/c0: 18 entries" in proof.out
+
+
+def test_a_restored_answer_is_called_that_and_no_difference(season: Season, verify: Verify) -> None:
+    keep(season.receipts[3])
+    entry = season.played.entries[3]
+    answer = {"board": BOARD, "number": 4, "hash": entry["hash"]}
+    fields = {"team": "c3", "submission": 1, "round": 1, "practice": False, "ledger": LEDGER}
+    fields |= {"accepted": sent_at(2), "entries": [answer]}
+    season.log.entries[12:14] = [leaves.leaf("restored", CLOSES, **fields)]
+    ran = verify()
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.err.split())
+    assert "answers of 1 submission were brought back from a copy of the ledger" in said
+    assert "Submission 1 is in the log as restored at 2026-01-01T00:00:02+00:00" in said
 
 
 def test_a_log_that_became_shorter_is_found(season: Season, verify: Verify) -> None:

@@ -19,6 +19,7 @@ from leaderboard.errors import Refused
 from leaderboard.ledger import copies, rewinds
 from leaderboard.ledger.recovery import recover
 from leaderboard.log import heads, journal, keys
+from leaderboard.log.entries import utc
 from leaderboard.models import (
     FinalScore,
     LogEntry,
@@ -30,10 +31,15 @@ from leaderboard.models import (
     Submission,
     Team,
 )
+from leaderboard.operate.log_verification import verify_log
 from leaderboard.participate import membership, selection
 from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_submission
+from scoring.chain import canonical
 from scoring.transparency import merkle
+from scoring.transparency.checks import Shown
+from scoring.transparency.history import History
+from scoring.transparency.ledgers import LedgerCheck
 from scoring.verification.run import verify
 from tests import ending
 from tests.cast import World, ledger_of, predictions
@@ -56,11 +62,15 @@ def alice(world: World) -> Team:
     return team
 
 
-def lose(world: World, play: Callable[[], Any]) -> Any:
-    """Play on, as workers do with their copies, and restore the database from before."""
+def lose(world: World, play: Callable[[], Any], *, journal: bool = True) -> Any:
+    """Play on, as workers do with their copies, and restore the database from before.
+
+    journal: whether the log was copied in time, or the ledger alone.
+    """
     backup = transaction.savepoint()
     found = play()
-    heads.sign(world.digits)
+    if journal:
+        heads.sign(world.digits)
     copies.keep_all()
     transaction.savepoint_rollback(backup)
     world.digits.refresh_from_db()
@@ -177,6 +187,55 @@ def test_what_was_written_since_the_restore_follows_behind_in_the_log(
     assert merkle.Frontier.from_json(head.frontier).root() == merkle.root_at(
         len(hashes), merkle.nodes_of(hashes)
     )
+
+
+def test_answers_that_the_log_had_lost_are_written_as_restored(world: World, alice: Team) -> None:
+    def play() -> None:
+        bob = world.join(world.bob, "Bob's")
+        for wrong in (range(10, 12), range(10, 13)):
+            world.score(bob, predictions(wrong))
+        world.score(alice, predictions(range(10, 11)))
+        membership.merge(team=bob, into=alice, by=world.organizer)
+
+    heads.sign(world.digits)
+    lose(world, play, journal=False)
+    bring_back(world)
+    heads.sign(world.digits)
+    restored = LogEntry.objects.filter(kind="restored").order_by("index")
+    said = [(each.document["submission"], len(each.document["entries"])) for each in restored]
+    assert said == [(1, 1), (2, 1), (2, 1)]
+    assert LogEntry.objects.filter(kind__in=("noted", "merged")).count() == 2
+    verify_log(world.digits)
+    entries = LogEntry.objects.order_by("index").values_list("document", flat=True)
+    history = History.of(map(canonical, entries))
+    assert len(history.stand_ins) == 3
+    check = LedgerCheck(history, "9999-01-01T00:00:00+00:00")
+    lines = b"".join(queries.ledger_lines(ledger_of(world.digits))).splitlines(keepends=True)
+    assert verify(lines, observer=check).difference is None
+    check.check_end()
+    assert check.pending == 0
+    (standing,) = Shown(history, {}).standings(check.answers[world.board.uid])
+    row = Standing.objects.get()
+    assert (standing.team, float(standing.loss)) == (alice.uid, row.loss)
+    assert standing.at == utc(row.reached_at)
+
+
+def test_an_answer_of_a_file_that_the_log_has_is_written_as_restored(
+    world: World, alice: Team
+) -> None:
+    def play() -> None:
+        sent = world.submit(alice, predictions(range(10, 12)))
+        heads.sign(world.digits)
+        score_submission(submission_id=sent.pk)
+
+    lose(world, play, journal=False)
+    bring_back(world)
+    heads.sign(world.digits)
+    verify_log(world.digits)
+    entries = LogEntry.objects.order_by("index").values_list("document", flat=True)
+    history = History.of(map(canonical, entries))
+    assert not history.stand_ins
+    assert not history.unanswered
 
 
 def test_a_second_recovery_changes_nothing(world: World, alice: Team) -> None:
