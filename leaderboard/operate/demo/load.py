@@ -17,6 +17,7 @@ from leaderboard.errors import Refused
 from leaderboard.models import Competition, FileRole, Phase, Team, User
 from leaderboard.operate.demo.competitions import DemoCompetition
 from leaderboard.operate.demo.datasets import Tables
+from leaderboard.organize.teams import change_team
 from leaderboard.participate import membership
 from leaderboard.pipeline import finalize, intake
 
@@ -74,7 +75,7 @@ def load(demo: DemoCompetition, organizer: User) -> None:
             team = membership.join(
                 competition=competition, user=robot, accept_rules=True, team_name=baseline.team
             )
-            Team.objects.filter(pk=team.pk).update(is_baseline=not demo.is_finished)
+        change_team(team, organizer, is_baseline=not demo.is_finished)
         if not team.submissions.exists():
             predictions = _csv(baseline.predict(tables, demo.label), "predictions.csv")
             intake.submit(team=team, user=robot, upload=predictions, message=baseline.message)

@@ -22,6 +22,7 @@ from leaderboard.models import (
 )
 from leaderboard.operate.demo.competitions import DEMO_COMPETITIONS, DemoCompetition
 from leaderboard.operate.demo.load import finish
+from leaderboard.operate.log_verification import verify_log
 from leaderboard.tasks import score_submission
 from tests import ending
 from tests.snapshots import kept
@@ -83,6 +84,7 @@ def test_its_models_are_scored_by_the_pipeline(loaded: Path, demo: DemoCompetiti
     assert {team.is_baseline for team in teams} == {not demo.is_finished}
     statuses = Submission.objects.filter(team__in=teams).values_list("status", flat=True)
     assert list(statuses) == [Status.RELEASED] * len(demo.baselines)
+    assert verify_log(Competition.objects.get(slug=demo.slug)) > 0
 
 
 def test_the_finished_one_shows_its_final_board(loaded: Path) -> None:
