@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 from holdfast import output
@@ -17,6 +18,8 @@ from scoring.transparency.history import History, Key
 from scoring.transparency.ledgers import LedgerCheck
 from scoring.transparency.notes import Verifier
 from scoring.verification.differences import Differs
+
+PAUSE = 5  # seconds between two looks at a head that is to grow
 
 if TYPE_CHECKING:
     from scoring.predictions import Predictions
@@ -169,6 +172,7 @@ class Log:
                 newer = output.number(read.watch.pending, "answer is", "answers are")
                 output.note(f"{where}{newer} newer than the log's head: verify the board later.")
                 return
+            self._check_names(shown, rows)
             standings = shown.standings(read.watch.answers.get(board["uid"], {}))
             try:
                 known = read.watch.header.boards[board["uid"]]
@@ -179,6 +183,19 @@ class Log:
                 if not newest or newest[0]["number"] in read.watch.numbers:
                     raise
                 output.note("The board changed while it was read: verify it when less is going on.")
+
+    def _check_names(self, shown: Shown, rows: Sequence[Json]) -> None:
+        """Raise Differs where a team goes by a name that the log hasn't, nor gets in time."""
+        for _ in range(self.found.delay // PAUSE + 1):
+            if shown.find_renamed(rows) is None:
+                return
+            sleep(PAUSE)
+            again = follow(
+                *(self.client, self.slug, self.store), now=int(time.time()), key=self.found.key
+            )
+            shown.name_teams(again.names)
+        if renamed := shown.find_renamed(rows):
+            raise renamed
 
     def _compare_finals(self, read: Read, round: Json, shown: Shown) -> int:
         """Compare the final board of a round; return how many exact scores were computed again."""
@@ -205,6 +222,7 @@ class Log:
         losses = finals.losses_of(entries, board)
         baselines = {team for team, _ in entries if shown.then.is_on("baseline", team)}
         best = finals.check_places(entries, losses, baselines)
+        self._check_names(shown, rows)
         shown.check_baselines(rows)
         standings = shown.standings(watch.answers.get(board, {}))
         ranked = shown.ranked(standings)

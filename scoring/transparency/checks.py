@@ -44,8 +44,20 @@ class Shown:
         """Compare nothing yet."""
         self.history = history
         self.then = then or history
+        self.name_teams(names)
+
+    def name_teams(self, names: Mapping[str, str]) -> None:
+        """Compare names with these."""
         self.names = names
         self.teams = {name: team for team, name in names.items()}
+
+    def find_renamed(self, rows: Iterable[Row]) -> Differs | None:
+        """Return what to raise of a row whose team has a name that nobody goes by in the log."""
+        for row in rows:
+            known = self.names.get(row["team_uid"])
+            if known is not None and row["team"] not in self.teams:
+                return of_row(row, "team", f"The log names it {shown(known)}.")
+        return None
 
     def standings(self, answers: Mapping[str, Sequence[Answer]]) -> list[Standing]:
         """Return all teams with a score on a board, in its order: who was first is above equals."""

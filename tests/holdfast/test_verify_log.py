@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast import logs
+from holdfast import logs, verify_log
 from holdfast.config import config_path
 from holdfast.connection import connect
 from holdfast.errors import Failure
@@ -41,6 +41,10 @@ def sent_at(second: int) -> str:
 
 def digest(number: int) -> str:
     return f"{number:064x}"
+
+
+def uid_of(name: str) -> str:
+    return next(uid for uid, named in NAMES.items() if named == name)
 
 
 @dataclass
@@ -95,13 +99,19 @@ class Season:
     def _row(self, name: str, rank: int, second: int) -> dict[str, Any]:
         level = self.played.entries[-1]["level"] / 20
         row = {"team": name, "rank": rank, "score": 1 - level, "is_baseline": False}
+        row["team_uid"] = uid_of(name)
         return row | {"last_improvement_at": sent_at(second)}
 
     def _final(self, name: str, place: int) -> dict[str, Any]:
         best = {"number": 1, "loss_numerator": 20 + place, "loss_denominator": 80}
         places = {"rank": place, "released_rank": 1, "best_place": None, "worst_place": None}
-        uid = next(uid for uid, named in NAMES.items() if named == name)
-        row = {"team": name, "team_uid": uid, "best": best, "others": [], "is_baseline": False}
+        row = {
+            "team": name,
+            "team_uid": uid_of(name),
+            "best": best,
+            "others": [],
+            "is_baseline": False,
+        }
         return row | places
 
     def row(self, name: str) -> dict[str, Any]:
@@ -215,6 +225,11 @@ def drop(season: Season) -> None:
         (lambda s: s.row("Greens").update(score=0.9), "Greens, score"),
         (lambda s: s.row("Greens").update(is_baseline=True, rank=None), "Greens, is_baseline"),
         (lambda s: s.rows.pop(), "board: It has 2 teams; ledger and log have 3"),
+        (
+            lambda s: s.row("Greens").update(team="Ghosts"),
+            "Ghosts, team: The log names it 'Greens'",
+        ),
+        (lambda s: s.final[0].update(team="Ghosts"), "Ghosts, team: The log names it 'Greens'"),
         (exchange_names, "Greens, place 1: Ledger and log have Blues here"),
         (exchange_commitments, "Log entry 4, name: Team b2 does not go by 'Blues'"),
         (lambda s: s.submissions[0].update(created_at=sent_at(9)), "submission 1, created_at"),
@@ -254,13 +269,30 @@ def drop(season: Season) -> None:
     ],
 )
 def test_what_an_operator_changed_is_named(
-    change: Change, named: str, season: Season, server: Server
+    change: Change, named: str, season: Season, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(season.receipts[0], season.receipts[2])
+    monkeypatch.setattr(verify_log, "sleep", lambda seconds: None)
     change(season)
     season.serve(server)
     with pytest.raises(Failure, match=named):
         compare(season.played.lines())
+
+
+def test_a_name_that_is_newer_than_the_log_s_head_is_awaited(
+    season: Season, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = list[int]()
+
+    def sign(seconds: int) -> None:
+        slept.append(seconds)
+        season.log.team("b2", "Ghosts", CLOSES)
+
+    monkeypatch.setattr(verify_log, "sleep", sign)
+    for row in (season.row("Greens"), season.final[0]):
+        row.update(team="Ghosts")
+    assert verify().code == 0
+    assert slept == [5]
 
 
 def test_a_log_that_was_rewritten_since_is_found_with_evidence(
