@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from scoring.verification.ledgers import Header
     from scoring.verification.publications import Known
 
+DAMAGED = "Try again. If it stays so, the file was changed on the server: its SHA-256 is another."
 KEEP_COPY = "It may be a copy for --since: keep it."
 PACKAGES = ("numpy", "scipy", "pyarrow")
 SAVE_COPY = "Save a copy of what you were given, with --save, and ask the organizer what happened."
@@ -360,7 +361,7 @@ def _download_publications(case: _Case, server: _Server) -> None:
         with found.open("rb") as file:
             case.published[number] = hashlib.file_digest(file, "sha256").hexdigest()
             if case.published[number] != entry["sha256"]:
-                raise Failure(f"{what} arrived damaged.", hint="Try again.")
+                raise Failure(f"{what} arrived damaged.", hint=DAMAGED)
 
 
 def _take_own(cases: list[_Case], files: list[Path], sample: Path | None, server: _Server) -> None:

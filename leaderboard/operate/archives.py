@@ -66,6 +66,7 @@ from leaderboard.organize.same_rows import claim_rows
 from leaderboard.pipeline.handover import expect
 from leaderboard.pipeline.publish import to_publish
 from leaderboard.platform.files import open_stored
+from leaderboard.platform.reading import one_moment
 from leaderboard.platform.scratch import scratch_file
 from leaderboard.queries.audit import ALL, audit_csv
 from scoring.errors import HoldfastError
@@ -91,36 +92,17 @@ def export_archive(
     check_right(by, competition, Right.OWN)
     if competition.opened_by_organizer_at is None or not competition.ledgers.exists():
         raise Refused("not_movable")
-    check_finals_rest(competition)
-    file = scratch_file()
     with transaction.atomic():
-        # What the tables say has to be of one moment: no answer comes while they are read.
-        ledgers = lock.lock(competition).ledgers.order_by("pk")
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            writing = _Writing(archive)
-            # Those who name others come first: whatever is added meanwhile is there for them.
-            for model in reversed(list(TABLES)):
-                rows = rows_of(competition, model)
-                if model is Event and not with_people:
-                    rows = rows.exclude(audience=Audience.ORGANIZERS)  # they may tell addresses
-                writing.rows(name_of(model), rows.iterator(chunk_size=_FETCHED))
-            people = people_of(competition)
-            writing.lines(PEOPLE, (person_row(each, with_people) for each in people))
-            writing.lines(ROLES, ({"mark": each} for each in marks(competition)))
-            handover = competition.handovers.filter(is_incoming=False, failure="").first()
-            if handover is not None and handover.file:
-                writing.stored(SECRETS, handover.file.name or "")
-            manifest = {
-                "format": FORMAT,
-                "version": VERSION,
-                "slug": competition.slug,
-                "title": competition.title,
-                "written_at": timezone.now().isoformat(timespec="seconds"),
-                "ledgers": {each.uid: [each.entries, each.head_hash] for each in ledgers},
-                "sealed_to": handover.destination if handover and handover.file else "",
-                "files": writing.hashes,
-            }
-            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+        lock.lock(competition)  # nothing is taken from a database that lacks answers
+    file = scratch_file()
+    # Uploads and answers go on meanwhile; a row of one table has all that others say of it.
+    try:
+        with one_moment():
+            _write_archive(file, Competition.objects.get(pk=competition.pk), with_people)
+    except BaseException:
+        file.close()
+        raise
+    with transaction.atomic():
         events.record(
             competition,
             EventKind.EXPORTED,
@@ -131,6 +113,36 @@ def export_archive(
         )
     file.seek(0)
     return file
+
+
+def _write_archive(file: IO[bytes], competition: Competition, with_people: bool) -> None:
+    """Write everything of a competition, as one moment has it. Raises Refused."""
+    check_finals_rest(competition)
+    ledgers = competition.ledgers.order_by("pk")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        writing = _Writing(archive)
+        for model in TABLES:
+            rows = rows_of(competition, model)
+            if model is Event and not with_people:
+                rows = rows.exclude(audience=Audience.ORGANIZERS)  # they may tell addresses
+            writing.rows(name_of(model), rows.iterator(chunk_size=_FETCHED))
+        people = people_of(competition)
+        writing.lines(PEOPLE, (person_row(each, with_people) for each in people))
+        writing.lines(ROLES, ({"mark": each} for each in marks(competition)))
+        handover = competition.handovers.filter(is_incoming=False, failure="").first()
+        if handover is not None and handover.file:
+            writing.stored(SECRETS, handover.file.name or "")
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "slug": competition.slug,
+            "title": competition.title,
+            "written_at": timezone.now().isoformat(timespec="seconds"),
+            "ledgers": {each.uid: [each.entries, each.head_hash] for each in ledgers},
+            "sealed_to": handover.destination if handover and handover.file else "",
+            "files": writing.hashes,
+        }
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
 
 
 def import_archive(
