@@ -210,13 +210,25 @@ class _Taking:
     def take(self, line: Line) -> None:
         """Do what an entry says, or write down that organizers have to."""
         document = line.document
-        if take := self.takers.get(document["kind"]):
+        if "round" in document and document["round"] not in self.rounds:
+            self._of_lost_round(document)
+        elif take := self.takers.get(document["kind"]):
             take(line)
         elif document["kind"] in _ACTIONS:
             team = self.teams.get(document.get("team", ""))
             more = {} if team else {"competition": self.competition}
             number = document.get("submission")
             _lose(LossKind.ACTION, team, number, action=document["kind"], **more)
+
+    def _of_lost_round(self, document: Mapping[str, Any]) -> None:
+        """Write down what is of a round that was added after the backup; nothing can rest on it."""
+        _lose(LossKind.ACTION, None, action="round", competition=self.competition)
+        if document["kind"] == "accepted":
+            team = self.teams.get(document["team"]) or stand_in_team(
+                self.competition, document["team"]
+            )
+            self.teams[team.uid] = team
+            _lose(LossKind.ACTION, team, document["submission"], action="sent")
 
     def finish(self) -> None:
         """Enter for the finals what teams had selected last."""
@@ -339,12 +351,7 @@ class _Taking:
         self._change(line, **{name: limits[name] for name in _LIMITS & limits.keys()})
 
     def _change(self, line: Line, **values: Any) -> None:
-        round = self.rounds.get(line.document["round"])
-        if round is None:  # added after the backup
-            more = {"competition": self.competition, "action": line.document["kind"]}
-            _lose(LossKind.ACTION, None, **more)
-        else:
-            Round.objects.filter(pk=round.pk).update(**values)
+        Round.objects.filter(pk=self.rounds[line.document["round"]].pk).update(**values)
 
     def _quota(self, line: Line) -> None:
         extra = {"extra_daily": line.document["daily"], "extra_total": line.document["total"]}

@@ -1,5 +1,7 @@
 """What a restored database is missing, for organizers to know before the finals."""
 
+from typing import Final
+
 from django.db import models
 from django.db.models import Q
 
@@ -14,6 +16,24 @@ class LossKind(models.TextChoices):
     PEOPLE = "people", "The people of a team"
     SELECTION = "selection", "A selected submission"
     ACTION = "action", "Something that organizers did"
+
+
+# What organizers did, by the kind of the log's entry, and what they have to do again.
+_AGAIN: Final = {
+    "round": "a round was added: add it again, with its times, boards and solution",
+    "sent": "sent to a round that the backup lacks: it has to be sent again",
+    "rules": "the rules were changed: change them again",
+    "scoring": "boards or their scoring were changed: change them again",
+    "sealed": "a solution was sealed: upload it again",
+    "revised": "the solution was revised: revise it again, with the same file",
+    "published": "solution and secret were published: publish them again",
+    "baseline": "the mark of a baseline was set or removed: do it again",
+    "disqualified": "a disqualification was written or lifted: do it again",
+    "hidden": "a team was hidden or shown: do it again",
+    "excluded": "a submission was excluded or counted again: do it again",
+    "revealed": "the final scores were revealed: reveal them again",
+    "gate": "a gate was made or retired: do it again",
+}
 
 
 class Loss(models.Model):
@@ -38,7 +58,8 @@ class Loss(models.Model):
         ]
 
     def __str__(self) -> str:
-        who = self.team.name if self.team else "organizers"
+        what = _AGAIN.get(self.action, self.action) or LossKind(self.kind).label.lower()
+        if self.team is None:
+            return f"{what[:1].upper()}{what[1:]}"
         number = "" if self.submission is None else f" #{self.submission}"
-        what = self.action or LossKind(self.kind).label.lower()
-        return f"{who}{number}: {what}"
+        return f"{self.team.name}{number}: {what}"

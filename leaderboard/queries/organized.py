@@ -10,7 +10,16 @@ from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person, organized_competitions
-from leaderboard.models import Competition, Membership, Phase, Round, Status, Submission, Team
+from leaderboard.models import (
+    Competition,
+    Loss,
+    Membership,
+    Phase,
+    Round,
+    Status,
+    Submission,
+    Team,
+)
 from leaderboard.queries.paging import ListPage, list_page
 from leaderboard.queries.running import is_stuck, queue
 from leaderboard.queries.scales import scale
@@ -44,6 +53,7 @@ def organized(user: Person) -> list[OrganizedCompetition]:
     failed = _counts(Submission.objects.filter(status=Status.FAILED), "team__competition")
     waiting = Submission.objects.filter(status=Status.QUEUED).order_by()
     since = dict(waiting.values_list("team__competition").annotate(since=Min("created_at")))
+    lost = _counts(Loss.objects.filter(accepted_at=None), "competition")
     return [
         OrganizedCompetition(
             slug=each.slug,
@@ -55,18 +65,27 @@ def organized(user: Person) -> list[OrganizedCompetition]:
             submissions=sent.get(each.pk, 0),
             failed=failed.get(each.pk, 0),
             attention=tuple(
-                _attention(each.current_round, failed.get(each.pk, 0), since.get(each.pk))
+                _attention(
+                    each.current_round,
+                    failed.get(each.pk, 0),
+                    since.get(each.pk),
+                    lost=each.pk in lost,
+                )
             ),
         )
         for each in competitions
     ]
 
 
-def _attention(round: Round, failed: int, since: datetime | None) -> Iterator[tuple[str, str]]:
+def _attention(
+    round: Round, failed: int, since: datetime | None, *, lost: bool
+) -> Iterator[tuple[str, str]]:
     """Yield what somebody should look at, the most urgent first, with the name of its page."""
     phase, now = round.phase(timezone.now()), timezone.now()
     if round.ledger and round.ledger.paused_at:
         yield "The ledger is paused: nothing is scored", "run"
+    if lost:
+        yield "A restored backup lacks something: see what has to be done again", "finals"
     if failed:
         yield f"{failed:,} failed on our side", "submissions"
     if is_stuck(since):

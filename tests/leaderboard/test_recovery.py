@@ -12,7 +12,9 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
+from django.utils.html import escape
 
 from leaderboard import queries
 from leaderboard.errors import Refused
@@ -32,6 +34,7 @@ from leaderboard.models import (
     Team,
 )
 from leaderboard.operate.log_verification import verify_log
+from leaderboard.organize import revisions
 from leaderboard.participate import membership, selection
 from leaderboard.pipeline import finalize
 from leaderboard.tasks import score_submission
@@ -42,7 +45,8 @@ from scoring.transparency.history import History
 from scoring.transparency.ledgers import LedgerCheck
 from scoring.verification.run import verify
 from tests import ending
-from tests.cast import World, ledger_of, predictions
+from tests.cast import World, ledger_of, predictions, solution, upload
+from tests.leaderboard.test_rounds_and_boards import further_round
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +145,41 @@ def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     assert f"{alice.name} #2" in str(refused.value)
     finalize.start_finals(world.round, accept_lost=True)
     assert not finalize.unfinished(world.round).lost
+
+
+def test_organizers_read_what_they_have_to_do_again(
+    world: World, alice: Team, client: Client
+) -> None:
+    """A round and a revision that came after the backup are not brought back, and are named."""
+
+    def play() -> None:
+        revised = upload(solution().replace(b"r39,3,", b"r39,0,"), "revised.csv")
+        revisions.revise_solution(
+            world.round, revised, reason="A label was wrong.", rescore="all", by=world.organizer
+        )
+        round = further_round(world)
+        team = world.join(world.bob, "Bob's")
+        world.submit(team, predictions(range(10, 12)))
+        assert round.number == 2
+
+    lose(world, play)
+    assert recover(world.digits)
+    said = {str(each) for each in Loss.objects.filter(kind=LossKind.ACTION)}
+    assert said == {
+        "A round was added: add it again, with its times, boards and solution",
+        "Bob's #1: sent to a round that the backup lacks: it has to be sent again",
+        "The solution was revised: revise it again, with the same file",
+    }
+    client.force_login(world.organizer)
+    page = client.get("/organize/digits/finals/").content.decode()
+    for each in said:
+        assert escape(each) in page
+    assert "A restored backup lacks something" in client.get("/organize/").content.decode()
+    ending.close(world.digits)
+    rewinds.give_up(world.round)
+    with pytest.raises(Refused) as refused:
+        finalize.start_finals(world.round)
+    assert refused.value.code == "restore_unsettled"
 
 
 def test_the_finals_of_an_older_backup_are_those_that_were(world: World, alice: Team) -> None:
