@@ -77,6 +77,7 @@ from leaderboard.queries.notices import inbox as inbox
 from leaderboard.queries.notices import leaders_changes as leaders_changes
 from leaderboard.queries.notices import mail_settings as mail_settings
 from leaderboard.queries.notices import notice_rows as notice_rows
+from leaderboard.queries.notices import security_rows as security_rows
 from leaderboard.queries.organized import organized as organized
 from leaderboard.queries.organized import organized_part as organized_part
 from leaderboard.queries.organized import work as work

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from allauth.account.models import EmailAddress
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from leaderboard.access import visible_competitions
 from leaderboard.models import (
@@ -25,11 +26,15 @@ from leaderboard.models import (
     User,
     Visibility,
 )
+from leaderboard.notify import account_texts
+from leaderboard.notify.account_texts import SUBJECTS
 from leaderboard.notify.notices import Text, text_of
 from leaderboard.queries.scales import scale
 
 MOST_COUNTED: Final = 100  # above that nobody wants to know how many
 CHANGES: Final = 50
+SECURITY_SHOWN: Final = timedelta(days=30)
+SECURITY_ROWS: Final = 10
 
 
 # --- The inbox ------------------------------------------------------------------------------------
@@ -84,6 +89,27 @@ def notice_rows(rows: Iterable[Notice]) -> list[NoticeRow]:
             row.read_at,
         )
         for row in rows
+    ]
+
+
+@dataclass(frozen=True)
+class SecurityRow:
+    """A change of how the person signs in, in the words of the mail about it."""
+
+    text: Text
+    detail: str
+    created_at: datetime
+
+
+def security_rows(user: User) -> list[SecurityRow]:
+    """Return what happened lately to the security of the account, the newest first.
+
+    Mails about it need an address that is confirmed, and may be lost; this needs a session alone.
+    """
+    since = timezone.now() - SECURITY_SHOWN
+    events = user.events.filter(kind__in=SUBJECTS, created_at__gte=since)[:SECURITY_ROWS]
+    return [
+        SecurityRow(account_texts.text_of(each), each.detail, each.created_at) for each in events
     ]
 
 

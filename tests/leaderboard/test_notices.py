@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from leaderboard.log.entries import Leaf
 from leaderboard.models import (
+    AccountEvent,
+    AccountEventKind,
     Audience,
     Channel,
     Competition,
@@ -29,7 +31,7 @@ from leaderboard.models import (
     User,
     Visibility,
 )
-from leaderboard.notify import digests, events, outbox
+from leaderboard.notify import account, digests, events, outbox
 from leaderboard.notify.preferences import unsubscribe_url
 from leaderboard.organize import announcements, invitations, settings
 from leaderboard.participate import membership, notices, selection
@@ -108,15 +110,28 @@ def test_what_is_withdrawn_or_out_of_sight_is_in_no_inbox(world: World, team: Te
     assert "unread" not in text(browser(world.alice).get("/"))
 
 
+def test_what_happened_to_the_account_stands_in_the_inbox(world: World, team: Team) -> None:
+    account.record(world.alice, AccountEventKind.TOKEN_MADE, "laptop")
+    account.record(world.alice, AccountEventKind.SIGNED_OUT)
+    account.record(world.bob, AccountEventKind.PASSWORD_CHANGED)
+    page = text(browser(world.alice).get("/inbox/"))
+    assert "An API token was made for your account" in page
+    assert "laptop" in page
+    assert "Your password was changed" not in page
+    AccountEvent.objects.update(created_at=timezone.now() - timedelta(days=31))
+    assert "Security of your account" not in text(browser(world.alice).get("/inbox/"))
+
+
 def test_the_inbox_costs_the_same_however_much_is_in_it(
     world: World, team: Team, django_assert_num_queries: Any
 ) -> None:
-    """Session, person, the rows and how many; the count in the head of each page is one more."""
+    """Session, person, the rows and how many, and the account's own events; the count in the head
+    of each page is one more."""
     announce(world)
     announce(world, "More data")
     work(world)
     alice = browser(world.alice)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         alice.get("/inbox/")
     with django_assert_num_queries(3):
         alice.get("/how-it-works/")

@@ -26,6 +26,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     context = {
         "list": found,
         "rows": queries.notice_rows(found.rows),
+        "security": queries.security_rows(user) if found.page == 1 else [],
         "any_unread": bool(queries.count_unread(user)),
     }
     response = render(request, "pages/inbox.html", context)
