@@ -17,12 +17,14 @@ from leaderboard.log import heads
 from leaderboard.models import (
     Competition,
     FinalScore,
+    FinalTests,
     LogEntry,
     Round,
     Standing,
     Submission,
     Team,
 )
+from leaderboard.organize import practice
 from leaderboard.pipeline import finalize, publish
 from scoring.verification.run import verify as verify_ledger
 from tests.cast import World, predictions
@@ -113,6 +115,21 @@ def test_final_scores_on_private_rows_are_those_that_were_published(
     ran = run("verify", "digits")
     assert ran.code == 1
     assert "scores: It is 2 of 32; measured were 1 of 32." in " ".join(ran.err.split())
+
+
+def test_practice_changes_no_final_place_that_is_computed_again(season: World, run: Run) -> None:
+    """The level of the tests rests on what the board had answered before."""
+    finalize.close_early(season.digits.current_round, by=season.organizer)
+    finalize.start_finals(Competition.objects.get().current_round)
+    measure(season.digits)
+    finalize.reveal(season.digits.current_round)
+    practice.change_practice(season.digits.current_round, is_open=True)
+    for wrong in ({30}, {31}, {32}):
+        season.score(Team.objects.get(name="Bobs"), predictions(wrong))
+    heads.sign(season.digits)
+    ran = run("verify", "digits")
+    assert ran.code == 0, ran.err
+    assert FinalTests.objects.exists()
 
 
 def compare() -> None:
