@@ -58,7 +58,7 @@ def outage(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Any:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(queries, "board", fail)
+    monkeypatch.setattr(queries, "board_facts", fail)
     return Client(raise_request_exception=False).get("/c/digits/leaderboard/")
 
 
