@@ -301,7 +301,7 @@ def _check_revisions() -> None:
         try:
             check_fits(holdout)
         except RowsMoved as moved:
-            pause(holdout.ledger, Pause.MOVED_ROWS, str(moved))
+            pause(holdout.ledger, Pause.MOVED_ROWS, str(moved), holdout=holdout)
         except Exception as error:
             logger.error("Holdout %s is not checked: %s", holdout.pk, logs.place(error))
 
@@ -445,10 +445,11 @@ def _let_wait(submission: Submission, why: Rewound | RowsMoved | WatermarkAway) 
     Where the holdout must not answer at all, its ledger is paused until that is repaired.
     """
     logger.critical("Submission %s waits. %s", submission.pk, str(why))
-    if not isinstance(why, WatermarkAway):
-        reason = Pause.REWOUND if isinstance(why, Rewound) else Pause.MOVED_ROWS
+    if isinstance(why, Rewound):
         assert submission.round.ledger is not None  # noqa: S101  (it was measured against)
-        pause(submission.round.ledger, reason, str(why))
+        pause(submission.round.ledger, Pause.REWOUND, str(why))
+    elif isinstance(why, RowsMoved):
+        pause(why.holdout.ledger, Pause.MOVED_ROWS, str(why), holdout=why.holdout)
     _held(submission).update(
         status=Status.QUEUED, enqueued_at=timezone.now(), attempts=F("attempts") - 1
     )

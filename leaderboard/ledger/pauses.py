@@ -4,13 +4,21 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.ledger import lock, watermark
-from leaderboard.models import EventKind, Ledger, Pause, Status, Submission
+from leaderboard.models import EventKind, Holdout, Ledger, Pause, Status, Submission
 from leaderboard.notify import events
 
 
-def pause(ledger: Ledger, reason: Pause, because: str) -> None:
-    """Keep a ledger from answering; submissions wait. One that is paused keeps its reason."""
+def pause(ledger: Ledger, reason: Pause, because: str, *, holdout: Holdout | None = None) -> None:
+    """Keep a ledger from answering; submissions wait. One that is paused keeps its reason.
+
+    holdout: the revision that the reason lies in; where another one answers by now, nothing is
+    paused, as nobody would find a reason to resume.
+    """
     with transaction.atomic():
+        if holdout is not None:
+            lock.lock_row(ledger)  # a revision holds it until it is committed
+            if not Holdout.objects.active().filter(pk=holdout.pk).exists():
+                return
         running = Ledger.objects.filter(pk=ledger.pk, paused_at__isnull=True)
         now, because = timezone.now(), because[:300]
         if running.update(paused_at=now, paused_for=reason, paused_because=because):

@@ -18,8 +18,10 @@ from leaderboard.log.leaves import OUTCOMES, everything
 from leaderboard.models import (
     Competition,
     EventCount,
+    LedgerNote,
     LogEntry,
     LogHead,
+    NoteKind,
     Standing,
     Status,
     Submission,
@@ -172,6 +174,12 @@ def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
     ledgers = dict(competition.rounds.values_list("number", "ledger__uid"))
     said = _fold(ledgers, map(_opened, entries))
     found = _fold(ledgers, ((-1, leaf.kind, _plain(leaf)) for leaf in everything(competition)))
+    notes = LedgerNote.objects.filter(
+        kind=NoteKind.WRITE_OFF, holdout__ledger__competition=competition
+    )
+    written_off = list(
+        notes.values_list("holdout__ledger__uid", "number", "document__known_number")
+    )
     for key in sorted(said.keys() | found.keys(), key=str):
         index, value = said.get(key, (None, None))
         if key[0] in _OF_ROUNDS and key[1] not in ledgers:
@@ -179,9 +187,17 @@ def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
         if key[0] == "sealed" and key not in found:
             continue  # the same, or taken back before it answered
         now = found.get(key, (None, None))[1]
+        is_entry = key[0] in ("answer", "noted")
+        if is_entry and now is None and _is_written_off(written_off, key):
+            continue
         if value != now:
             where = ", ".join(map(str, key))
             raise _differs(index, where, _says(value, now))
+
+
+def _is_written_off(notes: Iterable[tuple[str, int, int]], key: tuple[Any, ...]) -> bool:
+    """Return whether a note says that the ledger has lost this entry, with a database."""
+    return any(key[1] == ledger and known < key[2] < number for ledger, number, known in notes)
 
 
 def _opened(entry: LogEntry) -> tuple[int, str, dict[str, Any]]:

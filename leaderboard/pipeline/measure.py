@@ -12,6 +12,10 @@ from scoring.predictions import Predictions
 class RowsMoved(Exception):
     """A revision holds back anew what gave answers before: its scores have been shown."""
 
+    def __init__(self, holdout: Holdout, text: str) -> None:
+        super().__init__(text)
+        self.holdout = holdout
+
 
 def measure(
     submission: Submission, predictions: Predictions
@@ -50,8 +54,9 @@ def check_fits(holdout: Holdout) -> None:
     for earlier in revisions.filter(Q(releases__isnull=False) | written_off).distinct():
         if moved := vault.count_moved(earlier, holdout):
             raise RowsMoved(
+                holdout,
                 f"{moved} rows that gave answers in version {earlier.version} are held back anew "
                 f"in version {holdout.version}: Public ones became Private or Final, or Private "
-                "ones Final."
+                "ones Final.",
             )
     Holdout.objects.filter(pk=holdout.pk).update(fits_at=timezone.now())

@@ -24,6 +24,7 @@ from leaderboard.log import heads, journal, keys
 from leaderboard.log.entries import utc
 from leaderboard.models import (
     FinalScore,
+    LedgerNote,
     LogEntry,
     Loss,
     LossKind,
@@ -43,6 +44,7 @@ from scoring.transparency import merkle
 from scoring.transparency.checks import Shown
 from scoring.transparency.history import History
 from scoring.transparency.ledgers import LedgerCheck
+from scoring.verification.differences import Differs
 from scoring.verification.run import verify
 from tests import ending
 from tests.cast import World, ledger_of, predictions, solution, upload
@@ -120,6 +122,20 @@ def test_files_ties_teams_and_selections_come_back(world: World, alice: Team) ->
     score_submission(submission_id=waiting.pk)
     lines = b"".join(queries.ledger_lines(ledger_of(world.digits))).splitlines(keepends=True)
     assert verify(lines).difference is None
+
+
+def test_the_log_agrees_with_a_ledger_whose_lost_answers_are_written_off(
+    world: World, alice: Team
+) -> None:
+    lose(world, lambda: world.score(alice, predictions(range(10, 13))))
+    recover(world.digits)
+    rewinds.give_up(world.round)
+    heads.sign(world.digits)
+    score_submission(submission_id=Submission.objects.get(status=Status.QUEUED).pk)
+    assert verify_log(world.digits) > 0
+    LedgerNote.objects.all().delete()
+    with pytest.raises(Differs, match="answer"):
+        verify_log(world.digits)
 
 
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
@@ -278,7 +294,7 @@ def test_an_answer_of_a_file_that_the_log_has_is_written_as_restored(
 
 
 def test_a_second_recovery_changes_nothing(world: World, alice: Team) -> None:
-    lose(world, lambda: world.score(alice, predictions(range(10, 11))))
+    lose(world, lambda: world.score(alice, predictions(range(10, 13))))
     bring_back(world)
     before = everything()
     assert recover(world.digits) == 0

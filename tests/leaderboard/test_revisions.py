@@ -32,7 +32,7 @@ from leaderboard.models import (
 )
 from leaderboard.notify import events
 from leaderboard.organize.revisions import revise_solution, to_score_again
-from leaderboard.pipeline.measure import measure
+from leaderboard.pipeline.measure import RowsMoved, measure
 from leaderboard.pipeline.parse import parse
 from leaderboard.pipeline.release import release
 from leaderboard.tasks import score_submission
@@ -234,6 +234,24 @@ def test_a_public_row_that_becomes_private_stops_the_version_until_it_is_revised
     score_submission(submission_id=waiting.pk)
     waiting.refresh_from_db()
     assert said(waiting).holdout.version == 3
+
+
+def test_rows_that_another_revision_put_back_pause_nothing(
+    world: World, alice: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = revise(world, repaired(public=7))
+    waiting = world.submit(alice, predictions(wrong=[30]))
+
+    def overtaken(holdout: Holdout) -> None:
+        revise(world, repaired(public=8))
+        raise RowsMoved(holdout, "1 row is held back anew.")
+
+    monkeypatch.setattr("leaderboard.pipeline.measure.check_fits", overtaken)
+    score_submission(submission_id=waiting.pk)
+    waiting.refresh_from_db()
+    assert (waiting.status, ledger_of(world.digits).paused_for) == (Status.QUEUED, "")
+    moved.refresh_from_db()
+    assert moved.retired_at is not None
 
 
 def usages(*others: str) -> ContentFile[bytes]:
