@@ -138,6 +138,23 @@ def test_the_log_agrees_with_a_ledger_whose_lost_answers_are_written_off(
         verify_log(world.digits)
 
 
+def test_the_log_learns_of_answers_that_came_after_its_last_copy(world: World, alice: Team) -> None:
+    def play() -> None:
+        sent = world.submit(alice, predictions(range(10, 14)))
+        heads.sign(world.digits)
+        score_submission(submission_id=sent.pk)
+        copies.keep_all()
+
+    backup = transaction.savepoint()
+    play()
+    transaction.savepoint_rollback(backup)
+    world.digits.refresh_from_db()
+    bring_back(world)
+    heads.sign(world.digits)
+    assert verify_log(world.digits) > 0
+    assert Submission.objects.filter(status=Status.RELEASED).count() == 2
+
+
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     world: World, alice: Team
 ) -> None:
