@@ -11,6 +11,7 @@ from scoring.chain import canonical
 from scoring.transparency import leaves, merkle
 
 _BATCH = 500
+_ONCE = {"final", "revealed", "published"}
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,28 @@ def append(count: EventCount, written: Iterable[Leaf], now: datetime) -> None:
     They are part of its log, and of none other, once the transaction is committed.
     """
     frontier, made = frontier_of(count), list[LogEntry]()
-    for leaf in written:
+    for leaf in _untold(count, list(written)):
         entry = _entry(count, leaf, now, frontier.size)
         frontier = frontier.append(bytes.fromhex(entry.hash))
         made.append(entry)
     if made:
         LogEntry.objects.bulk_create(made, batch_size=_BATCH)
         count.log_size, count.log_hashes = _columns(frontier)
+
+
+def _untold(count: EventCount, written: list[Leaf]) -> list[Leaf]:
+    """Leave out what a log tells once and has told: a restored database does it once more."""
+    once = {leaf.kind for leaf in written} & _ONCE
+    if not once:
+        return written
+    rows = LogEntry.objects.filter(competition=count.competition_id, kind__in=once)
+    documents = rows.values_list("document", flat=True)
+    told = {canonical({**each, "at": ""}) for each in documents}
+    return [
+        leaf
+        for leaf in written
+        if canonical({"kind": leaf.kind, "at": "", **leaf.fields}) not in told
+    ]
 
 
 def take_over(count: EventCount) -> None:

@@ -155,6 +155,18 @@ def test_the_log_learns_of_answers_that_came_after_its_last_copy(world: World, a
     assert Submission.objects.filter(status=Status.RELEASED).count() == 2
 
 
+def test_a_reveal_that_is_done_again_is_told_once(world: World, alice: Team) -> None:
+    lose(world, lambda: ending.reveal(world.digits))
+    recover(world.digits)
+    rewinds.end_again(world.round)
+    Loss.objects.update(accepted_at=timezone.now())
+    ending.measure(world.digits)
+    finalize.reveal(world.round)
+    heads.sign(world.digits)
+    assert verify_log(world.digits) > 0
+    assert LogEntry.objects.filter(kind="revealed").count() == 1
+
+
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     world: World, alice: Team
 ) -> None:
