@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
-from leaderboard.ledger import lock
+from leaderboard.ledger import lock, watermark
 from leaderboard.ledger.notes import carry_on
 from leaderboard.ledger.pauses import resume
 from leaderboard.models import (
@@ -73,7 +73,7 @@ def revise_solution(
         again = list(to_score_again(locked, rescore).values_list("pk", flat=True))
         facts = {"reason": reason, "rescore": rescore, "rescored": len(again)}
         holdout = create_revision(ledger, checked, by, **facts)
-        carry_on(ledger, before, holdout)
+        note = carry_on(ledger, before, holdout)
         # The rows that were moved are another revision's; a worker compares the new one as well.
         resume(ledger, Pause.MOVED_ROWS)
         # Back to the queue, each with the answer that it has until the new one is there.
@@ -90,6 +90,7 @@ def revise_solution(
             rescored=len(again),
         )
         transaction.on_commit(wake_sweeper, robust=True)
+    watermark.append_where_writable(ledger.uid, watermark.Head(note.number, note.hash))
     return holdout
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from leaderboard import organize, queries, tasks
 from leaderboard.errors import Refused
+from leaderboard.ledger import watermark
 from leaderboard.ledger.entries import LostRace, entry_hash, holdout_facts
 from leaderboard.ledger.pauses import pause
 from leaderboard.models import (
@@ -110,6 +111,15 @@ def test_after_a_release_a_solution_is_revised_and_not_replaced(world: World, al
     with pytest.raises(Refused, match="must not change"):
         organize.install_solution(world.round, repaired(), by=world.organizer)
     assert revise(world).version == 2
+
+
+def test_a_database_from_before_a_revision_answers_nobody(world: World, alice: Team) -> None:
+    before = watermark.read(ledger_of(world.digits).uid)
+    revise(world)
+    after = ledger_of(world.digits)
+    assert before is not None
+    assert watermark.read(after.uid) == watermark.Head(after.entries, after.head_hash)
+    assert after.entries == before.number + 1
 
 
 def test_the_end_is_too_late(world: World, alice: Team) -> None:
