@@ -21,6 +21,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 pytest_plugins = ["tests.cast", "tests.scheduling"]
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests have counted."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{report.nodeid}: {value} {name}.")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def static_root() -> None:
     """Make the place of collected static files: whitenoise warns where there is nothing."""

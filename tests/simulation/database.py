@@ -32,7 +32,7 @@ class Database:
     dropped: tuple[str, ...] = ()
 
     def __init__(self, directory: Path) -> None:
-        self.path, self.template = directory / "db.sqlite3", directory / "template.sqlite3"
+        self.path = self.template = directory / "db.sqlite3"
         self.observed: Callable[[], None] = lambda: None
         self.scheduler: Scheduler | None = None
         self.transactions = 0
@@ -55,12 +55,6 @@ class Database:
         wrapper = DatabaseWrapper(whole, "default")
         connections["default"] = wrapper
         return wrapper
-
-    def keep_as_template(self) -> None:
-        """Every schedule begins with what is in the file now."""
-        with closing(sqlite3.connect(self.path)) as raw:
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copy(self.path, self.template)
 
     def begin(self, scheduler: Scheduler) -> None:
         """Begin a schedule with the template."""
@@ -92,6 +86,11 @@ class Database:
         """Return the rows of a query as they are committed."""
         assert self.observer is not None
         return self.observer.execute(query, values).fetchall()
+
+    @property
+    def version(self) -> int:
+        """Return a number that is another one whenever somebody has changed the database."""
+        return int(self.look("PRAGMA data_version")[0][0])
 
     def leave_all(self) -> None:
         """Close what anybody has open: the file will be another. Each opens it anew when needed."""
@@ -140,7 +139,8 @@ class Database:
     def _is_in_transaction(self) -> bool:
         me = self.scheduler.current if self.scheduler else None
         wrapper = self.connections.get(me) if me else None
-        return wrapper is not None and wrapper.in_atomic_block
+        raw = wrapper.connection if wrapper is not None else None
+        return raw is not None and bool(raw.in_transaction)
 
     def _pause(self, label: str) -> bool:
         assert self.scheduler is not None

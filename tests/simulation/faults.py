@@ -82,27 +82,27 @@ FAULTS = {
     "no-lock-at-intake": Fault(
         "intake without its transaction, which holds the lock that quotas are counted under",
         _in_autocommit("pipeline.intake:_accept"),
-        6,
+        1,
     ),
     "no-lock-at-release": Fault(
         "a release without its transaction, which holds the ledger's lock",
         _in_autocommit("pipeline.release:release"),
-        5,
+        8,
     ),
     "locks-taken-late": Fault(
         "transactions of SQLite that take the write lock when they first write, not as they begin",
         _late_locks,
-        0,
+        5,
     ),
     "constraint-dropped": Fault(
         "the unique constraint on names of teams dropped from the schema",
         partial(patch.object, Database, "dropped", ("team_name_unique_ci",)),
-        0,
+        5,
     ),
     "early-acknowledgement": Fault(
         "messages acknowledged when a worker takes them",
         lambda: patch.object(settings, "CELERY_TASK_ACKS_LATE", False),
-        660,
+        14,
     ),
     "sent-before-commit": Fault(
         "the message is sent within the transaction, not on its commit",
@@ -139,7 +139,7 @@ FAULTS = {
             "(startable() if rows is None else rows)",
             "Submission.objects",
         ),
-        0,
+        7,
     ),
     "finals-overtake": Fault(
         "the finals start while a submission is being scored",
@@ -148,7 +148,24 @@ FAULTS = {
             "status__in=(Status.QUEUED, Status.SCORING)",
             "status__in=(Status.QUEUED,)",
         ),
-        10,
+        31,
+    ),
+    "duel-unchecked": Fault(
+        "a duel that doesn't look under the lock whether another worker has held it",
+        _without("pipeline.duels:hold_next", "if find_due(ledger, holdout) != due:", "if False:"),
+        14,
+    ),
+    "head-before-copy": Fault(
+        "a head of the log signed over entries that lie nowhere but in the database",
+        _without("log.heads:sign", "        if batch:\n", "        if False:\n"),
+        25,
+    ),
+    "replay-unlogged": Fault(
+        "a replay that doesn't tell the log of the answers that it brings back",
+        _without(
+            "ledger.rewinds:replay", "        _tell_log(ledger, situation.known.number)\n", ""
+        ),
+        39,
     ),
 }
 

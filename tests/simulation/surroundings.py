@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,34 +19,28 @@ from django.db import OperationalError
 from django.db.models import QuerySet
 from kombu.exceptions import OperationalError as BrokerAway
 
-from leaderboard.ledger import watermark
-from leaderboard.log import heads
-from leaderboard.notify import digests, invitations, outbox
+from leaderboard import tasks
+from leaderboard.ledger import copies, watermark
+from leaderboard.log import journal
+from leaderboard.models import Ledger, LogEntry
+from leaderboard.notify import invitations
 from leaderboard.organize import baselines, recast, trials
-from leaderboard.pipeline import duels, handover, heartbeat, publish
+from leaderboard.pipeline import handover, heartbeat
 from leaderboard.platform import health
 from leaderboard.platform.broker import OUTBOX, QUEUE, ROUTES
 from leaderboard.platform.outages import StorageAway
-from tests.simulation.scheduler import START, Scheduler
+from tests.simulation.scheduler import Scheduler
 
 # Mails and webhooks are tried by tests of their own.
 LEFT_OUT = {name for name, queue in ROUTES.items() if queue == OUTBOX}
 # What a sweep also looks for, and no schedule has.
 NOT_SWEPT = (
-    (publish, "to_publish"),
-    (publish, "unclaimed"),
     (handover, "waiting"),
-    (duels, "waiting"),
     (recast, "waiting"),
     (trials, "waiting"),
     (baselines, "send_baselines"),
     (invitations, "waiting"),
-    (digests, "note_deadlines"),
-    (digests, "gather_digests"),
-    (outbox, "take_back"),
-    (outbox, "forget_old"),
-    (outbox, "behind"),
-    (heads, "sign_all"),
+    (tasks, "_sweep_outbox"),
 )
 
 
@@ -90,7 +84,8 @@ class Broker:
             return
         ids = dict(kwargs or {})
         fails = self.scheduler.pause(f"send {name.rpartition('.')[2]} {ids or ''}")
-        random, losses = self.scheduler.random, self.losses
+        random = self.scheduler.random
+        losses = Losses() if self.scheduler.is_calm else self.losses
         chance = random.random()
         if fails or chance < losses.refused:
             self.is_reliable = False
@@ -145,7 +140,7 @@ class Disk(Storage):
         self.scheduler: Scheduler | None = None
 
     def _pause(self, label: str, name: str) -> None:
-        if self.scheduler is None or not name.startswith("submissions/"):
+        if self.scheduler is None or not name.startswith(("submissions/", "publications/")):
             return
         if self.scheduler.pause(f"{label} {name[:20]}"):
             raise StorageAway("away")
@@ -165,6 +160,12 @@ class Disk(Storage):
         if name not in self.files:
             raise FileNotFoundError(name)
         return File(BytesIO(self.files[name]), name=name)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        inside = (
+            each.removeprefix(f"{path}/") for each in self.files if each.startswith(f"{path}/")
+        )
+        return [], sorted(each for each in inside if "/" not in each)
 
     def exists(self, name: str) -> bool:
         return name in self.files
@@ -209,14 +210,56 @@ class Watermarks:
         self._scheduler.pause("watermark written")
 
 
+class Journals:
+    """The real files again. Whoever finds one held waits here, not in the system's lock."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler, self._append, self._keep = scheduler, journal.append, copies._keep
+        self._held = set[str]()
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        self._scheduler.wait(lambda: name not in self._held)
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
+
+    @contextmanager
+    def hold(self, uid: str) -> Iterator[None]:
+        if self._scheduler.pause("hold the journal"):
+            raise journal.JournalAway("away")
+        with self._alone(uid):
+            yield
+
+    def keep(self, ledger: Ledger) -> None:
+        with self._alone(f"copy of {ledger.uid}"):
+            self._keep(ledger)
+
+    def append(self, uid: str, entries: Iterable[LogEntry]) -> None:
+        scheduler, batch = self._scheduler, list(entries)
+        if scheduler.pause(f"journal {batch[-1].index}"):
+            raise journal.JournalAway("away")
+        me = scheduler.current
+        if me is not None and me.may_die and scheduler.random.random() < scheduler.odds.kill:
+            self._append(uid, batch[:-1])
+            with journal.file_of(uid).open("ab") as file:
+                file.write(b'{"document":')
+            me.condemned = True
+            scheduler.pause("the line is cut short")
+        self._append(uid, batch)
+        scheduler.pause("journal written")
+
+
 @contextmanager
-def disk(directory: Path) -> Iterator[Disk]:
-    """Have files and watermarks in places of a simulation's own."""
-    mine, now = Disk(), lambda: START
+def disk(directory: Path, moment: datetime) -> Iterator[Disk]:
+    """Have files and watermarks in places of a simulation's own; until it begins, it is then."""
+    mine = Disk()
     with (
         patch.object(default_storage, "_wrapped", mine),
         patch.object(settings, "WATERMARK_DIR", directory / "watermark"),
-        patch("django.utils.timezone.now", now),
+        patch("django.utils.timezone.now", lambda: moment),
     ):
         yield mine
 
@@ -251,20 +294,41 @@ def beating_in(scheduler: Scheduler) -> Callable[..., AbstractContextManager[Non
 
 @contextmanager
 def surrounded(
-    scheduler: Scheduler, broker: Broker, disk: Disk, written: Callable[[], None]
+    scheduler: Scheduler,
+    broker: Broker,
+    disk: Disk,
+    written: Callable[[], None],
+    swept: Callable[[], None],
 ) -> Iterator[None]:
-    """Let the product meet these, and the scheduler's clock and die."""
+    """Let the product meet these, and the scheduler's clock and die.
+
+    written: a watermark was. swept: a sweep came to its end.
+    """
     disk.scheduler = scheduler
-    watermarks = Watermarks(scheduler, written)
+    watermarks, journals, keep_all = (
+        Watermarks(scheduler, written),
+        Journals(scheduler),
+        copies.keep_all,
+    )
+
+    def keep_copies() -> None:
+        keep_all()
+        swept()
+
     with ExitStack() as stack:
         for patched in (
             patch("django.utils.timezone.now", lambda: scheduler.now),
             patch("time.monotonic", lambda: scheduler.seconds),
             patch("secrets.token_bytes", lambda size=32: scheduler.random.randbytes(size)),
+            patch("os.urandom", scheduler.random.randbytes),
             patch.object(Celery, "send_task", broker_method(broker)),
             patch.object(heartbeat, "beating", beating_in(scheduler)),
             patch.object(watermark, "append", watermarks.append),
             patch.object(watermark, "end", watermarks.end),
+            patch.object(journal, "hold", journals.hold),
+            patch.object(journal, "append", journals.append),
+            patch.object(copies, "keep_all", keep_copies),
+            patch.object(copies, "_keep", journals.keep),
             patch.object(health, "note_sweep_run", lambda: None),
             patch.object(health, "note_sweep_sent", lambda: None),
             *(patch.object(module, name, lambda *_: ()) for module, name in NOT_SWEPT),

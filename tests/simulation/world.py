@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -17,24 +18,40 @@ from django.db import InterfaceError, OperationalError
 
 from leaderboard import queries, tasks
 from leaderboard.errors import Refused
-from leaderboard.ledger import rewinds
+from leaderboard.ledger import recovery, rewinds
 from leaderboard.ledger.watermark import WatermarkAway
-from leaderboard.models import Round, Status, Submission, Team, User
+from leaderboard.log import journal
+from leaderboard.models import Rescore, Round, Submission, Team, User
+from leaderboard.organize.revisions import revise_solution
+from leaderboard.organize.sanctions import sanction_team
 from leaderboard.participate import membership, selection
-from leaderboard.pipeline import finalize, intake, queue
+from leaderboard.pipeline import finalize, intake, publish, queue
 from leaderboard.platform.logs import Broken
 from tests.simulation.database import in_thread
-from tests.simulation.invariants import Seen, Watch, at_the_end
-from tests.simulation.scheduler import START, Odds, Process, Scheduler
-from tests.simulation.stage import CLOSES, LATE, SLUG, TEAMS, Stage, file
+from tests.simulation.invariants import Promise, Seen, Watch, at_the_end, journaled
+from tests.simulation.scheduler import Odds, Process, Scheduler
+from tests.simulation.stage import (
+    CLOSES,
+    GATE,
+    LATE,
+    SLUG,
+    TEAMS,
+    WRONG,
+    Beginning,
+    Stage,
+    file,
+    raw_scores,
+    solution,
+)
 from tests.simulation.surroundings import Broker, Losses, Message, surrounded
 
-AWAY = (OperationalError, InterfaceError)
-# Not on the grid of released scores: a raw one is recognized.
-WRONG = (17, 33, 54, -1)
+# What the organizer does: given how often it was tried, return whether it is done.
+Act = Callable[[int], bool]
+AWAY = (OperationalError, InterfaceError, WatermarkAway, journal.JournalAway)
 SWEEP = "leaderboard.tasks.sweep"
 SWEEP_SECONDS = 60
-BEFORE_CLOSING = timedelta(seconds=CLOSES.timestamp() - START.timestamp())
+LONGEST_BEAT = 480
+MOST_SWEEPS = 100
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,7 @@ class Weather:
     odds: Odds
     losses: Losses
     whole_workers: bool
+    sweeps_anywhere: bool
     restore: bool
 
     @property
@@ -58,6 +76,9 @@ class Weather:
         def perhaps(*values: float) -> float:
             return random.choice((0.0, *values))
 
+        if random.random() < 0.15:  # children die, and nothing else goes wrong
+            odds = Odds(switch=random.choice((0.1, 0.4)), kill=0.01)
+            return cls(odds, Losses(), whole_workers=False, sweeps_anywhere=False, restore=False)
         return cls(
             Odds(
                 switch=random.choice((0.02, 0.1, 0.4)),
@@ -67,7 +88,58 @@ class Weather:
             ),
             Losses(perhaps(0.3), perhaps(0.3), perhaps(0.3), perhaps(0.1)),
             whole_workers=random.random() < 0.5,
+            sweeps_anywhere=random.random() < 0.2,
             restore=random.random() < 0.2,
+        )
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What a schedule begins with, and who does what in it."""
+
+    beginning: Beginning
+    starts: datetime
+    uploads: dict[str, list[tuple[datetime, int, str]]]
+    joining: tuple[str, ...]
+    selecting: bool
+    merges: bool
+    revisions: tuple[bool, ...]
+    disqualifies: bool
+    ends: bool
+    publishes: bool
+
+    @classmethod
+    def of(cls, seed: int, beginnings: list[Beginning]) -> Plot:
+        random = Random(f"plot {seed}")
+        beginning = random.choice(beginnings)
+        ends = random.random() < 0.5
+        starts = CLOSES - timedelta(seconds=random.choice((1, 1, 20)) if ends else 60)
+        gates = ("", GATE) if beginning.mechanism == "guard" else ("",)
+
+        def upload() -> tuple[datetime, int, str]:
+            at = starts + timedelta(seconds=random.choice((0, 0, 0, 1)))
+            if ends and random.random() < 0.6:
+                at = CLOSES - timedelta(seconds=random.uniform(-0.1, 0.5))
+            return at, random.choice((*WRONG, WRONG[0], -1)), random.choice(gates)
+
+        names = [*TEAMS, f"{TEAMS[0]} again"][: random.choice((1, 2, 3))]
+        uploads = {name: [upload() for _ in range(random.choice((1, 1, 1, 2)))] for name in names}
+        joining = random.choice(((), (), (), LATE[:1], LATE))
+        uploads |= {name: [upload()] for name in joining[:1]}
+        selecting = ends or random.random() < 0.2
+        merges = random.random() < 0.15
+        revisions = random.choice(((), (), (), (), (False,), (True, False)))
+        return cls(
+            beginning,
+            starts,
+            uploads,
+            joining,
+            selecting=selecting,
+            merges=merges and not revisions,
+            revisions=revisions,
+            disqualifies=random.random() < 0.15,
+            ends=ends,
+            publishes=ends and random.random() < 0.5,
         )
 
 
@@ -79,6 +151,7 @@ class Outcome:
     violations: list[str]
     fingerprint: str
     steps: int
+    broken: str
     trace: list[str] = field(default_factory=list)
 
 
@@ -87,45 +160,65 @@ class World:
 
     def __init__(self, stage: Stage, seed: int, *, tracing: bool = False) -> None:
         self.stage, self.seed, self.weather = stage, seed, Weather.of(seed)
-        self.scheduler = Scheduler(seed, self.weather.odds, tracing=tracing)
+        self.plot = Plot.of(seed, stage.beginnings)
+        self.scheduler = Scheduler(
+            seed, self.weather.odds, starts=self.plot.starts, tracing=tracing
+        )
         self.random = Random(f"plan {seed}")
         self.broker = Broker(self.scheduler, self.weather.losses, sent=self._sent)
-        self.promised: set[tuple[str, int, str]] = set()
+        self.promised: set[Promise] = set()
         self.messages: list[str] = []
         self.logged = _Logged(self.scheduler)
         self.is_over = self.is_down = self.was_restored = False
+        # Who has something left to do; what the database was when a sweep found nothing to do.
+        self.busy: set[str] = set()
+        self.swept = False
+        self.quiet_at = -1
         self.serial = 0
+        # What the organizer is to do; what is done is done again where a restore has undone it.
+        self.acts, self.done = deque[Act](), list[Act]()
 
     def play(self) -> Outcome:
         stage, scheduler = self.stage, self.scheduler
-        stage.set_up()
+        stage.set_up(self.plot.beginning)
         stage.database.begin(scheduler)
-        self.watch = Watch(scheduler, stage.database.look, stage.disk.files)
+        self.watch = Watch(scheduler, stage.database, stage.disk.files)
         self.watch.comes_again = self._comes_again
+        self.watch.may_score_again = bool(self.plot.revisions)
         self.watch.restored()
+        self.quiet_at = self.watch.version
         stage.database.observed = self.watch.committed
         self._cast()
-        with surrounded(scheduler, self.broker, stage.disk, self.watch.look_at_ledgers):
+        written, swept = self.watch.look_at_ledgers, self._note_swept
+        with surrounded(scheduler, self.broker, stage.disk, written, swept):
             with self.logged.listening():
                 scheduler.play()
             scheduler.current = None
             if not scheduler.violations:
                 self._look_back()
-        trace = scheduler.trace or []
+        gc.collect()
+        trace, broken = scheduler.trace or [], ""
+        if scheduler.violations:
+            again = f"python -m tests.simulation --seed {self.seed}"
+            broken = f"Seed {self.seed}: {scheduler.violations[0]} Play it again: {again}"
         return Outcome(
-            self.seed, scheduler.violations, scheduler.fingerprint, scheduler.steps, trace
+            self.seed,
+            scheduler.violations,
+            scheduler.fingerprint,
+            scheduler.steps,
+            broken,
+            trace,
         )
 
     def _look_back(self) -> None:
         wrapper = self.stage.database.connect()
-        raw = [text for wrong in WRONG for text in (f"{wrong / 80:.4f}", f"{1 - wrong / 80:.4f}")]
         seen = Seen(
             self.promised,
             self.messages,
             self.logged.lines,
-            raw,
-            self.was_restored,
-            self.watch.losses,
+            list(raw_scores()),
+            self.watch,
+            rewritten=self.was_restored or self.plot.merges or bool(self.plot.revisions),
         )
         for violation in at_the_end(seen):
             self.scheduler.find(violation)
@@ -134,50 +227,62 @@ class World:
     # --- The cast ---------------------------------------------------------------------------------
 
     def _cast(self) -> None:
-        for name in TEAMS:
-            for tab in "12" if name == TEAMS[0] else "1":
-                self._start_browser(f"{name} {tab}", name, self._plan(2))
-        for name in LATE:
-            self._start_browser(name, name, self._plan(1), joins=True)
+        plot = self.plot
+        for tab, uploads in plot.uploads.items():
+            self._start_browser(tab, deque(sorted(uploads)))
+        for name in set(plot.joining) - plot.uploads.keys():
+            self._start_browser(name, deque())
         for number in (1, 2):
-            self._start_worker(f"worker {number}", lambda message: message.task != SWEEP)
+            self._start_worker(f"worker {number}", self._wanted)
         self._start_worker("sweeper", lambda message: message.task == SWEEP)
         self.scheduler.start("beat", self._beat)
-        self._start_organizer()
+        acts: list[Act] = [partial(self._revise, moved) for moved in plot.revisions]
+        acts += [self._merge] * plot.merges + [self._disqualify] * plot.disqualifies
+        self.random.shuffle(acts)
+        if True in plot.revisions:  # what it pauses has to go on
+            acts += [partial(self._revise, False)]
+        acts += [self._end] * plot.ends + [self._publish] * plot.publishes
+        self.acts.extend(acts)
+        if acts:
+            self._start_organizer()
         if self.weather.restore:
+            self.busy.add("operator")
             self.scheduler.start("operator", self._restore)
 
-    def _plan(self, files: int) -> deque[tuple[datetime, int]]:
-        """Return what somebody uploads and when: at the start, or at the last moment."""
-        moments = []
-        for _ in range(files):
-            if self.random.random() < 0.5:
-                moments.append(START + timedelta(seconds=self.random.choice((1, 1, 70, 100))))
-            else:
-                moments.append(CLOSES - timedelta(seconds=self.random.uniform(-0.1, 0.4)))
-        return deque((moment, self.random.choice(WRONG)) for moment in sorted(moments))
+    def _wanted(self, message: Message) -> bool:
+        """Workers are asked for sweeps as well, where there is more than one that sweeps."""
+        return message.task != SWEEP or self.weather.sweeps_anywhere
 
-    def _start_browser(
-        self, name: str, user: str, plan: deque[tuple[datetime, int]], *, joins: bool = False
-    ) -> None:
+    def _start_actor(self, name: str, run: Callable[[], None]) -> None:
         """A person, whose web process may die: then they try again."""
+        self.busy.add(name)
 
-        def run() -> None:
-            if joins:
-                self._until_answered(lambda: self._join(user))
-            while plan:
-                at, wrong = plan[0]
-                if at > self.scheduler.now:
-                    self.scheduler.sleep((at - self.scheduler.now).total_seconds())
-                self._until_answered(partial(self._upload, user, wrong))
-                plan.popleft()
-            self._until_answered(lambda: self._select(user))
+        def whole() -> None:
+            run()
+            self.busy.discard(name)
 
         def again() -> None:
             if not self.scheduler.violations:
-                self._start_browser(name, user, plan, joins=joins)
+                self._start_actor(name, run)
 
-        self.scheduler.start(name, run, may_die=True, died=again)
+        self.scheduler.start(name, whole, may_die=True, died=again)
+
+    def _start_browser(self, name: str, plan: deque[tuple[datetime, int, str]]) -> None:
+        user = name.split(maxsplit=1)[0]
+
+        def run() -> None:
+            if user in self.plot.joining:
+                self._until_answered(lambda: self._join(user))
+            while plan:
+                at, wrong, gate = plan[0]
+                if at > self.scheduler.now:
+                    self.scheduler.sleep((at - self.scheduler.now).total_seconds())
+                self._until_answered(partial(self._upload, user, wrong, gate))
+                plan.popleft()
+            if self.plot.selecting:
+                self._until_answered(lambda: self._select(user))
+
+        self._start_actor(name, run)
 
     def _until_answered(self, act: Callable[[], None]) -> None:
         while True:
@@ -185,7 +290,7 @@ class World:
             try:
                 return act()
             except AWAY as error:
-                if self.weather.is_fair:
+                if self.weather.is_fair and True not in self.plot.revisions:
                     self.scheduler.find(f"Somebody is turned away: {error}")
             self.scheduler.sleep(2, "tries again in")
 
@@ -203,25 +308,31 @@ class World:
             except Refused as refused:
                 self.scheduler.note(f"refused: {refused.code}")
 
-    def _upload(self, user: str, wrong: int) -> None:
-        team = Team.objects.filter(captain__username=user).select_related("competition").first()
+    def _team_of(self, user: str) -> Team | None:
+        own = Team.objects.filter(memberships__user__username=user)
+        return own.select_related("competition").first()
+
+    def _upload(self, user: str, wrong: int, gate: str) -> None:
+        team = self._team_of(user)
         if team is None:
             return
         content = ContentFile(file(wrong), name="predictions.csv")
         try:
-            made = intake.submit(team=team, user=User.objects.get(username=user), upload=content)
+            made = intake.submit(
+                team=team, user=User.objects.get(username=user), upload=content, gate=gate
+            )
         except Refused as refused:
             self.scheduler.note(f"refused: {refused.code}")
             if refused.code in ("unavailable", "paused"):
                 raise OperationalError from refused
         else:
-            self.promised.add((team.uid, made.number, made.sha256))
+            self.promised.add(Promise(made.sha256, made.created_at))
 
     def _select(self, user: str) -> None:
-        team = Team.objects.filter(captain__username=user).first()
+        team = self._team_of(user)
         if team is None:
             return
-        answered = Submission.objects.filter(team=team, status=Status.RELEASED).values_list(
+        answered = Submission.objects.filter(team=team, release__isnull=False).values_list(
             "number", flat=True
         )
         with suppress(Refused):
@@ -273,8 +384,11 @@ class World:
             kwargs=message.ids,
             delivery_info={"redelivered": message.redelivered, "routing_key": message.queue},
         )
+        before, self.swept = self.watch.version, False
         try:
             task.run(**message.ids)
+            if self.swept and before == self.watch.version:
+                self.quiet_at = before
         except Broken as broken:
             if not self.weather.odds.outage:
                 self.scheduler.find(f"{name} ended: {broken}")
@@ -299,11 +413,31 @@ class World:
             self.scheduler.find(f"Submission {key} was sent to workers before it was committed.")
 
     def _beat(self) -> None:
-        while not self.is_over:
+        """Send sweeps as long as one may find something; then everybody goes home."""
+        pause = SWEEP_SECONDS
+        for _ in range(MOST_SWEEPS):
             self.scheduler.wait(lambda: not self.is_down)
-            with suppress(Exception):
-                tasks.sweep.delay()
-            self.scheduler.sleep(SWEEP_SECONDS)
+            # Beats may come late: where a sweep changed nothing, the next one takes longer.
+            pause = 2 * pause if self._is_quiet() and pause < LONGEST_BEAT else SWEEP_SECONDS
+            if not self._is_quiet() or self.watch.is_due():
+                with suppress(Exception):
+                    tasks.sweep.delay()
+            elif not (self.busy or self._are_working()):
+                self.is_over = True
+                return
+            self.scheduler.sleep(pause)
+        self.scheduler.find(f"It never ends: {', '.join(sorted(self.busy)) or 'the workers'}.")
+
+    def _are_working(self) -> bool:
+        waiting = any(each.task != SWEEP for each in self.broker.messages)
+        return waiting or any(each.task and not each.ended for each in self.scheduler.processes)
+
+    def _note_swept(self) -> None:
+        self.swept = True
+
+    def _is_quiet(self) -> bool:
+        """Return whether the last sweep found nothing to do, and nobody has done anything since."""
+        return self.quiet_at == self.watch.version
 
     # --- Organizer and operator -------------------------------------------------------------------
 
@@ -311,32 +445,67 @@ class World:
         return Round.objects.select_related("competition", "ledger").get(competition__slug=SLUG)
 
     def _start_organizer(self) -> None:
-        def again() -> None:
-            if not (self.scheduler.violations or self.is_over):
-                self._start_organizer()
+        """Do one thing after the other, each as often as it takes."""
 
-        self.scheduler.start("organizer", self._organize, may_die=True, died=again)
+        def run() -> None:
+            while self.acts:
+                for tries in range(100):
+                    self.scheduler.wait(lambda: not self.is_down)
+                    done = False
+                    with suppress(*AWAY):
+                        done = self.acts[0](tries)
+                    if done:
+                        break
+                    # At first in a hurry, to meet the last uploads.
+                    self.scheduler.sleep(0.1 if tries < 2 else 60)
+                else:
+                    self.scheduler.find("The organizer never gets through.")
+                    return
+                self.done.append(self.acts.popleft())
 
-    def _organize(self) -> None:
-        self.scheduler.sleep(
-            max(0.1, BEFORE_CLOSING.total_seconds() - 0.2 - self.scheduler.seconds)
-        )
-        for tries in range(100):
-            self.scheduler.wait(lambda: not self.is_down)
-            with suppress(*AWAY, WatermarkAway):
-                self.is_over = self._end(accept_failed=tries > 20)
-            if self.is_over:
-                return
-            # At first in a hurry, to meet the last uploads.
-            self.scheduler.sleep(0.1 if tries < 4 else 60)
-        self.scheduler.find("The finals never come.")
+        self._start_actor("organizer", run)
 
-    def _end(self, *, accept_failed: bool) -> bool:
-        """Go on towards the final board; return whether it is shown."""
+    def _revise(self, moved: bool, tries: int) -> bool:
+        try:
+            revise_solution(
+                self._round(),
+                ContentFile(solution(moved=moved), name="solution.csv"),
+                by=None,
+                reason="A row was mislabelled.",
+                rescore=self.random.choice((Rescore.BEST, Rescore.ALL, Rescore.NONE)),
+            )
+        except Refused as refused:
+            self.scheduler.note(f"refused: {refused.code}")
+            return refused.code in ("finals_started", "nothing_released")
+        return True
+
+    def _merge(self, tries: int) -> bool:
+        alice, bob = (Team.objects.get(captain__username=each) for each in TEAMS)
+        try:
+            membership.merge(team=bob, into=alice, by=User.objects.get(username="organizer"))
+        except Refused as refused:
+            self.scheduler.note(f"refused: {refused.code}")
+            return refused.code not in ("paused", "watermark_away")
+        return True
+
+    def _disqualify(self, tries: int) -> bool:
+        try:
+            sanction_team(Team.objects.get(captain__username=TEAMS[1]), "disqualified", "", by=None)
+        except Refused as refused:
+            self.scheduler.note(f"refused: {refused.code}")
+            return refused.code not in ("paused", "watermark_away")
+        return True
+
+    def _end(self, tries: int) -> bool:
+        """Go on towards the final board; return whether it is shown, or there is none."""
+        left = (CLOSES - self.scheduler.now).total_seconds() - 0.2
+        if left > 0:
+            self.scheduler.sleep(left)
         round = self._round()
         try:
             if round.finals_started_at is None:
-                finalize.start_finals(round, accept_failed=accept_failed)
+                accepted = tries > 20
+                finalize.start_finals(round, accept_failed=accepted, accept_lost=accepted)
             elif round.finals_scored_at is not None:
                 finalize.reveal(round)
                 return True
@@ -345,22 +514,29 @@ class World:
         except Refused as refused:
             self.scheduler.note(f"refused: {refused.code}")
             if refused.code == "nothing_to_score":
-                return True  # all files were rejected, or lost with a database
+                # All files were rejected, or lost with a database, and no other is on its way.
+                return self.busy <= {"organizer", "operator"}
             if refused.code == "submissions_failed":
                 with suppress(Refused):
                     queue.requeue_failed(Submission.objects.filter(round=round))
         return False
 
+    def _publish(self, tries: int) -> bool:
+        try:
+            publish.publish(self._round())
+        except Refused as refused:
+            self.scheduler.note(f"refused: {refused.code}")
+            return self._round().revealed_at is None
+        return True
+
     def _restore(self) -> None:
         """Bring back an older database, and repair what it lacks."""
         backup = self.stage.directory / "backup.sqlite3"
-        lasts = self.random.choice((100, 179, 185, 300))
-        self.scheduler.sleep(self.random.uniform(0.5, lasts))
+        soon = (CLOSES - self.scheduler.now).total_seconds()
+        self.scheduler.sleep(self.random.choice((0.1, 0.5, soon, soon + 60)))
         self.stage.database.save(backup)
         self.scheduler.note("backup")
-        self.scheduler.sleep(self.random.uniform(1, 300))
-        if self.is_over:
-            return
+        self.scheduler.sleep(self.random.choice((0.2, 1, soon, 120)))
         self._stop_everything()
         ledger = b"".join(queries.ledger_lines(self.stage.ledger)).splitlines(keepends=True)
         self.stage.database.leave_all()
@@ -369,12 +545,21 @@ class World:
         if self.random.random() < 0.5:
             self.broker.forget_everything()
         self._note_restored()
+        self.watch.is_repairing = True
+        recovery.recover_all()
+        self._note_restored()
+        self.watch.is_repairing = False
         tasks.look_for_rewinds_at_start.run()
         if self.random.random() < 0.5:
             self.is_down = False
             self.scheduler.sleep(self.random.uniform(1, 200))
         self._repair(ledger)
+        self.acts.extendleft(reversed(self.done))
+        self.done.clear()
+        if self.acts and "organizer" not in self.busy:
+            self._start_organizer()
         self.is_down = False
+        self.busy.discard("operator")
 
     def _stop_everything(self) -> None:
         """Kill web and workers; whoever comes again waits."""
@@ -385,26 +570,32 @@ class World:
         self.scheduler.wait(lambda: all(each.ended for each in working))
 
     def _note_restored(self) -> None:
+        """Promised is what the database has, and what the log's copy has."""
         self.was_restored = self.watch.was_restored = True
+        self.quiet_at = -1
         self.watch.restored()
-        known = set(Submission.objects.values_list("team__uid", "number", "sha256"))
-        self.promised &= known
+        known = {Promise(*row) for row in Submission.objects.values_list("sha256", "created_at")}
+        self.promised &= known | set(journaled(self.stage.competition))
 
     def _repair(self, ledger: list[bytes]) -> None:
+        # A merger that is written off stays in the log: docs/simulation.md.
+        may_replay = self.random.random() < 0.7 or self.plot.merges
         self.watch.is_repairing = True
         for _ in range(5):
+            recovery.recover(self.stage.competition)
             situation = rewinds.look(self._round())
             if not situation.problem:
                 break
             try:
                 if situation.end_undone:
                     rewinds.end_again(self._round())
-                elif self.random.random() < 0.7:
+                elif may_replay:
                     rewinds.replay(self._round(), ledger)
                 else:
                     rewinds.give_up(self._round())
-            except Refused as refused:
+            except Refused as refused:  # a revision was lost: that is written off
                 self.scheduler.note(f"refused: {refused.code}")
+                may_replay = False
         else:
             self.scheduler.find("The ledger can't be repaired.")
         self.scheduler.note("repaired")
