@@ -221,20 +221,28 @@ def _indexes(cursor: Any, table: str) -> list[str]:
     from django.db import connection
 
     if connection.vendor == "sqlite":
-        asked = "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = %s"
+        asked = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = %s"
     else:
-        asked = "SELECT indexdef FROM pg_indexes WHERE tablename = %s"
+        asked = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s"
     cursor.execute(asked, [table])
     copy = table.replace("leaderboard_", "plain_")
-    columns = [sql[sql.index("(") :] for (sql,) in cursor.fetchall() if sql]
-    cursor.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608  (our own names)
-    columns.append(f"({cursor.description[0][0]})")
+    columns = []
+    for name, sql in cursor.fetchall():
+        if sql:
+            columns.append(sql[sql.index("(") :])
+        else:  # one of SQLite's own, for what a table's definition calls unique
+            cursor.execute("SELECT name FROM pragma_index_info(%s) ORDER BY seqno", [name])
+            names = ", ".join(f'"{each}"' for (each,) in cursor.fetchall())
+            columns.append(f"({names})")
+    if connection.vendor == "sqlite":  # nor has it one for a key that is the row's own number
+        cursor.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608  (our own names)
+        columns.append(f"({cursor.description[0][0]})")
     return [f"CREATE INDEX {copy}_{at} ON {copy} {each}" for at, each in enumerate(columns)]
 
 
 def _freed(sql: str) -> str:
     """Return a statement that writes whatever the ledger's version is."""
-    return sql.replace('."version" = %s)', '."version" <> -%s)')
+    return sql.replace(' AND "version" = %s', ' AND "version" <> -%s')
 
 
 def _flow(files: int) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from durable.files import give_to_owner, sync
 
-_LINE = re.compile(rb"(\d+) ([0-9a-f]{64}|-)")
+_HEADS = re.compile(rb"^(\d+) ([0-9a-f]{64}|-)\n", re.MULTILINE)
 _BEGUN = re.compile(rb"\d*( [0-9a-f-]{0,64})?")
 _TAIL_BYTES = 16 * 1024
 
@@ -84,7 +84,7 @@ class Watermark:
         with self._refusals():
             path = self.file_of(ledger)
             content = path.read_bytes() if path.exists() else b""
-        return sorted(_heads(content), key=lambda head: head.number, reverse=True)
+        return [_head(each) for each in sorted(_heads(content), reverse=True)]
 
     def append(self, ledger: str, head: Head) -> None:
         """Write an entry down, durably. Raises WatermarkAway."""
@@ -94,12 +94,9 @@ class Watermark:
         """Write a line, durably. Raises WatermarkAway."""
         path, line = self.file_of(ledger), word + b"\n"
         with self._refusals():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_new = not path.exists()
-            mode = 0o600 | path.parent.stat().st_mode & 0o040  # readers may be users of their own
-            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+            file = _create(path) if is_new else os.open(path, os.O_RDWR | os.O_APPEND)
             try:
-                give_to_owner(file, path.parent)
                 size = os.fstat(file).st_size
                 if size and os.pread(file, 1, size - 1) != b"\n":
                     line = b"\n" + line  # ends the line that a crash cut short
@@ -115,10 +112,11 @@ class Watermark:
         heads = _heads(found)
         if not heads:
             raise Rewound(f"The watermark's file {self.file_of(ledger)} is damaged.")
-        last = max(heads, key=lambda head: head.number)
-        if any(head.number == last.number and head != last for head in heads):
-            raise Rewound(f"The watermark knows two entries number {last.number}.")
-        return last
+        last = max(heads)[0]
+        (head, *others) = {head for head in heads if head[0] == last}
+        if others:
+            raise Rewound(f"The watermark knows two entries number {last}.")
+        return _head(head)
 
     def _tail(self, ledger: str, only_look: bool) -> bytes | None:
         """Return the end of the file.
@@ -146,15 +144,23 @@ class Watermark:
             raise WatermarkAway(f"The watermark in {self.directory}: {error.strerror}") from error
 
 
+def _create(path: Path) -> int:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mode = 0o600 | path.parent.stat().st_mode & 0o040  # readers may be users of their own
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    give_to_owner(file, path.parent)
+    return file
+
+
 def _whole_lines(tail: bytes) -> frozenset[bytes]:
     """Return the lines that no crash cut short."""
     return frozenset(tail.split(b"\n")[:-1])
 
 
-def _heads(tail: bytes) -> list[Head]:
-    matches = map(_LINE.fullmatch, _whole_lines(tail))
-    return [
-        Head(int(match[1]), "" if match[2] == b"-" else match[2].decode())
-        for match in matches
-        if match
-    ]
+def _heads(tail: bytes) -> list[tuple[int, bytes]]:
+    return [(int(number), found) for number, found in _HEADS.findall(tail)]
+
+
+def _head(found: tuple[int, bytes]) -> Head:
+    number, digest = found
+    return Head(number, "" if digest == b"-" else digest.decode())

@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent
 WRITES = {
     *("create", "save", "delete", "update", "get_or_create", "update_or_create"),
     *("bulk_create", "bulk_update", "acreate", "aupdate"),
+    *("insert_row", "update_rows"),
 }
 # What mechanisms know and what they said, and where these rows are reached from others.
 STATE = {"Ledger", "BoardState", "TeamState"}
@@ -80,6 +81,16 @@ def method_calls(path: Path) -> Iterator[tuple[str, str, ast.Call]]:
         yield ast.unparse(owner).rpartition(".")[2], node.func.attr, node
 
 
+def statement_calls(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the first argument of each call of `insert_row` and `update_rows`, and which it is."""
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            (first, *_), called = node.args, node.func.id
+            if called in {"insert_row", "update_rows"}:
+                made = first.func if isinstance(first, ast.Call) else first
+                yield ast.unparse(made).rpartition(".")[2], called
+
+
 def outside_the_ledger() -> list[Path]:
     """Return the product's modules but for the models and `leaderboard.ledger`."""
     found = modules("leaderboard", without="migrations")
@@ -131,6 +142,9 @@ def test_only_the_ledger_writes_the_mechanisms_state_and_its_entries() -> None:
         if method in WRITES and written in BOOKS | RELATED
     }
     assert found == allowed
+    stated = {each for path in outside_the_ledger() for each in statement_calls(path)}
+    assert {"Submission", "event"} <= {written for written, _ in stated}
+    assert not {written for written, _ in stated} & (BOOKS | RELATED)
 
 
 def test_only_who_begins_ends_or_verifies_a_ledger_knows_the_mechanisms_state() -> None:

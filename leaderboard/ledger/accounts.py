@@ -26,9 +26,10 @@ def read_account(ledger: Ledger, team: Team | None) -> Account:
 
 def may_begin(ledger: Ledger, team: Team) -> bool:
     """Return whether the team has an account, or a part of beta is left for one."""
+    if not ledger.by_team:
+        return True
     accounts = TeamAccount.objects.filter(ledger=ledger)
-    parts = terms_of(ledger).parts
-    return not ledger.by_team or accounts.filter(team=team).exists() or accounts.count() < parts
+    return accounts.filter(team=team).exists() or accounts.count() < terms_of(ledger).parts
 
 
 def season_code(ledger: Ledger) -> float | None:

@@ -1,10 +1,10 @@
 """One question, one answer: asks a board's mechanism, writes its state and the ledger's entry."""
 
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from leaderboard.ledger import levels
 from leaderboard.ledger.accounts import may_begin, read_account, read_book, save_account
@@ -29,6 +29,7 @@ from leaderboard.models import (
     TeamState,
 )
 from leaderboard.notify.leaders import Move
+from leaderboard.platform.statements import insert_row, prepared, update_rows
 from leaderboard.vault import Measured
 from scoring import ledger as rules
 from scoring import mechanisms, metrics
@@ -37,17 +38,31 @@ from scoring.entries import Bounds
 from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, repr=False)
+class Asked:
+    """What is asked of a board, with all that follows from it before the ledger is locked."""
+
+    holdout: Holdout
+    board: Board
+    digest: str
+    measured: Measured
+    rules: rules.Board
+    bounds: Bounds
+    parameters_hash: str
+
+    @classmethod
+    def of(cls, holdout: Holdout, board: Board, digest: str, measured: Measured) -> Self:
+        """Return what is asked about predictions with this digest."""
+        asked, bounds = rules_of(board, holdout), Bounds.of(metrics.get(board.metric), holdout)
+        fixed = parameters_hash(board, holdout)
+        return cls(holdout, board, digest, measured, asked, bounds, fixed)
 
 
 def answer(
-    ledger: Ledger,
-    submission: Submission,
-    holdout: Holdout,
-    board: Board,
-    digest: str,
-    measured: Measured,
-    now: datetime,
+    ledger: Ledger, submission: Submission, given: Asked, now: datetime
 ) -> tuple[Release, Move | None]:
     """Ask a board's mechanism and write down what it answers; return that, and the row it moved.
 
@@ -55,9 +70,11 @@ def answer(
     function of what is asked, and a question that has been answered is not asked again. Raises
     LostRace.
     """
-    asked, team = rules_of(board, holdout), submission.team
-    head = ledger_head(ledger, BoardState.objects.get(board=board))
-    known = _only(TeamState.objects.filter(holdout=holdout, board=board, team=team))
+    holdout, board, digest, team = given.holdout, given.board, given.digest, submission.team
+    asked, measured = given.rules, given.measured
+    (kept,) = _board_state(board.pk)
+    head = ledger_head(ledger, kept)
+    known = _first(_team_state(holdout.pk, board.pk, team.pk))
     state = State(head, team_head(known) if known else TeamHead())
     before = rules.Standing(state, read_account(ledger, team), read_book(known))
     by = {"team": team.uid, "board": board.known_as}
@@ -68,7 +85,7 @@ def answer(
     terms = terms_of(ledger)
     if stored is None:
         noise = measured.noise.for_question(digest, question, **by)
-        after, given, length = rules.ask(
+        after, said, length = rules.ask(
             terms,
             asked,
             before,
@@ -78,7 +95,7 @@ def answer(
             may_begin=may_begin(ledger, team),
             is_baseline=team.is_baseline,
         )
-        fields = answer_fields(given) | {"length": length}
+        fields = answer_fields(said) | {"length": length}
     else:
         length, question = stored.length, stored.question
         fields = {name: getattr(stored, name) for name in ANSWER_FIELDS} | {"repeat_of": stored}
@@ -98,7 +115,7 @@ def answer(
         predictions_tag=tag,
         predictions_digest=digest,
         question=question,
-        parameters_hash=parameters_hash(board, holdout),
+        parameters_hash=given.parameters_hash,
         previous_hash=ledger.head_hash,
         created_at=now,
         is_baseline=team.is_baseline,
@@ -106,10 +123,9 @@ def answer(
         cost=terms.cost(before.account, after.account),
         runs=measured.measurement.runs,
         spread=measured.measurement.spread,
-        **(asdict(state.holdout) | fields),
+        **(vars(state.holdout) | fields),
     )
-    said = Bounds.of(metrics.get(board.metric), holdout).fields(entry, length)
-    for name, value in said.items():
+    for name, value in given.bounds.fields(entry, length).items():
         setattr(entry, name, value)
     add_entry(entry)
     newest: dict[str, Any] = {"entries": entry.number, "head_hash": entry.hash}
@@ -120,17 +136,26 @@ def answer(
             newest["account"] = after.account.to_json()
     save_heads(ledger, {board.pk: state.holdout}, before={board.pk: head}, **newest)
     memory = {"law_memory": after.book.to_json() if after.book else {}}
-    of_team = asdict(state.team) | memory
+    of_team = vars(state.team) | memory
     if known is None:
-        TeamState.objects.create(holdout=holdout, board=board, team=team, **of_team)
+        insert_row(TeamState(holdout=holdout, board=board, team=team, **of_team))
     else:
-        TeamState.objects.filter(pk=known.pk).update(**of_team)
+        update_rows(TeamState, {"pk": known.pk}, **of_team)
     return entry, stand(entry, submission, state)
 
 
-def _only(rows: QuerySet[Row]) -> Row | None:
-    """Return the one row that there can be, without the cost of an order."""
-    return next(iter(rows.order_by()), None)
+@prepared
+def _board_state(board: int) -> QuerySet[BoardState]:
+    return BoardState.objects.filter(board=board)
+
+
+@prepared
+def _team_state(holdout: int, board: int, team: int) -> QuerySet[TeamState]:
+    return TeamState.objects.filter(holdout=holdout, board=board, team=team)
+
+
+def _first(rows: list[Row]) -> Row | None:
+    return rows[0] if rows else None
 
 
 def find_answer(
@@ -141,12 +166,27 @@ def find_answer(
     By laws, predictions have one answer, whatever is claimed of them and whenever they come;
     what said nothing is no answer. By the count alone, it is one for each question.
     """
-    asked = Release.objects.filter(
-        holdout=holdout, team=team, predictions_tag=tag, repeat_of__isnull=True
-    )
     if holdout.ledger.law:
-        return _only(asked.filter(length__isnull=False))
-    return asked.filter(board=board, question=question).order_by("number").first()
+        return _first(_answers_by_law(holdout.pk, team.pk, tag))
+    return _first(_answers_by_count(holdout.pk, team.pk, tag, board.pk, question))
+
+
+def _asked(holdout: int, team: int, tag: str) -> QuerySet[Release]:
+    rows = Release.objects.filter(holdout=holdout, team=team, predictions_tag=tag)
+    rows = rows.only("board", "question", "length", *ANSWER_FIELDS)
+    return rows.filter(repeat_of__isnull=True).order_by()
+
+
+@prepared
+def _answers_by_law(holdout: int, team: int, tag: str) -> QuerySet[Release]:
+    return _asked(holdout, team, tag).filter(length__isnull=False)
+
+
+@prepared
+def _answers_by_count(
+    holdout: int, team: int, tag: str, board: int, question: str
+) -> QuerySet[Release]:
+    return _asked(holdout, team, tag).filter(board=board, question=question).order_by("number")
 
 
 def was_answered(submission: Submission, holdout: Holdout, board: Board) -> bool:
@@ -160,7 +200,7 @@ def was_answered(submission: Submission, holdout: Holdout, board: Board) -> bool
 def add_entry(entry: Release) -> None:
     """Chain an entry and write it."""
     entry.hash = entry_hash(entry)
-    entry.save(force_insert=True)
+    insert_row(entry)
 
 
 def stand(entry: Release, submission: Submission, state: State) -> Move | None:
@@ -169,15 +209,16 @@ def stand(entry: Release, submission: Submission, state: State) -> Move | None:
     if submission.is_practice:
         return None
     row = {"board": entry.board, "team": entry.team}
-    standing = _only(Standing.objects.filter(**row))
+    standing = _first(_standing(entry.board_id, entry.team_id))
     if standing is None:
         standing = Standing(**row, reached_at=submission.created_at)
         standing.is_ranked = is_ranked(entry.team)
     standing.board, standing.team = entry.board, entry.team  # as they are known already
     before = levels.spot(standing)
-    stands_on = Release.objects.filter(pk=standing.best_id or standing.last_id)
     is_earlier = entry.holdout.version > 1 and (
-        stands_on.exclude(holdout=entry.holdout_id).exists()
+        Release.objects.filter(pk=standing.best_id or standing.last_id)
+        .exclude(holdout=entry.holdout_id)
+        .exists()
     )
     # A first answer on a revised solution takes the place of what stood there before; a team that
     # learns nothing, such as one without a share left, keeps its score on the earlier solution.
@@ -187,9 +228,9 @@ def stand(entry: Release, submission: Submission, state: State) -> Move | None:
     standing.last = entry
     # A file that is scored again on a revised solution has its answer from before.
     if submission.release_id is None:
-        others = Release.objects.filter(**row, predictions_digest=entry.predictions_digest)
+        same = _same_predictions(entry.board_id, entry.team_id, entry.predictions_digest)
         standing.entries += 1
-        standing.variants += not others.exclude(pk=entry.pk).exists()
+        standing.variants += same == [entry.pk]
     best = state.team.best
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
@@ -198,3 +239,14 @@ def stand(entry: Release, submission: Submission, state: State) -> Move | None:
     leave_out_sanctioned(standing)
     levels.save(standing, before, entry.created_at)
     return Move(standing, before, levels.spot(standing))
+
+
+@prepared
+def _standing(board: int, team: int) -> QuerySet[Standing]:
+    return Standing.objects.filter(board=board, team=team).order_by()
+
+
+@prepared
+def _same_predictions(board: int, team: int, digest: str) -> QuerySet[Release, int]:
+    found = Release.objects.filter(board=board, team=team, predictions_digest=digest)
+    return found.order_by().values_list("pk", flat=True)[:2]

@@ -1,11 +1,14 @@
 """The heads of a ledger's boards: how they begin, and the one way to write them."""
 
+import json
+from functools import lru_cache
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from leaderboard.ledger.entries import LostRace, ledger_head
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Round
+from leaderboard.platform.statements import update_rows
 from scoring import ledger as rules
 from scoring import mechanisms, metrics
 from scoring.mechanisms.base import HoldoutState as LedgerHead
@@ -39,10 +42,15 @@ def forget(boards: QuerySet[Board], ledger: Ledger | None = None) -> None:
 def rules_of(board: Board, holdout: Holdout) -> rules.Board:
     """Return the board as the ledger's rules know it."""
     mechanism = mechanisms.get(board.mechanism)
-    params = mechanism.parse(board.mechanism_parameters)
+    params = _parsed(board.mechanism, json.dumps(board.mechanism_parameters))
     claims = mechanism.reference(params) == "claim"
     public = 0 if claims else holdout.effective_public_rows
     return rules.Board(board.uid, mechanism, params, holdout.effective_private_rows, public)
+
+
+@lru_cache(maxsize=256)
+def _parsed(mechanism: str, parameters: str) -> Any:
+    return mechanisms.get(mechanism).parse(json.loads(parameters))
 
 
 def _set_terms(round: Round, ledger: Ledger) -> None:
@@ -104,12 +112,11 @@ def save_heads(
         of_board = {name: getattr(head, name) for name in ("firings", "budget_left")}
         known = (before or {}).get(board_id)
         if known is None or any(getattr(known, name) != of_board[name] for name in of_board):
-            BoardState.objects.filter(ledger=ledger, board=board_id).update(**of_board)
+            update_rows(BoardState, {"ledger": ledger.pk, "board": board_id}, **of_board)
     if newest:
         counts |= newest | {"watermarked": True}
-    read = Ledger.objects.filter(pk=ledger.pk, version=ledger.version)
-    if read.update(version=F("version") + 1, **counts) != 1:
+    counts["version"] = ledger.version + 1
+    if update_rows(Ledger, {"pk": ledger.pk, "version": ledger.version}, **counts) != 1:
         raise LostRace
-    ledger.version += 1
     for name, value in counts.items():
         setattr(ledger, name, value)

@@ -16,8 +16,13 @@ from django.utils import timezone
 
 from leaderboard.models import DayStart, LevelCount, Standing
 from leaderboard.notify.leaders import Spot
+from leaderboard.platform.statements import insert_row, update_rows
 
 PART: Final = 2000
+_WRITTEN: Final = (
+    *("loss", "best_id", "last_id", "reached_at", "entries", "variants", "is_ranked"),
+    *("low", "curve", "moved_on", "place_before"),
+)
 CURVE: Final = 60  # points of a team's curve: its first one, and the last ones
 
 
@@ -46,7 +51,11 @@ def save(standing: Standing, before: Spot | None, at: datetime | None = None) ->
     # A best answer that wasn't loaded is that of before.
     if standing.best_id is None or Standing.best.is_cached(standing):
         standing.low = None if standing.best is None else standing.best.low
-    standing.save()
+    if standing._state.adding:
+        insert_row(standing)
+    else:
+        written = {name: getattr(standing, name) for name in _WRITTEN}
+        update_rows(Standing, {"pk": standing.pk}, **written)
     move(standing.board_id, before, spot(standing))
 
 

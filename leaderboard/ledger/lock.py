@@ -6,10 +6,12 @@
 from typing import Any, Final
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.models import Competition, Ledger, LedgerNote, Pause, Release, Round
+from leaderboard.platform.statements import prepared
 
 _CLAIMS: Final = 0x486F6C64  # any number that nothing else on this database locks
 
@@ -49,7 +51,13 @@ def lock_claims() -> None:
 
 def lock_row(ledger: Ledger) -> Ledger:
     """Return the ledger's row, locked, for callers that `check` it in the same transaction."""
-    return Ledger.objects.select_for_update(no_key=True).get(pk=ledger.pk)
+    (row,) = _lock_row(ledger.pk)
+    return row
+
+
+@prepared
+def _lock_row(ledger: int) -> QuerySet[Ledger]:
+    return Ledger.objects.select_for_update(no_key=True).filter(pk=ledger)
 
 
 def check(ledger: Ledger, *, only_look: bool = False) -> None:

@@ -1,7 +1,10 @@
 """What sanctions of teams and submissions mean for the rows of boards; entries are not touched."""
 
+from django.db.models import QuerySet
+
 from leaderboard.ledger import levels
 from leaderboard.models import Release, Sanction, Standing, Team
+from leaderboard.platform.statements import prepared
 from scoring import mechanisms
 
 
@@ -30,11 +33,7 @@ def leave_out_sanctioned(standing: Standing) -> bool:
     Nothing is saved. Return whether one of the team's submissions to these rows is, or ever was,
     under one: then the row follows from the answers of the others alone.
     """
-    ledger = standing.board.round.ledger_id
-    sanctions = Sanction.objects.filter(
-        submission__team=standing.team_id, submission__round__ledger=ledger
-    )
-    if not sanctions.exists():
+    if not _sanctions(standing.team_id, standing.board.round.ledger_id):
         return False
     answers = _answers(standing)
     standing.loss, standing.best = None, None
@@ -46,6 +45,12 @@ def leave_out_sanctioned(standing: Standing) -> bool:
             standing.reached_at = entry.submission.created_at
             levels.draw_curve(standing)
     return True
+
+
+@prepared
+def _sanctions(team: int, ledger: int | None) -> QuerySet[Sanction, int]:
+    rows = Sanction.objects.filter(submission__team=team, submission__round__ledger=ledger)
+    return rows.order_by().values_list("pk", flat=True)[:1]
 
 
 def _answers(standing: Standing) -> list[Release]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leaderboard.models import EventCount, LogEntry, Submission
+from leaderboard.platform.statements import insert_row
 from scoring.chain import canonical
 from scoring.transparency import leaves, merkle
 
@@ -39,8 +40,11 @@ def append(count: EventCount, written: Iterable[Leaf], now: datetime) -> None:
         entry = _entry(count, leaf, now, frontier.size)
         frontier = frontier.append(bytes.fromhex(entry.hash))
         made.append(entry)
-    if made:
+    if len(made) == 1:
+        insert_row(made[0])
+    elif made:
         LogEntry.objects.bulk_create(made, batch_size=_BATCH)
+    if made:
         count.log_size, count.log_hashes = _columns(frontier)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.log import entries, leaves
@@ -20,6 +20,9 @@ from leaderboard.models import (
     Submission,
     User,
 )
+from leaderboard.platform.statements import insert_row, prepared, update_rows
+
+_WRITTEN: Final = ("number", "log_size", "log_hashes", "forgets")
 
 
 def record(
@@ -43,7 +46,7 @@ def record(
     found = [leaf] if leaf else leaves.of_event(competition, kind, subjects, data)
     count.number += 1
     _write(count, competition, found, now)
-    return Event.objects.create(
+    event = Event(
         competition=competition,
         number=count.number,
         kind=kind,
@@ -53,6 +56,8 @@ def record(
         data=data,
         created_at=now,
     )
+    insert_row(event)
+    return event
 
 
 def log(competition: Competition, leaf: entries.Leaf, *, forget: bool = False) -> None:
@@ -78,11 +83,15 @@ def begin_logs() -> None:
 def _lock(competition: Competition) -> EventCount:
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("An event belongs to the change it reports.")
-    rows = EventCount.objects.select_for_update(no_key=True).filter(competition=competition)
-    if (count := rows.first()) is not None:
-        return count
-    EventCount.objects.get_or_create(competition=competition)
-    return rows.get()
+    if not (found := _lock_count(competition.pk)):
+        EventCount.objects.get_or_create(competition=competition)
+        found = _lock_count(competition.pk)
+    return found[0]
+
+
+@prepared
+def _lock_count(competition: int) -> QuerySet[EventCount]:
+    return EventCount.objects.select_for_update(no_key=True).filter(competition=competition)
 
 
 def _write(
@@ -94,7 +103,8 @@ def _write(
         is_open = opened.filter(pk=competition.pk).exists()
         found = leaves.everything(competition) if is_open else ()
     entries.append(count, found, now)
-    count.save(update_fields=["number", "log_size", "log_hashes", "forgets"])
+    written = {name: getattr(count, name) for name in _WRITTEN}
+    update_rows(EventCount, {"pk": count.pk}, **written)
 
 
 def long_wait(submission: Submission) -> dict[str, Any]:

@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from functools import partial
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.ledger import lock, watermark
-from leaderboard.ledger.answers import answer
+from leaderboard.ledger.answers import Asked, answer
 from leaderboard.ledger.duels import led_by
 from leaderboard.ledger.entries import LostRace
 from leaderboard.models import Board, EventKind, Holdout, Status, Submission
 from leaderboard.notify import events, leaders
 from leaderboard.participate import quotas
 from leaderboard.pipeline.queue import enqueue_duels
+from leaderboard.platform.statements import prepared, update_rows
 from leaderboard.vault import Measured
 
 
@@ -27,36 +29,35 @@ def release(
     is paused or the holdout not active any more, Rewound or WatermarkAway where the watermark
     forbids it, PredictionError where the team's quota does.
     """
+    asked = [Asked.of(holdout, board, digest, each) for board, each in measured.items()]
     with transaction.atomic(durable=True):
         # The ledger's row is locked first, as everywhere, and held to the end: entries are numbered
         # and chained one after the other, and a revision needs the same lock, so holdout and
         # submission, read after it, stay true until the commit.
         ledger = lock.lock_row(holdout.ledger)
-        submission = (
-            Submission.objects.select_for_update(of=("self",), no_key=True)
-            .select_related("team")
-            .get(pk=submission_id)
-        )
+        (submission,) = _lock_submission(submission_id)
         for board in measured:  # read with its round and competition, which stay as they are
             if board.round_id == submission.round_id:
                 submission.round = board.round
         if submission.status != Status.SCORING:
             return False
-        if ledger.paused_at or not Holdout.objects.active().filter(pk=holdout.pk).exists():
+        if ledger.paused_at or not _active(holdout.pk):
             raise LostRace
         lock.check(ledger)
         now = timezone.now()
         waited = events.long_wait(submission)
-        answers = [
-            answer(ledger, submission, holdout, board, digest, each, now)
-            for board, each in measured.items()
-        ]
+        answers = [answer(ledger, submission, each, now) for each in asked]
         entries = [entry for entry, _ in answers]
         if submission.release_id is None:  # organizers, not teams, have files scored again
             quotas.settle(submission, repeats=all(each.repeat_of_id for each in entries))
         submission.status, submission.release = Status.RELEASED, entries[0]
         submission.finished_at = now
-        submission.save(update_fields=["status", "release", "finished_at", "takes_quota"])
+        written = ("status", "release_id", "finished_at", "takes_quota")
+        update_rows(
+            Submission,
+            {"pk": submission.pk},
+            **{name: getattr(submission, name) for name in written},
+        )
         events.record_submission(
             submission,
             EventKind.SUBMISSION_RELEASED,
@@ -69,3 +70,16 @@ def release(
             transaction.on_commit(partial(enqueue_duels, ledger.pk), robust=True)
     watermark.append(ledger.uid, watermark.Head(ledger.entries, ledger.head_hash))
     return True
+
+
+@prepared
+def _lock_submission(submission: int) -> QuerySet[Submission]:
+    rows = Submission.objects.select_for_update(of=("self",), no_key=True)
+    needed = ("number", "status", "created_at", "release", "takes_quota", "is_practice")
+    of_others = ("round", "campaign", "token_grant", "team__uid", "team__is_baseline")
+    return rows.select_related("team").only(*needed, *of_others).filter(pk=submission)
+
+
+@prepared
+def _active(holdout: int) -> QuerySet[Holdout, int]:
+    return Holdout.objects.active().filter(pk=holdout).order_by().values_list("pk", flat=True)

@@ -94,6 +94,8 @@ def _search(fails: Callable[[float], bool], outside: float, inside: float) -> fl
         return outside
     for _ in range(_HALVINGS):
         middle = (outside + inside) / 2
+        if middle in (outside, inside):  # neighbours: nothing lies between them
+            break
         if fails(middle):
             outside = middle
         else:

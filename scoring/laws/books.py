@@ -15,7 +15,7 @@ all sets of revisions add up to the product of 1 + 1/(100 s^2) over s, less than
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -78,7 +78,7 @@ class Count:
 
     def to_json(self) -> dict[str, int]:
         """Return what `Count(**stored)` reads."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)

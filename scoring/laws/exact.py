@@ -80,9 +80,12 @@ def mix(parts: Iterable[tuple[Fraction, int | None]]) -> int | None:
     before the first answer: that is what makes the mixture a law, at most -ln weight dearer than
     each.
     """
-    coded = [(weight, length) for weight, length in parts if weight > 0 and length is not None]
-    if not coded:
-        return None
+    coded = tuple((weight, length) for weight, length in parts if weight > 0 and length is not None)
+    return _mix(coded) if coded else None
+
+
+@lru_cache(maxsize=4096)
+def _mix(coded: tuple[tuple[Fraction, int], ...]) -> int:
     least = min(length for _, length in coded)
     with localcontext(_CONTEXT):
         total = Decimal(0)

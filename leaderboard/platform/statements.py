@@ -1,0 +1,150 @@
+"""Statements that Django composes once: composing one takes it ten times as long as running it.
+
+They are for what runs under a lock that others wait for; elsewhere querysets do.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
+from inspect import signature
+from typing import Any, Final, ParamSpec, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import Expression, Field, JSONField, Model, QuerySet, query
+from django.db.transaction import TransactionManagementError
+
+P = ParamSpec("P")
+Row = TypeVar("Row")
+_Fields = tuple["Field[Any, Any]", ...]
+
+_PLAIN: Final = frozenset({int, float, bool, str, type(None)})
+_related_populators: Any = query.get_related_populators
+
+
+def prepared(build: Callable[P, QuerySet[Any, Row]]) -> Callable[P, list[Row]]:
+    """Return a function that returns the rows of a queryset, which is built only once.
+
+    `build` gets a place for each of its arguments, to compare columns with and for nothing else.
+    Calls put values there, which are numbers or texts, such as keys, and neither moments nor None.
+    """
+    names = tuple(signature(build).parameters)
+    rows_of: Callable[..., QuerySet[Any, Row]] = build
+
+    @cache
+    def compose(vendor: str) -> _Select:  # what it is made of depends on the vendor alone
+        return _Select(rows_of(*map(_Place, names)))
+
+    @wraps(build)
+    def rows(*args: P.args, **kwargs: P.kwargs) -> list[Row]:
+        connection = connections[DEFAULT_DB_ALIAS]
+        values = dict(zip(names, args, strict=False), **kwargs)
+        return compose(connection.vendor).rows(values, connection)
+
+    return rows
+
+
+def insert_row(row: Model) -> None:
+    """Insert a row that has no key yet, as its `save` does, and give it its key."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    sql, fields = _insert(type(row), connection.vendor)
+    values = [_stored(each, each.pre_save(row, True), connection) for each in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        ((row.pk,),) = cursor.fetchall()
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+
+
+def update_rows(model: type[Model], where: Mapping[str, Any], **values: Any) -> int:
+    """Write values to the rows that have those in `where`; return how many there are."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    sql, fields = _update(model, tuple(where), tuple(values), connection.vendor)
+    given = zip(fields, (*values.values(), *where.values()), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [_stored(each, value, connection) for each, value in given])
+        return int(cursor.rowcount)
+
+
+class _Place(Expression):
+    """Where a statement takes a value: it stands for itself among the parameters."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        return "%s", [self]
+
+
+class _Select:
+    """The SQL of a queryset, and how it makes objects of what the database returns."""
+
+    def __init__(self, rows: QuerySet[Any, Any]) -> None:
+        compiler: Any = rows.query.get_compiler(rows.db)
+        self.sql, self.params = compiler.as_sql()
+        self.locks = rows.query.select_for_update
+        columns = [column for column, *_ in compiler.select]
+        self.converters = compiler.get_converters(columns).items()
+        self.model: Any = None
+        if issubclass(rows._iterable_class, query.ModelIterable):
+            info = compiler.klass_info
+            self.model = info["model"]
+            self.own = slice(info["select_fields"][0], info["select_fields"][-1] + 1)
+            self.names = frozenset(column.target.attname for column in columns[self.own])
+            self.related = _related_populators(info, compiler.select, rows.db)
+
+    def rows(self, values: dict[str, Any], connection: Any) -> list[Any]:
+        if self.locks and not connection.in_atomic_block and connection.vendor != "sqlite":
+            raise TransactionManagementError("Rows are locked in a transaction.")
+        given = [values[each.name] if isinstance(each, _Place) else each for each in self.params]
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, given)
+            found = cursor.fetchall()
+        return [self._object(self._converted(row, connection)) for row in found]
+
+    def _converted(self, row: Sequence[Any], connection: Any) -> list[Any]:
+        changed = list(row)
+        for at, (converters, expression) in self.converters:
+            for convert in converters:
+                changed[at] = convert(changed[at], expression, connection)
+        return changed
+
+    def _object(self, row: list[Any]) -> Any:
+        if self.model is None:  # it was asked for one column
+            return row[0]
+        made = self.model.from_db(DEFAULT_DB_ALIAS, self.names, row[self.own])
+        for each in self.related:
+            each.populate(row, made)
+        return made
+
+
+def _stored(field: "Field[Any, Any]", value: Any, connection: Any) -> Any:
+    """Return a value as its column takes it; plain ones are so already, but for those of JSON."""
+    if type(value) in _PLAIN and not isinstance(field, JSONField):
+        return value
+    return field.get_db_prep_save(value, connection)
+
+
+@cache
+def _insert(model: type[Model], vendor: str) -> tuple[str, _Fields]:
+    meta: Any = model._meta
+    quoted = connections[DEFAULT_DB_ALIAS].ops.quote_name
+    fields = tuple(each for each in meta.local_concrete_fields if each is not meta.auto_field)
+    columns = ", ".join(quoted(each.column) for each in fields)
+    places = ", ".join(["%s"] * len(fields))
+    table, key = quoted(meta.db_table), quoted(meta.pk.column)
+    return f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING {key}", fields  # noqa: S608
+
+
+@cache
+def _update(
+    model: type[Model], where: tuple[str, ...], values: tuple[str, ...], vendor: str
+) -> tuple[str, _Fields]:
+    meta: Any = model._meta
+    quoted = connections[DEFAULT_DB_ALIAS].ops.quote_name
+    changed, known = (
+        [meta.pk if each == "pk" else meta.get_field(each) for each in names]
+        for names in (values, where)
+    )
+    changes = ", ".join(f"{quoted(each.column)} = %s" for each in changed)
+    found = " AND ".join(f"{quoted(each.column)} = %s" for each in known)
+    table, fields = quoted(meta.db_table), (*changed, *known)
+    return f"UPDATE {table} SET {changes} WHERE {found}", fields  # noqa: S608

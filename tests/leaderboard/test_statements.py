@@ -1,0 +1,111 @@
+"""Statements that are composed once do what querysets and `save` do."""
+
+from datetime import timedelta
+from unittest.mock import patch
+
+import pytest
+from django.db import IntegrityError, connections, transaction
+from django.db.models import QuerySet
+from django.db.transaction import TransactionManagementError
+from django.utils import timezone
+
+from leaderboard.models import Audience, Event, EventCount, EventKind, Team
+from leaderboard.platform.statements import insert_row, prepared, update_rows
+from tests.cast import World
+
+
+@prepared
+def _teams(competition: int, name: str) -> QuerySet[Team]:
+    rows = Team.objects.select_related("captain").filter(competition=competition, name=name)
+    return rows.only("name", "created_at", "captain__username")
+
+
+@prepared
+def _uids(competition: int) -> QuerySet[Team, str]:
+    return Team.objects.filter(competition=competition).values_list("uid", flat=True)
+
+
+def _event(world: World, number: int, **changes: object) -> Event:
+    given = {
+        "competition": world.digits,
+        "number": number,
+        "kind": EventKind.TRIED,
+        "audience": Audience.TEAM,
+        "subjects": {"team": "a"},
+        "data": {"entries": [1, None, "é"]},
+        "created_at": timezone.now() - timedelta(days=number),
+    }
+    return Event(**given | changes)
+
+
+def test_rows_are_those_of_the_queryset_for_each_value(world: World) -> None:
+    alice, bob = world.join(world.alice, "A"), world.join(world.bob, "B")
+    for team in (alice, bob, alice):
+        assert _teams(team.competition_id, team.name) == [team]
+    assert _teams(alice.competition_id, name="B") == [bob]
+    assert _teams(alice.competition_id, "nobody") == []
+    assert _uids(alice.competition_id) == [alice.uid, bob.uid]
+
+
+def test_rows_come_with_what_was_selected_in_one_query(
+    world: World, django_assert_num_queries: object
+) -> None:
+    team = world.join(world.alice, "A")
+    with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's
+        (found,) = _teams(team.competition_id, "A")
+        assert (found.created_at, found.captain.username) == (team.created_at, "alice")
+    assert found.get_deferred_fields() >= {"uid", "extra_daily"}
+    assert found.uid == team.uid
+
+
+def test_rows_are_locked_in_a_transaction_only(world: World) -> None:
+    @prepared
+    def locked(competition: int) -> QuerySet[EventCount]:
+        return EventCount.objects.select_for_update().filter(competition=competition)
+
+    with transaction.atomic():
+        assert locked(world.digits.pk)
+    postgres = connections["default"]
+    with (
+        patch.object(postgres, "vendor", "postgresql"),
+        patch.object(postgres, "in_atomic_block", False),
+        pytest.raises(TransactionManagementError),
+    ):
+        locked(world.digits.pk)
+
+
+def test_an_inserted_row_is_as_if_it_had_been_saved(world: World) -> None:
+    inserted, saved = _event(world, 1001), _event(world, 1002)
+    insert_row(inserted)
+    saved.save()
+    assert inserted.pk is not None
+    assert not inserted._state.adding
+    for event in (inserted, saved):
+        read = Event.objects.get(pk=event.pk)
+        fields = [each.attname for each in Event._meta.concrete_fields]
+        assert [getattr(read, each) for each in fields] == [getattr(event, each) for each in fields]
+
+
+def test_a_constraint_holds_for_inserted_rows(world: World) -> None:
+    insert_row(_event(world, 1001))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_row(_event(world, 1001))
+
+
+def test_rows_are_updated_where_they_are_as_named(world: World) -> None:
+    team = world.join(world.alice, "A")
+    at = timezone.now()
+    other = {"pk": team.pk, "extra_daily": 7}
+    assert update_rows(Team, other, extra_total=3) == 0
+    known = {"pk": team.pk, "extra_daily": 0}
+    assert update_rows(Team, known, extra_total=3, merged_into_id=None, created_at=at) == 1
+    team.refresh_from_db()
+    assert (team.extra_daily, team.extra_total, team.created_at) == (0, 3, at)
+
+
+def test_json_is_stored_as_json_whatever_it_is(world: World) -> None:
+    event = _event(world, 1001, data="a text")
+    insert_row(event)
+    update_rows(Event, {"pk": event.pk}, subjects=True)
+    read = Event.objects.get(pk=event.pk)
+    assert (read.data, read.subjects) == ("a text", True)
