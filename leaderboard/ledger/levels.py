@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from leaderboard.models import DayStart, LevelCount, Standing
 from leaderboard.notify.leaders import Spot
-from leaderboard.platform.statements import insert_row, update_rows
+from leaderboard.platform.statements import insert_row, update_row
 
 PART: Final = 2000
 _WRITTEN: Final = (
@@ -54,8 +54,7 @@ def save(standing: Standing, before: Spot | None, at: datetime | None = None) ->
     if standing._state.adding:
         insert_row(standing)
     else:
-        written = {name: getattr(standing, name) for name in _WRITTEN}
-        update_rows(Standing, {"pk": standing.pk}, **written)
+        update_row(standing, *_WRITTEN)
     move(standing.board_id, before, spot(standing))
 
 

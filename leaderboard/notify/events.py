@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -20,9 +20,7 @@ from leaderboard.models import (
     Submission,
     User,
 )
-from leaderboard.platform.statements import insert_row, prepared, update_rows
-
-_WRITTEN: Final = ("number", "log_size", "log_hashes", "forgets")
+from leaderboard.platform.statements import insert_row, prepared, update_row
 
 
 def record(
@@ -103,8 +101,7 @@ def _write(
         is_open = opened.filter(pk=competition.pk).exists()
         found = leaves.everything(competition) if is_open else ()
     entries.append(count, found, now)
-    written = {name: getattr(count, name) for name in _WRITTEN}
-    update_rows(EventCount, {"pk": count.pk}, **written)
+    update_row(count, "number", "log_size", "log_hashes", "forgets")
 
 
 def long_wait(submission: Submission) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from leaderboard.models import Board, EventKind, Holdout, Status, Submission
 from leaderboard.notify import events, leaders
 from leaderboard.participate import quotas
 from leaderboard.pipeline.queue import enqueue_duels
-from leaderboard.platform.statements import prepared, update_rows
+from leaderboard.platform.statements import prepared, update_row
 from leaderboard.vault import Measured
 
 
@@ -52,12 +52,7 @@ def release(
             quotas.settle(submission, repeats=all(each.repeat_of_id for each in entries))
         submission.status, submission.release = Status.RELEASED, entries[0]
         submission.finished_at = now
-        written = ("status", "release_id", "finished_at", "takes_quota")
-        update_rows(
-            Submission,
-            {"pk": submission.pk},
-            **{name: getattr(submission, name) for name in written},
-        )
+        update_row(submission, "status", "release_id", "finished_at", "takes_quota")
         events.record_submission(
             submission,
             EventKind.SUBMISSION_RELEASED,

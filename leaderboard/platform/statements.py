@@ -63,6 +63,11 @@ def update_rows(model: type[Model], where: Mapping[str, Any], **values: Any) -> 
         return int(cursor.rowcount)
 
 
+def update_row(row: Model, *names: str) -> None:
+    """Write these of a row's attributes to its columns."""
+    update_rows(type(row), {"pk": row.pk}, **{name: getattr(row, name) for name in names})
+
+
 class _Place(Expression):
     """Where a statement takes a value: it stands for itself among the parameters."""
 

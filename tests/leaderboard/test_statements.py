@@ -10,7 +10,7 @@ from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 
 from leaderboard.models import Audience, Event, EventCount, EventKind, Team
-from leaderboard.platform.statements import insert_row, prepared, update_rows
+from leaderboard.platform.statements import insert_row, prepared, update_row, update_rows
 from tests.cast import World
 
 
@@ -101,6 +101,14 @@ def test_rows_are_updated_where_they_are_as_named(world: World) -> None:
     assert update_rows(Team, known, extra_total=3, merged_into_id=None, created_at=at) == 1
     team.refresh_from_db()
     assert (team.extra_daily, team.extra_total, team.created_at) == (0, 3, at)
+
+
+def test_only_the_named_attributes_of_a_row_are_written(world: World) -> None:
+    team = world.join(world.alice, "A")
+    team.extra_daily, team.captain_id, team.name = 5, world.bob.pk, "Not written"
+    update_row(team, "extra_daily", "captain_id")
+    read = Team.objects.get(pk=team.pk)
+    assert (read.extra_daily, read.captain, read.name) == (5, world.bob, "A")
 
 
 def test_json_is_stored_as_json_whatever_it_is(world: World) -> None:
