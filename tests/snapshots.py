@@ -76,7 +76,7 @@ def kept(build: Callable[P, T]) -> Callable[P, T]:
             made = build(*args, **kwargs)
         if connection.vendor == "sqlite":
             stored = {name: _content(name) for name in names if default_storage.exists(name)}
-            snapshot = Snapshot(_tables(), stored, _watermarks(), chance.getstate())
+            snapshot = Snapshot(_tables(), stored, watermarks(), chance.getstate())
             _snapshots[build] = snapshot, _anew(made, kwargs)
         return made
 
@@ -127,6 +127,7 @@ def _content(name: str) -> bytes:
     return content
 
 
-def _watermarks() -> dict[str, bytes]:
+def watermarks() -> dict[str, bytes]:
+    """What the watermark's files hold, by their names."""
     directory = Path(settings.WATERMARK_DIR)
     return {each.name: each.read_bytes() for each in directory.glob("*") if each.is_file()}

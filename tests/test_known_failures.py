@@ -306,7 +306,7 @@ def test_8_a_release_that_breaks_leaves_the_old_board(
         raise RuntimeError
 
     sent = world.submit(team, predictions([10]))
-    monkeypatch.setattr(Submission, "save", broken)
+    monkeypatch.setattr("leaderboard.pipeline.release.update_row", broken)
     score_submission(submission_id=sent.pk)
     sent.refresh_from_db()
     assert list(Standing.objects.values()) == before

@@ -29,7 +29,7 @@ from pytest_django import Settings
 from leaderboard import organize, tasks, vault
 from leaderboard.ledger import answers
 from leaderboard.models import Competition, Status, Submission
-from leaderboard.pipeline import intake
+from leaderboard.pipeline import intake, release
 from scoring.measurement import Mean, Measurement
 from scoring.mechanisms.ladder import Ladder
 from tests import needles
@@ -210,7 +210,7 @@ PLACES: dict[str, tuple[Any, str, type[Exception]]] = {
     "in the question": (Ladder, "question", ArithmeticError),
     "when the entry is written": (answers, "add_entry", DatabaseError),
     "when the state is written": (answers, "save_heads", OperationalError),
-    "when the submission ends": (Submission, "save", RuntimeError),
+    "when the submission ends": (release, "update_row", RuntimeError),
 }
 
 

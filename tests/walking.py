@@ -21,6 +21,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.account.utils import user_pk_to_url_str
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.cache import cache
 from django.db import connection, transaction
@@ -69,7 +70,7 @@ from tests.console.pages import (
 )
 from tests.leaderboard import dropped
 from tests.routes import ANYTHING, Route
-from tests.snapshots import kept
+from tests.snapshots import kept, watermarks
 
 ROLES = ("anonymous", "participant", "rival", "invited", "organizer", "other", "operator")
 # Organizers of all competitions of the stage, who are asked for the pages of the console as well.
@@ -575,12 +576,17 @@ def _recorded() -> Iterator[list[str]]:
 
 @contextmanager
 def _taken_back() -> Iterator[None]:
-    """A transaction that is undone, in which code that wants one of its own gets it."""
-    block = transaction.atomic()
+    """A transaction that is undone, in which code that wants one of its own gets it.
+
+    What the watermark was told of it is forgotten as well.
+    """
+    block, told = transaction.atomic(), watermarks()
     block._from_testcase = True  # type: ignore[attr-defined]  # as Django's TestCase marks its own
     with block:
         yield
         transaction.set_rollback(True)
+    for name, content in told.items():
+        (settings.WATERMARK_DIR / name).write_bytes(content)
 
 
 def _is_write(statement: str) -> bool:

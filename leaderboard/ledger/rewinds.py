@@ -358,6 +358,7 @@ def _log(ledger: Ledger, known: Head, made: list[Team]) -> None:
     for document in told.values_list("document", flat=True):
         single = [document["number"]] if "number" in document else []
         numbers.update(single, (each["number"] for each in document.get("entries", ())))
+    numbers = {each for each in numbers if each > known.number}
     log = partial(events.log, ledger.competition)
     for team in made:
         log(leaves.team(team))

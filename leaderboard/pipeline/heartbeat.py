@@ -1,7 +1,7 @@
 """Signs of life: who works on a row notes it there every few seconds.
 
 So what a killed worker held is found within seconds, on whichever machine it ran, while a file that
-takes minutes stays with whoever reads it, and so do places and publications. Redis is not asked:
+takes minutes stays with whoever reads it, and so do final places. Redis is not asked:
 what it says can be anybody's.
 """
 

@@ -10,6 +10,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -42,7 +43,6 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
-from leaderboard.pipeline import heartbeat
 from leaderboard.pipeline.queue import enqueue_publication
 from leaderboard.platform.files import FileDamaged, open_stored
 from leaderboard.vault import Measured
@@ -120,8 +120,9 @@ def to_publish() -> QuerySet[Holdout]:
 
 def unclaimed(holdouts: QuerySet[Holdout]) -> QuerySet[Holdout]:
     """Return those that no living worker writes."""
+    expired = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
     return holdouts.filter(
-        Q(publication_claimed_at__isnull=True) | Q(publication_claimed_at__lt=heartbeat.last_sign())
+        Q(publication_claimed_at__isnull=True) | Q(publication_claimed_at__lt=expired)
     )
 
 
@@ -136,10 +137,9 @@ def publish_holdout(
     if mine.update(publication_claimed_at=timezone.now()) != 1:
         return True
     holdout = Holdout.objects.select_related("ledger__competition").get(pk=holdout_id)
-    with heartbeat.beating(Holdout.objects.filter(pk=holdout_id), "publication_claimed_at"):
-        done = _measure_parts(holdout, remeasure, compare, ask_again)
-        if done:
-            _write(holdout)
+    done = _measure_parts(holdout, remeasure, compare, ask_again)
+    if done:
+        _write(holdout)
     Holdout.objects.filter(pk=holdout_id).update(publication_claimed_at=None)
     return done
 
@@ -176,6 +176,7 @@ def _measure_parts(
         sha256 = hashlib.sha256(content).hexdigest()[:16]
         name = f"{_folder(holdout)}/{first:012}-{done:012}-{sha256}"
         default_storage.save(name, ContentFile(content))
+        _claim_longer(holdout)
         if time.monotonic() > start + WORK_OF_LEASE * lease:
             return False
 
@@ -216,6 +217,7 @@ def duel_origin(note: LedgerNote, holdout: Holdout, compare: Compare) -> Compare
 
 def _write(holdout: Holdout) -> None:
     """Write the archive, name it in the row, and delete the parts."""
+    _claim_longer(holdout)
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=settings.VAR_DIR) as file:
         solution, secret = vault.contents(holdout)
@@ -251,42 +253,28 @@ def _store(file: IO[bytes]) -> str:
     return default_storage.save(name, File(file))
 
 
+def _claim_longer(holdout: Holdout) -> None:
+    Holdout.objects.filter(pk=holdout.pk).update(publication_claimed_at=timezone.now())
+
+
 def _measured(holdout: Holdout) -> int:
-    """Return the last number that stored parts reach without a gap; delete what is no use."""
-    chain = _chain(holdout)
-    for name in set(_parts(holdout)).difference(chain):
-        default_storage.delete(name)
-    return _numbers(chain[-1])[1] if chain else 0
+    """Return the last number that stored parts reach without a gap; delete parts behind a gap."""
+    reached = 0
+    for name in _parts(holdout):
+        first, last, sha256 = name.rpartition("/")[2].split("-")
+        with open_stored(name) as file:
+            is_whole = hashlib.sha256(file.read()).hexdigest()[: len(sha256)] == sha256
+        if is_whole and int(first) == reached + 1:
+            reached = int(last)
+        else:
+            default_storage.delete(name)
+    return reached
 
 
 def _lines(holdout: Holdout) -> Iterator[bytes]:
-    for name in _chain(holdout):
+    for name in _parts(holdout):
         with open_stored(name) as file:
             yield from file
-
-
-def _chain(holdout: Holdout) -> list[str]:
-    """Return the names of the whole parts that reach furthest without a gap, in order.
-
-    A worker that was taken for dead may have written the same lines in parts of other lengths.
-    """
-    longest = {_numbers(name)[0]: name for name in _parts(holdout) if _is_whole(name)}
-    chain, reached = list[str](), 0
-    while name := longest.get(reached + 1):
-        chain.append(name)
-        reached = _numbers(name)[1]
-    return chain
-
-
-def _numbers(part: str) -> tuple[int, int]:
-    first, last, _ = part.rpartition("/")[2].split("-")
-    return int(first), int(last)
-
-
-def _is_whole(part: str) -> bool:
-    sha256 = part.rpartition("-")[2]
-    with open_stored(part) as file:
-        return hashlib.sha256(file.read()).hexdigest()[: len(sha256)] == sha256
 
 
 def _parts(holdout: Holdout) -> list[str]:

@@ -39,7 +39,7 @@ HURRY_SECONDS = 3.0
 CONNECTIONS = 2000
 LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
-IN_MEMORY = 1 << 19
+IN_MEMORY = 1 << 17
 POLL_SECONDS = 0.5
 
 
@@ -253,6 +253,9 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
 
 def _connection_limit() -> int:
     """Return how many clients a process has at once: it opens files for them and their bodies."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return CONNECTIONS if most == resource.RLIM_INFINITY else min(CONNECTIONS, most // 3)
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 3 * CONNECTIONS
+    limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+    return limit // 3

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -18,8 +18,6 @@ from leaderboard.models import Team
 from leaderboard.queries import BoardFacts
 from leaderboard.queries.paging import Page, Ranking, own_page
 from leaderboard.web.board import Board
-
-_KEPT: Final = 256  # drawings of a process
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Ranking[Any])
@@ -79,12 +77,16 @@ def shared(key: Hashable, facts: BoardFacts, newest_own: Callable[[], int]) -> D
             return newer  # another thread was first
         _drawings[key] = drawing
         _drawings.move_to_end(key)
-        if len(_drawings) > _KEPT:
+        while len(_drawings) > 1 and _is_old(next(iter(_drawings.values()))):
             _drawings.popitem(last=False)
     return drawing
 
 
 def _is_fresh(drawing: Drawing, facts: BoardFacts, newest_own: Callable[[], int]) -> bool:
-    if time.monotonic() - drawing.made_at >= settings.BOARD_SECONDS:
+    if _is_old(drawing):
         return False
     return drawing.facts == facts or newest_own() <= drawing.facts.entries
+
+
+def _is_old(drawing: Drawing) -> bool:
+    return time.monotonic() - drawing.made_at > settings.BOARD_SECONDS

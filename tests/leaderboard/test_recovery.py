@@ -171,7 +171,8 @@ def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     world: World, alice: Team
 ) -> None:
     def play() -> str:
-        sent = world.score(alice, predictions(range(10, 11)))
+        # Bytes that no other test has stored: recovery would find them.
+        sent = world.score(alice, predictions({9, 14, 22, 37}))
         selection.select(team=alice, user=world.alice, numbers=[sent.number])
         return sent.file
 
@@ -242,7 +243,8 @@ def test_the_finals_of_an_older_backup_are_those_that_were(world: World, alice: 
     call_command("rewind", "digits", "--replay", verbosity=0)
     call_command("rewind", "digits", "--end", verbosity=0)
     world.digits.refresh_from_db()
-    assert world.round.finals_started_at == started_at.replace(microsecond=0)
+    assert world.round.finals_started_at is not None
+    assert abs(world.round.finals_started_at - started_at) <= timedelta(seconds=1)
     ending.measure(world.digits)
     assert finals() == before
 

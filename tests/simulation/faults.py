@@ -162,9 +162,7 @@ FAULTS = {
     ),
     "replay-unlogged": Fault(
         "a replay that doesn't tell the log of the answers that it brings back",
-        _without(
-            "ledger.rewinds:replay", "        _tell_log(ledger, situation.known.number)\n", ""
-        ),
+        _without("ledger.rewinds:replay", "        _log(ledger, situation.known, made)\n", ""),
         39,
     ),
 }

@@ -57,7 +57,9 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     if not page.is_ready:
         return render(request, "pages/not_ready.html", {"page": page})
     user, now = request.user, queries.board_facts(page.board)
-    if request.headers.get("Board-Version") == queries.board_version(page.board, user, now):
+    # Before anything is read of the board, so that no newer version is said than is shown.
+    version = queries.board_version(page.board, user, now)
+    if request.headers.get("Board-Version") == version:
         return HttpResponse(status=204)
     asked = _asked(request, page)
     number, whole = page_number(request), "axis" in asked
@@ -69,6 +71,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         return board.draw(page.board, rows.span, rows.rows, whole=whole)
 
     if (drawing := _shared(request, page, "released", now)) is not None:
+        version = queries.board_version(page.board, user, drawing.facts)
         rows, drawn = drawing.page(
             page.team,
             lambda: queries.TeamRanking(page.board),
@@ -87,7 +90,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     context = {
         "page": page,
         "rows": rows,
-        "version": queries.board_version(page.board, user, drawing.facts),
+        "version": version,
         "board": drawn,
         "drawing": drawing,
         "account": account,
@@ -123,12 +126,15 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
     `?intervals=all` draws the intervals that hold for all scores at once.
     """
     user, now = request.user, queries.board_facts(page.board)
-    if request.headers.get("Board-Version") == queries.board_version(page.board, user, now):
+    # Before anything is read of the board, so that no newer version is said than is shown.
+    version = queries.board_version(page.board, user, now)
+    if request.headers.get("Board-Version") == version:
         return HttpResponse(status=204)
     asked, number = _asked(request, page), page_number(request)
     together, whole = "intervals" in asked, "axis" in asked
     draw = partial(final_board.draw, page.board, together=together, whole=whole)
     if (drawing := _shared(request, page, "final", now)) is not None:
+        version = queries.board_version(page.board, user, drawing.facts)
         rows, drawn = drawing.page(
             page.team,
             lambda: queries.FinalRanking(page.board),
@@ -142,7 +148,7 @@ def _final(request: HttpRequest, page: Page) -> HttpResponse:
     context = {
         "page": page,
         "rows": rows,
-        "version": queries.board_version(page.board, user, drawing.facts),
+        "version": version,
         "board": drawn,
         "drawing": drawing,
         "together": together,
