@@ -52,11 +52,13 @@ class Shown:
         self.teams = {name: team for team, name in names.items()}
 
     def find_renamed(self, rows: Iterable[Row]) -> Differs | None:
-        """Return what to raise of a row whose team has a name that nobody goes by in the log."""
+        """Return what to raise of a row whose name is not the one that the log has of its team."""
         for row in rows:
-            known = self.names.get(row["team_uid"])
-            if known is not None and row["team"] not in self.teams:
-                return of_row(row, "team", f"The log names it {shown(known)}.")
+            team, name = row["team_uid"], row["team"]
+            if self.names.get(team, name) != name:
+                return of_row(row, "team", f"The log names it {shown(self.names[team])}.")
+            if self.teams.get(name, team) != team:
+                return of_row(row, "team", "The log has this name for another team.")
         return None
 
     def standings(self, answers: Mapping[str, Sequence[Answer]]) -> list[Standing]:
@@ -93,7 +95,7 @@ class Shown:
         places = places_of(each.loss for each in expected)
         for row, standing in zip(ranked, expected, strict=False):
             place = places[standing.loss]
-            if self.teams.get(row["team"], standing.team) != standing.team:
+            if row["team_uid"] != standing.team:
                 expected_name = self.names.get(standing.team, standing.team)
                 message = f"Ledger and log have {expected_name} here."
                 raise of_row(row, f"place {place}", message)
@@ -105,8 +107,7 @@ class Shown:
     def check_baselines(self, rows: Iterable[Row]) -> None:
         """Raise Differs where a row is not marked as a baseline as the log has it."""
         for row in rows:
-            team = self.teams.get(row["team"])
-            if team and row["is_baseline"] != self.history.is_on("baseline", team):
+            if row["is_baseline"] != self.history.is_on("baseline", row["team_uid"]):
                 raise of_row(row, "is_baseline", "The log says otherwise.")
 
     def _check_row(self, row: Row, standing: Standing, place: int, score: float | None) -> None:

@@ -216,26 +216,53 @@ def check_rows(
     released: Mapping[str, int],
 ) -> None:
     """Compare the final board with scores and places; released: places on the board before it."""
-    ranked = [row for row in rows if row["rank"] is not None]
-    if len(ranked) != len(best):
-        raise _differs("final board", f"It has {len(ranked)} teams; the log has {len(best)}.")
+    _check_teams(rows, best)
+    logged = dict[str, list[int]]()
+    for team, number in sorted(entries):
+        logged.setdefault(team, []).append(number)
     for row in rows:
         team = row["team_uid"]
-        for shown_entry in (row["best"], *row["others"]):
-            number = shown_entry["number"]
-            entry = entries.get((team, number))
-            if entry is None:
-                message = f"The log has no final score of its submission {number}."
-                raise of_row(row, "best", message)
-            loss = Fraction(shown_entry["loss_numerator"], shown_entry["loss_denominator"])
-            if loss != losses[team, number]:
-                raise of_row(row, "score", f"Log entry {entry.index} has another one.")
+        _check_scores(row, entries, losses, logged.get(team, []))
         entry = entries[team, row["best"]["number"]]
         if entry["place"] != row["rank"]:
             message = f"It is {row['rank']}; log entry {entry.index} has {entry['place']}."
             raise of_row(row, "rank", message)
         if team in released and row["rank"] is not None and row["released_rank"] != released[team]:
             raise of_row(row, "released_rank", _says(row["released_rank"], released[team]))
+
+
+def _check_teams(rows: Sequence[Row], best: Mapping[str, Fraction]) -> None:
+    """Check that those with a place are ranked, and that no team has two rows."""
+    ranked = [row["team_uid"] for row in rows if row["rank"] is not None]
+    if len(ranked) != len(best):
+        raise _differs("final board", f"It has {len(ranked)} teams; the log has {len(best)}.")
+    if lost := sorted(best.keys() - set(ranked)):
+        raise _differs("final board", f"It lacks team {lost[0]}, which has a place in the log.")
+    seen = set[str]()
+    for row in rows:
+        if row["team_uid"] in seen:
+            raise of_row(row, "team", "The board has two rows of its team.")
+        seen.add(row["team_uid"])
+
+
+def _check_scores(
+    row: Row, entries: Mapping[Key, Entry], losses: Losses, logged: Sequence[int]
+) -> None:
+    """Check that a row shows the team's final entries, which are `logged`, with their scores."""
+    team, shown_entries = row["team_uid"], (row["best"], *row["others"])
+    for each in shown_entries:
+        number = each["number"]
+        entry = entries.get((team, number))
+        if entry is None:
+            message = f"The log has no final score of its submission {number}."
+            raise of_row(row, "best", message)
+        loss = Fraction(each["loss_numerator"], each["loss_denominator"])
+        if loss != losses[team, number]:
+            raise of_row(row, "score", f"Log entry {entry.index} has another one.")
+    numbers = sorted(each["number"] for each in shown_entries)
+    if numbers != logged:
+        message = f"It shows the submissions {numbers}; the log has {list(logged)}."
+        raise of_row(row, "others", message)
 
 
 def check_rank_sets(

@@ -193,6 +193,25 @@ def exchange_names(season: Season) -> None:
     season.row("Greens")["team"], season.row("Blues")["team"] = "Blues", "Greens"
 
 
+def exchange_final_names(season: Season) -> None:
+    for row, name in zip(season.final, ("Blues", "Greens"), strict=True):
+        row["team"] = name
+
+
+def take_the_name_of_another(season: Season) -> None:
+    """Blues have no name any more, as their salt was deleted."""
+    exchange_names(season)
+    del season.log.openings[5]
+
+
+def enter_another(season: Season) -> None:
+    """The log has a second final entry of the first team, which the board does not show."""
+    season.log.accept("b2", 2, digest(9), sent_at(50))
+    score = {BOARD: {"units": 40, "of": 80}}
+    fields = {"team": "b2", "submission": 2, "round": 1, "place": None}
+    season.log.add("final", CLOSES, **fields, scores=score)
+
+
 def exchange_commitments(season: Season) -> None:
     exchange_names(season)
     mine, theirs = (season.log.openings[index] for index in (4, 5))
@@ -230,7 +249,19 @@ def drop(season: Season) -> None:
             "Ghosts, team: The log names it 'Greens'",
         ),
         (lambda s: s.final[0].update(team="Ghosts"), "Ghosts, team: The log names it 'Greens'"),
-        (exchange_names, "Greens, place 1: Ledger and log have Blues here"),
+        (exchange_names, "Greens, team: The log names it 'Blues'"),
+        (exchange_final_names, "Blues, team: The log names it 'Greens'"),
+        (take_the_name_of_another, "Greens, team: The log has this name for another team"),
+        (lambda s: s.final.__setitem__(1, s.final[0]), "final board: It lacks team c3"),
+        (
+            lambda s: s.final.append({**s.final[0], "rank": None}),
+            "Greens, team: The board has two rows",
+        ),
+        (
+            lambda s: s.final[0]["others"].append(s.final[0]["best"]),
+            r"Greens, others: It shows the submissions \[1, 1\]; the log has \[1\]",
+        ),
+        (enter_another, r"Greens, others: It shows the submissions \[1\]; the log has \[1, 2\]"),
         (exchange_commitments, "Log entry 4, name: Team b2 does not go by 'Blues'"),
         (lambda s: s.submissions[0].update(created_at=sent_at(9)), "submission 1, created_at"),
         (lambda s: s.submissions[1].update(sha256=digest(9)), "submission 2, sha256"),
