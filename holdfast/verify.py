@@ -138,6 +138,13 @@ def verify(
             help="A witness's key, which must have signed the log, or its file of heads.",
         ),
     ] = None,
+    accept_restored: Annotated[
+        bool,
+        typer.Option(
+            "--accept-restored",
+            help="Accept that a restored backup lost what your receipts say.",
+        ),
+    ] = False,
     sample: SampleOption = None,
     save: Annotated[
         Path | None,
@@ -176,7 +183,7 @@ def verify(
         slug = competition_of(competition, option) if named else ""
         server = _Server(slug, Path(folder), limit, stack)
         # The log first: what it has, everything that is read later must have as well.
-        log = None if ledger else _read_log(server, key, witness)
+        log = None if ledger else _read_log(server, key, witness, accept_restored)
         facts = {} if ledger else server.client.get(competition_path(slug))
         cases = [_Case(ledger)] if ledger else _fetch_ledgers(server, facts)
         _save(cases, save)
@@ -245,10 +252,14 @@ def _as_read(case: _Case) -> Read:
     return Read(case.uid, case.rounds, case.watch, own, case.published)
 
 
-def _read_log(server: _Server, key: str | None, witnesses: list[str] | None) -> Log | None:
+def _read_log(
+    server: _Server, key: str | None, witnesses: list[str] | None, accept_restored: bool
+) -> Log | None:
     from holdfast.verify_log import read_log  # so that other commands need not wait for it
 
-    return read_log(server.client, server.slug, key, witnesses or [])
+    return read_log(
+        server.client, server.slug, key, witnesses or [], accept_restored=accept_restored
+    )
 
 
 def _read_chain(

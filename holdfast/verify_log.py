@@ -24,6 +24,7 @@ PAUSE = 5  # seconds between two looks at a head that is to grow
 if TYPE_CHECKING:
     from scoring.predictions import Predictions
     from scoring.transparency.checks import Shown
+    from scoring.transparency.receipts import Receipt
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,15 @@ class Read:
 class Log:
     """A competition's log, read before everything that is held against it.
 
-    finals: how many exact final scores were computed again.
+    accept_restored: receipts that say more than what was restored are no failure. finals: how many
+    exact final scores were computed again.
     """
 
     client: Connection
     slug: str
     store: Store
     found: Followed
+    accept_restored: bool = False
     finals: int = 0
 
     def watch(self) -> LedgerCheck:
@@ -105,6 +108,13 @@ class Log:
             self._compare_submissions()
         if whole:
             self._compare_rounds(facts, ledgers)
+        if self.found.restored and not self.accept_restored:
+            raise Failure(
+                "The log contradicts your receipts.",
+                details=[self._contradicted(receipt) for receipt in self.found.restored],
+                hint="A backup that was restored may have lost their entries: show the receipts to "
+                "the organizer. To go on with what was restored, use --accept-restored.",
+            )
         self.found.keep(self.store)
 
     @contextmanager
@@ -132,12 +142,15 @@ class Log:
             and (round,) not in history.latest["revealed"]
             and round not in listed
         ]
-        missing = sorted(history.ledgers.keys() - {read.watch.uid for read in ledgers})
+        known = history.ledgers.keys() | {each["ledger"] for each in history.stand_ins.values()}
+        missing = sorted(known - {read.watch.uid for read in ledgers})
         if missing and hidden:
             rounds = " and ".join(map(str, hidden))
             output.note(f"Round {rounds} is hidden until its end: its answers were not read.")
         elif missing:
-            index = min(entry.index for _, entry in history.ledgers[missing[0]].values())
+            about = [entry for _, entry in history.ledgers.get(missing[0], {}).values()]
+            about += [e for e in history.stand_ins.values() if e["ledger"] == missing[0]]
+            index = min(entry.index for entry in about)
             message = f"Log entry {index} commits to an answer of it; the server does not show it."
             raise Differs(None, f"ledger {missing[0]}", message)
 
@@ -281,6 +294,14 @@ class Log:
             newer = output.number(self.found.unseen, "entry is", "entries are")
             output.note(f"{newer} newer than what a witness has seen.")
 
+    def _contradicted(self, receipt: Receipt) -> str:
+        """Return what a receipt says of a submission whose entry was lost."""
+        entry = self.found.history.accepted(receipt.team, receipt.submission)
+        return (
+            f"Submission {receipt.submission} is in the log as restored at "
+            f"{entry and entry['at']}, without its file; your signed receipt says {receipt.at}."
+        )
+
     def _note_open(self) -> None:
         """Report what was restored, what has time left, and what has no outcome yet."""
         history = self.found.history
@@ -292,13 +313,14 @@ class Log:
                 f"backup was restored (from log entry {first} on). Of {len(history.stand_ins)} the "
                 "log had lost file and moment: ties go by the moments of their answers."
             )
-        for receipt in self.found.restored:
-            entry = history.accepted(receipt.team, receipt.submission)
+        for key, entry in history.stand_ins.items():
+            late = ", which is past the deadline" if key in history.late else ""
             output.warn(
-                f"Submission {receipt.submission} is in the log as restored at "
-                f"{entry and entry['at']}, without its file; your signed receipt says "
-                f"{receipt.at}. Show it to the organizer."
+                f"Submission {key[1]} of team {key[0]}: the log had lost file and moment; its "
+                f"answer is of {entry['at']}{late}."
             )
+        for receipt in self.found.restored:
+            output.warn(f"{self._contradicted(receipt)} Show it to the organizer.")
         for receipt in self.found.waiting:
             output.note(f"Submission {receipt.submission} is not in the log yet; it has time.")
         settled = self.watch().settled
@@ -308,10 +330,18 @@ class Log:
                 output.note(f"{what} was accepted at {entry['at']} and has no outcome yet.")
 
 
-def read_log(client: Connection, slug: str, key: str | None, witnesses: list[str]) -> Log | None:
+def read_log(
+    client: Connection,
+    slug: str,
+    key: str | None,
+    witnesses: list[str],
+    *,
+    accept_restored: bool = False,
+) -> Log | None:
     """Follow a competition's log; return None, with a note, where the server shows none.
 
-    witnesses: keys, or files of heads. Raises Failure where there was one before.
+    witnesses: keys, or files of heads. accept_restored: receipts that say more
+    than what was restored are no failure. Raises Failure where there was a log before.
     """
     store = Store(client.settings.url, slug)
     try:
@@ -334,4 +364,4 @@ def read_log(client: Connection, slug: str, key: str | None, witnesses: list[str
             raise Failure(f"The server shows no log: {refused.message}", hint=hint) from None
         output.note(f"There is no public log to compare with: {refused.message}")
         return None
-    return Log(client, slug, store, found)
+    return Log(client, slug, store, found, accept_restored)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from scoring import metrics
 from scoring.chain import document_hash
 from scoring.transparency.history import History
-from scoring.transparency.ledgers import Answer
+from scoring.transparency.ledgers import Answer, is_same_second
 from scoring.verification.differences import Differs, shown
 from scoring.verification.ledgers import Header
 
@@ -164,13 +164,6 @@ def _score(facts: Row, loss: Fraction) -> float | None:
     if metric is None:
         return None
     return float(metric.score(float(loss), metric.parse(facts["metric_parameters"])))
-
-
-def is_same_second(shown_at: str | None, logged: str | None) -> bool:
-    """Return whether a moment of the API is the logged one, to the second; both are in UTC."""
-    if shown_at is None or logged is None:
-        return shown_at is logged
-    return shown_at[:19] == logged[:19] and shown_at.endswith(("Z", "+00:00"))
 
 
 def of_row(row: Row, name: str, message: str) -> Differs:

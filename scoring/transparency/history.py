@@ -4,12 +4,12 @@
 another team goes by its number there, whenever it is asked for.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from scoring.transparency import leaves
-from scoring.verification.differences import Differs
+from scoring.verification.differences import Differs, shown
 
 Key = tuple[str, int]  # a team and the number of its submission
 
@@ -51,8 +51,9 @@ class Entry:
 class History:
     """All entries by kind and subject, and the ledgers' entries that they commit to.
 
-    stand_ins: restored answers whose acceptance the log had lost, in the place of the entries that
-    it lacks. Whether files and moments are right, it does not show.
+    stand_ins: restored answers whose acceptance the log had lost, by their names now, in the place
+    of the entries that it lacks. Whether files and moments are right, it does not show. late: those
+    of them whose moment is past the deadline that stood in the log.
     """
 
     def __init__(self) -> None:
@@ -62,7 +63,9 @@ class History:
         self.ledgers: dict[str, dict[int, tuple[str, Entry]]] = {}
         self.submissions: dict[Key, Entry] = {}
         self.stand_ins: dict[Key, Entry] = {}
+        self.late: set[Key] = set()
         self._taken: list[Entry] = []
+        self._restored: list[tuple[Entry, bool]] = []  # with their moments; whether they are late
 
     @classmethod
     def of(cls, entries: Iterable[bytes]) -> Self:
@@ -80,8 +83,8 @@ class History:
         before = self.latest[kind].get(subject)
         if before is not None and kind in _ONCE:
             raise entry.differs(kind, f"Entry {before.index} is about the same already.")
-        if kind == "accepted":
-            self._check_deadline(entry)
+        if kind in ("accepted", "restored"):
+            self._accept(entry)
         if kind == "gated" and (leaf["gate"],) not in self.latest["gate"]:
             raise entry.differs("gate", "No entry before it says what this gate asks.")
         if kind == "gate" and before is not None and before["asks"] != leaf["asks"]:
@@ -95,7 +98,6 @@ class History:
                     f"Entry {known[number][1].index} has another entry {number} of the ledger."
                 )
                 raise entry.differs("hash", message)
-        self._stand_in(entry)
         self.latest[kind][subject] = entry
         self._taken.append(entry)
         self.size = index + 1
@@ -110,8 +112,10 @@ class History:
 
     def check(self) -> None:
         """Raise Differs where something is said of a submission that was never accepted."""
-        entries = [*self.latest["accepted"].values(), *self.stand_ins.values()]
-        self.submissions = {self.now(each["team"], each["submission"]): each for each in entries}
+        accepted = self.latest["accepted"].values()
+        told = {self.now(each["team"], each["submission"]): each for each in accepted}
+        self._find_stand_ins(told)
+        self.submissions = told | self.stand_ins
         for kind in (*_OUTCOMES, "requeued", "excluded", "final"):
             for entry in self.latest[kind].values():
                 if self.accepted(entry["team"], entry["submission"]) is None:
@@ -134,8 +138,7 @@ class History:
     def accepted(self, team: str, submission: int) -> Entry | None:
         """Return the entry of a submission, by the name that it had then or has now."""
         key = team, submission
-        found = self.latest["accepted"].get(key) or self.stand_ins.get(key)
-        return found or self.submissions.get(self.now(team, submission))
+        return self.latest["accepted"].get(key) or self.submissions.get(self.now(team, submission))
 
     def is_on(self, mark: str, team: str) -> bool:
         """Return whether a team has a mark: a baseline, verified, disqualified or hidden."""
@@ -158,22 +161,34 @@ class History:
         }
         return [entry for key, entry in self.submissions.items() if key not in done]
 
-    def _stand_in(self, entry: Entry) -> None:
-        """Let a restored answer stand in for what was accepted, as long as no entry says that."""
-        if entry["kind"] not in ("accepted", "restored"):
-            return
-        key = entry["team"], entry["submission"]
-        self.stand_ins.pop(key, None)
-        if entry["kind"] == "restored" and key not in self.latest["accepted"]:
-            self.stand_ins[key] = Entry(entry.index, {**entry.leaf, "at": entry["accepted"]})
-
-    def _check_deadline(self, entry: Entry) -> None:
-        """Refuse what came after the deadline that stood in the log when it was accepted."""
+    def _accept(self, entry: Entry) -> None:
+        """Refuse what came after the deadline that stood in the log; keep what was restored."""
+        if entry["kind"] == "restored":
+            if entry["practice"] and (entry["round"],) not in self.latest["finals_started"]:
+                raise entry.differs("practice", "No entry before it starts the round's finals.")
+            entry = Entry(entry.index, {**entry.leaf, "at": entry["accepted"]})
         deadline = self.latest["deadline"].get((entry["round"],))
         closes_at = deadline["closes_at"] if deadline else None
-        if closes_at and entry["at"] >= closes_at and not entry["practice"]:
+        is_late = bool(closes_at) and entry["at"] >= closes_at and not entry["practice"]
+        if entry["kind"] == "restored":
+            self._restored.append((entry, is_late))
+        elif is_late:
             message = f"{entry['at']} is not before the deadline {closes_at}"
             raise entry.differs("at", f"{message} of entry {deadline.index if deadline else 0}.")
+
+    def _find_stand_ins(self, told: Collection[Key]) -> None:
+        """Let restored answers stand in for what no entry tells; all of one must agree."""
+        for entry, is_late in self._restored:
+            key = self.now(entry["team"], entry["submission"])
+            if key in told:
+                continue
+            known = self.stand_ins.setdefault(key, entry)
+            for name in ("round", "practice", "accepted", "ledger"):
+                if known[name] != entry[name]:
+                    message = f"Entry {known.index} has {shown(known[name])} for its submission."
+                    raise entry.differs(name, message)
+            if is_late:
+                self.late.add(key)
 
 
 def _committed(leaf: leaves.Leaf) -> list[tuple[int, str]]:

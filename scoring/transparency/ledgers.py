@@ -56,6 +56,7 @@ class LedgerCheck:
         self.measured: dict[str, dict[Key, tuple[int, int]]] = {}
         self._accounts: dict[str, Account] = {}
         self._has_practice = False
+        self._stood: set[Key] = set()
 
     @property
     def season_code(self) -> float:
@@ -71,6 +72,8 @@ class LedgerCheck:
         if header is not self.header:
             self._begin(header)
         self._check_hash(entry)
+        if "submission" in entry:
+            self._check_stand_in(entry)
         if entry["kind"] == GATE:
             self._check_gate(entry)
         if replay is None:
@@ -88,11 +91,17 @@ class LedgerCheck:
         self.solution = replay.witness.solution if replay and replay.witness else None
 
     def check_end(self) -> None:
-        """Raise Differs if the log has entries of the ledger that the ledger doesn't have."""
+        """Raise Differs if the log has entries of the ledger that the ledger doesn't have.
+
+        Nor may a restored submission have another moment than those of its answers.
+        """
         committed = self.history.ledgers.get(self.uid, {})
         if lost := sorted(committed.keys() - self.numbers):
             message = f"Log entry {committed[lost[0]][1].index} has it, the ledger doesn't."
             raise Differs(lost[0], "number", message)
+        for key, stand_in in self.history.stand_ins.items():
+            if stand_in["ledger"] == self.uid and key not in self._stood:
+                raise stand_in.differs("accepted", "The ledger has no answer of it at this moment.")
 
     def _check_hash(self, entry: Row) -> None:
         number = entry["number"]
@@ -102,6 +111,17 @@ class LedgerCheck:
             raise Differs(number, "log", "The log has no entry of it.")
         if known is not None and known[0] != entry["hash"]:
             raise Differs(number, "hash", f"Log entry {known[1].index} commits to another one.")
+
+    def _check_stand_in(self, entry: Row) -> None:
+        """Note whether the entry is what a restored submission has its moment from."""
+        key = self.history.now(entry["team"], entry["submission"])
+        stand_in = self.history.stand_ins.get(key)
+        if stand_in is None:
+            return
+        if stand_in["ledger"] != self.uid:
+            raise stand_in.differs("ledger", f"Its answer {entry['number']} is in {self.uid}.")
+        if is_same_second(entry["created_at"], stand_in["accepted"]):
+            self._stood.add(key)
 
     def _account(self, entry: Row, replay: "Replay") -> None:
         """Keep what accounts had come to before practice, with which no final place is found."""
@@ -169,3 +189,10 @@ class LedgerCheck:
         of_board.setdefault(team, []).append(
             Answer(team, header.version, (team, entry["submission"]), loss, accepted["at"])
         )
+
+
+def is_same_second(shown_at: str | None, logged: str | None) -> bool:
+    """Return whether a moment of the API is the logged one, to the second; both are in UTC."""
+    if shown_at is None or logged is None:
+        return shown_at is logged
+    return shown_at[:19] == logged[:19] and shown_at.endswith(("Z", "+00:00"))

@@ -342,18 +342,91 @@ def test_a_log_that_was_rewritten_since_is_found_with_evidence(
     assert "holdfast/c0 signed two histories of holdfast/c0: 18 entries" in proof.out
 
 
-def test_a_restored_answer_is_called_that_and_no_difference(season: Season, verify: Verify) -> None:
-    keep(season.receipts[3])
-    entry = season.played.entries[3]
-    answer = {"board": BOARD, "number": 4, "hash": entry["hash"]}
+def restored(season: Season, **changes: Any) -> bytes:
+    """The entry that stands for the last file, whose acceptance the log has lost."""
+    answer = {"board": BOARD, "number": 4, "hash": season.played.entries[3]["hash"]}
     fields = {"team": "c3", "submission": 1, "round": 1, "practice": False, "ledger": LEDGER}
-    fields |= {"accepted": sent_at(2), "entries": [answer]}
-    season.log.entries[12:14] = [leaves.leaf("restored", CLOSES, **fields)]
+    fields |= {"accepted": sent_at(4), "entries": [answer]}
+    return leaves.leaf("restored", CLOSES, **fields | changes)
+
+
+def lose(season: Season) -> None:
+    """Restore the last answer: it counts from the moment of the answer, behind its equals."""
+    season.log.entries[12:14] = [restored(season)]
+    season.rows.append(season.rows.pop(0) | {"last_improvement_at": sent_at(4)})
+
+
+def test_a_restored_answer_is_called_that_and_no_difference(season: Season, verify: Verify) -> None:
+    lose(season)
     ran = verify()
     assert ran.code == 0, ran.err
     said = " ".join(ran.err.split())
     assert "answers of 1 submission were brought back from a copy of the ledger" in said
-    assert "Submission 1 is in the log as restored at 2026-01-01T00:00:02+00:00" in said
+    lost = "Submission 1 of team c3: the log had lost file and moment; its answer is of 2026-01-01"
+    assert f"{lost}T00:00:04+00:00." in said
+    assert "past the deadline" not in said
+
+
+def test_a_restored_answer_past_the_deadline_is_called_that(season: Season, verify: Verify) -> None:
+    lose(season)
+    ended = {"round": 1, "opens_at": OPENED, "closes_at": sent_at(4)}
+    season.log.entries.insert(12, leaves.leaf("deadline", CLOSES, **ended))
+    season.facts["closes_at"] = sent_at(4)
+    ran = verify()
+    assert ran.code == 0, ran.err
+    assert "is of 2026-01-01T00:00:04+00:00, which is past the deadline." in " ".join(
+        ran.err.split()
+    )
+
+
+def test_a_receipt_that_contradicts_what_was_restored_fails_until_that_is_accepted(
+    season: Season, verify: Verify
+) -> None:
+    keep(season.receipts[3])
+    lose(season)
+    ran = verify()
+    assert ran.code == 1
+    said = " ".join(ran.err.split())
+    assert "The log contradicts your receipts." in said
+    assert "Submission 1 is in the log as restored at 2026-01-01T00:00:04+00:00" in said
+    assert "your signed receipt says 2026-01-01T00:00:02+00:00" in said
+    assert not logs.Store(URL, "played").read("head")
+    ran = verify("--accept-restored")
+    assert ran.code == 0, ran.err
+    assert "your signed receipt says" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize(
+    ("entries", "named"),
+    [
+        ([{"accepted": sent_at(2)}], "Log entry 12, accepted: The ledger has no answer of it at"),
+        ([{"practice": True}], "Log entry 12, practice: No entry before it starts the round's"),
+        ([{}, {"accepted": sent_at(3)}], "Log entry 13, accepted: Entry 12 has"),
+        ([{}, {"round": 2}], "Log entry 13, round: Entry 12 has 1"),
+        ([{}, {"team": "b2", "submission": 8}], "Log entry 13, accepted: The ledger has no answer"),
+        (
+            [{}, {"submission": 8, "ledger": "2" * 32, "entries": []}],
+            "ledger 2222.*: Log entry 13 commits to an answer of it",
+        ),
+    ],
+)
+def test_what_no_replay_restores_is_named(
+    entries: list[dict[str, Any]], named: str, season: Season, server: Server
+) -> None:
+    lose(season)
+    season.log.entries[12:13] = [restored(season, **changes) for changes in entries]
+    season.serve(server)
+    with pytest.raises(Failure, match=named):
+        compare(season.played.lines())
+
+
+def test_an_answer_of_another_ledger_than_was_restored_is_named(
+    season: Season, server: Server
+) -> None:
+    season.log.entries[12] = restored(season, ledger="2" * 32, entries=[])
+    season.serve(server)
+    with pytest.raises(Failure, match="Log entry 12, ledger: Its answer 4 is in 1111"):
+        compare(season.played.lines())
 
 
 def test_a_log_that_became_shorter_is_found(season: Season, verify: Verify) -> None:
