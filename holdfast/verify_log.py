@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +104,7 @@ class Log:
         with self._naming():
             for read in ledgers:
                 read.watch.check_end()
-            self._check_shown(facts, ledgers)
+            self._check_shown(ledgers)
             self._compare_submissions()
         if whole:
             self._compare_rounds(facts, ledgers)
@@ -128,31 +128,41 @@ class Log:
             message = f"What the server shows can't be read. {where}{error!r}"
             raise Failure(message, hint=KEEP) from None
 
-    def _check_shown(self, facts: Json, ledgers: Sequence[Read]) -> None:
-        """Raise Differs where the log knows of a ledger that was not shown."""
-        history, listed = self.found.history, [each["number"] for each in facts["rounds"]]
+    def _check_shown(self, ledgers: Sequence[Read]) -> None:
+        """Raise Differs where the log knows of a ledger or a round that was not shown."""
+        history = self.found.history
         for read in ledgers:
             if read.watch.uid not in ("", read.uid):
                 message = f"The log has the ledger {read.watch.uid} for these rows."
                 raise Differs(None, f"ledger {read.uid}", message)
-        hidden = [
-            round
-            for (round,), entry in history.latest["limits"].items()
-            if entry["limits"].get("is_hidden")
-            and (round,) not in history.latest["revealed"]
-            and round not in listed
-        ]
-        known = history.ledgers.keys() | {each["ledger"] for each in history.stand_ins.values()}
-        missing = sorted(known - {read.watch.uid for read in ledgers})
-        if missing and hidden:
-            rounds = " and ".join(map(str, hidden))
+        listed = {round["number"] for read in ledgers for round in read.rounds}
+        hidden = history.hidden_rounds - listed
+        unread = self._unread_rounds({read.watch.uid for read in ledgers}, hidden)
+        known = {entry["round"] for entry in history.submissions.values()}
+        known |= {round for (round,) in history.latest["revealed"]}
+        if lost := sorted(known - listed - hidden):
+            message = "The log has its submissions or its end; the server does not show it."
+            raise Differs(None, f"round {lost[0]}", message)
+        if unread:
+            rounds = " and ".join(map(str, sorted(unread)))
             output.note(f"Round {rounds} is hidden until its end: its answers were not read.")
-        elif missing:
-            about = [entry for _, entry in history.ledgers.get(missing[0], {}).values()]
-            about += [e for e in history.stand_ins.values() if e["ledger"] == missing[0]]
-            index = min(entry.index for entry in about)
-            message = f"Log entry {index} commits to an answer of it; the server does not show it."
-            raise Differs(None, f"ledger {missing[0]}", message)
+
+    def _unread_rounds(self, read: Set[str], hidden: Set[int]) -> set[int]:
+        """Return the rounds of ledgers that were not read. Raise Differs for one not hidden."""
+        history, unread = self.found.history, set[int]()
+        stand_ins = history.stand_ins.values()
+        for ledger in sorted({*history.ledgers, *(each["ledger"] for each in stand_ins)}):
+            if ledger in read:
+                continue
+            rounds = history.rounds_of(ledger)
+            if not rounds or not rounds <= hidden:
+                about = [entry for _, entry in history.ledgers.get(ledger, {}).values()]
+                about += [each for each in stand_ins if each["ledger"] == ledger]
+                index = min(entry.index for entry in about)
+                message = f"Log entry {index} commits to an answer of it; the server does not show"
+                raise Differs(None, f"ledger {ledger}", f"{message} it.")
+            unread |= rounds
+        return unread
 
     def _compare_rounds(self, facts: Json, ledgers: Sequence[Read]) -> None:
         from scoring.transparency.checks import Shown

@@ -140,10 +140,35 @@ class History:
         key = team, submission
         return self.latest["accepted"].get(key) or self.submissions.get(self.now(team, submission))
 
+    def rounds_of(self, ledger: str) -> set[int]:
+        """Return the rounds of the submissions that have answers in a ledger."""
+        told = (
+            self.accepted(entry["team"], entry["submission"])
+            for kind in ("released", "gated", "restored")
+            for entry in self.latest[kind].values()
+            if entry["ledger"] == ledger
+        )
+        return {entry["round"] for entry in told if entry is not None}
+
     def is_on(self, mark: str, team: str) -> bool:
         """Return whether a team has a mark: a baseline, verified, disqualified or hidden."""
         entry = self.latest[mark].get((team,))
         return entry is not None and bool(entry["on"])
+
+    @property
+    def hidden_rounds(self) -> set[int]:
+        """Return the rounds that are hidden until the end, which has not come.
+
+        By the limits that stood when a round's first file was accepted: they stay so for good.
+        """
+        hidden, begun = dict[int, bool](), set[int]()
+        for entry in self._taken:
+            if entry["kind"] in ("accepted", "restored"):
+                begun.add(entry["round"])
+            elif entry["kind"] == "limits" and entry["round"] not in begun & hidden.keys():
+                hidden[entry["round"]] = bool(entry["limits"].get("is_hidden"))
+        revealed = {round for (round,) in self.latest["revealed"]}
+        return {round for round, is_hidden in hidden.items() if is_hidden} - revealed
 
     @property
     def excluded(self) -> set[Key]:

@@ -429,6 +429,69 @@ def test_an_answer_of_another_ledger_than_was_restored_is_named(
         compare(season.played.lines())
 
 
+def hide_round(season: Season, round: int = 2) -> None:
+    """Add a round that is hidden until its end, with an answer in a ledger of its own."""
+    log, hidden = season.log, {**LIMITS, "is_hidden": True}
+    log.add("limits", CLOSES, round=2, limits=hidden)
+    sent = {"team": "a1", "submission": 3}
+    log.add("accepted", sent_at(50), **sent, file=digest(7), practice=False, round=round)
+    answer = {"board": "f" * 32, "number": 1, "hash": digest(8)}
+    log.add("released", CLOSES, **sent, ledger="2" * 32, entries=[answer])
+
+
+def test_a_round_that_is_hidden_until_its_end_is_not_missed(season: Season, verify: Verify) -> None:
+    hide_round(season)
+    ran = verify()
+    assert ran.code == 0, ran.err
+    assert "Round 2 is hidden until its end: its answers were not read." in ran.err
+
+
+def hide_a_ledger_of_another_round(season: Season) -> None:
+    hide_round(season, round=1)
+
+
+def hide_it_afterwards(season: Season) -> None:
+    season.log.add("limits", OPENED, round=2, limits=LIMITS)
+    hide_round(season)
+    season.log.entries.append(season.log.entries.pop(19))
+
+
+def reveal_the_hidden_round(season: Season) -> None:
+    hide_round(season)
+    season.log.add("revealed", CLOSES, round=2)
+
+
+def accept_in_another_round(season: Season) -> None:
+    hide_round(season)
+    fields = {"team": "a1", "submission": 4, "round": 3, "practice": False}
+    season.log.add("accepted", sent_at(51), **fields, file=digest(9))
+
+
+def commit_to_a_ledger_of_no_round(season: Season) -> None:
+    hide_round(season)
+    season.log.add("noted", CLOSES, ledger="3" * 32, number=1, hash=digest(9))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (hide_a_ledger_of_another_round, "ledger 2222.*: Log entry 20 commits"),
+        (hide_it_afterwards, "ledger 2222.*: Log entry 20 commits"),
+        (reveal_the_hidden_round, "ledger 2222.*: Log entry 20 commits"),
+        (commit_to_a_ledger_of_no_round, "ledger 3333.*: Log entry 21 commits"),
+        (accept_in_another_round, "round 3: The log has its submissions or its end"),
+        (lambda s: s.log.add("revealed", CLOSES, round=2), "round 2: The log has its submissions"),
+    ],
+)
+def test_a_hidden_round_excuses_no_other(
+    change: Change, named: str, season: Season, server: Server
+) -> None:
+    change(season)
+    season.serve(server)
+    with pytest.raises(Failure, match=named):
+        compare(season.played.lines())
+
+
 def test_a_log_that_became_shorter_is_found(season: Season, verify: Verify) -> None:
     assert verify().code == 0
     season.log.entries.pop()
