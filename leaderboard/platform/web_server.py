@@ -41,6 +41,10 @@ LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
 IN_MEMORY = 1 << 17
 POLL_SECONDS = 0.5
+# Requests of a process that wait for a thread, uploads not counted: some seconds' work.
+LONGEST_LINE = 300
+COME_BACK_SECONDS = 5
+PROBES = ("/healthz", "/readyz")
 
 
 class LengthRequired(Error):  # type: ignore[misc]  # waitress ships no types
@@ -55,6 +59,15 @@ class Busy(Error):  # type: ignore[misc]  # waitress ships no types
 
     code = 503
     reason = "Service Unavailable"
+
+
+class Crowded(Busy):
+    """More people than there is room for: they come back by themselves."""
+
+    def to_response(self, ident: str | None = None) -> tuple[str, list[tuple[str, str]], bytes]:
+        status, headers, body = super().to_response(ident)
+        again = str(COME_BACK_SECONDS)
+        return status, [*headers, ("Retry-After", again), ("Refresh", again)], body
 
 
 class Nowhere(OverflowableBuffer):  # type: ignore[misc]  # waitress ships no types
@@ -161,26 +174,38 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
 class Line:
     """Requests that wait for a thread: three of four that are served are uploads, if as many wait.
 
-    When many come at a deadline, whoever was in time is told soon, and pages take longer.
+    When many come at a deadline, whoever was in time is told soon. Pages take longer, and where too
+    many wait for them the next ones are told at once to come back: a connection that waits keeps an
+    upload from being received in time.
     """
 
     def __init__(self) -> None:
-        self._uploads, self._others = deque[Channel](), deque[Channel]()
+        self._first, self._others = deque[Channel](), deque[Channel]()
         self._served = 0
 
     def __len__(self) -> int:
-        return len(self._uploads) + len(self._others)
+        return len(self._first) + len(self._others)
 
     def append(self, channel: Channel) -> None:
         request = channel.requests[0]
         # One that could not be parsed has neither method nor path.
-        uploads = not request.error and request.command == "POST" and is_upload(request.path)
-        (self._uploads if uploads else self._others).append(channel)
+        if not request.error and not _goes_first(request):
+            if len(self._others) < LONGEST_LINE:
+                self._others.append(channel)
+                return
+            request.error = Crowded("Many people are here right now. Try again in some seconds.")
+        self._first.append(channel)
 
     def popleft(self) -> Channel:
         self._served += 1
-        both = (self._uploads, self._others) if self._served % 4 else (self._others, self._uploads)
+        both = (self._first, self._others) if self._served % 4 else (self._others, self._first)
         return next(filter(None, both)).popleft()
+
+
+def _goes_first(request: Request) -> bool:
+    """Return whether a request is an upload, or asks whether the site lives."""
+    is_probe = request.path in PROBES
+    return is_probe or (request.command == "POST" and is_upload(request.path))
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types

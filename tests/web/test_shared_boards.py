@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard.platform.web_server import Line
+from leaderboard.platform.web_server import LONGEST_LINE, Line
 from leaderboard.web.drawing import Drawing
 from tests import ending
 from tests.cast import World, make_competition, predictions
@@ -120,3 +120,22 @@ def test_uploads_are_served_before_pages_but_not_alone() -> None:
     upload = "/c/digits/submit/"
     assert order == [upload, upload, upload, "/0", upload, "/1", "/2"]
     assert not line
+
+
+def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() -> None:
+    line = Line()
+    for _ in range(LONGEST_LINE):
+        line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
+    refused, upload, probe = (
+        Waiting("GET", "/"),
+        Waiting("POST", "/c/digits/submit/"),
+        Waiting("GET", "/healthz"),
+    )
+    for each in (refused, upload, probe):
+        line.append(each)  # type: ignore[arg-type]
+    assert [line.popleft() for _ in range(3)] == [refused, upload, probe]
+    status, headers, body = refused.requests[0].error.to_response()
+    assert (status, dict(headers)["Retry-After"]) == ("503 Service Unavailable", "5")
+    assert b"Many people are here" in body
+    assert not upload.requests[0].error
+    assert not probe.requests[0].error
