@@ -42,7 +42,7 @@ LARGEST_HEADERS = 1 << 16
 IN_MEMORY = 1 << 17
 POLL_SECONDS = 0.5
 # Requests of a process that wait for a thread, uploads not counted: some seconds' work.
-LONGEST_LINE = 300
+LONGEST_LINE = 100
 COME_BACK_SECONDS = 5
 PROBES = ("/healthz", "/readyz")
 
