@@ -41,6 +41,7 @@ from leaderboard.models import (
     Visibility,
     Webhook,
 )
+from leaderboard.platform.statements import prepared
 
 Person = User | AnonymousUser
 Row = TypeVar("Row", bound=Model)
@@ -91,8 +92,14 @@ def competition_or_404(user: Person, slug: str) -> Competition:
 
     Most are public: what others need to be shown would take longer to ask for than the page.
     """
-    public = Competition.objects.filter(_PUBLIC, slug=slug).first()
-    return public or _one(visible_competitions(user).filter(slug=slug), "competition")
+    for public in _public(slug):
+        return public
+    return _one(visible_competitions(user).filter(slug=slug), "competition")
+
+
+@prepared
+def _public(slug: str) -> QuerySet[Competition]:
+    return Competition.objects.filter(_PUBLIC, slug=slug).order_by()
 
 
 def entrance(slug: str) -> Competition | None:
@@ -146,11 +153,16 @@ def membership_of(user: Person, competition: Competition) -> Membership | None:
     """Return the person's place in a team, or None."""
     if not isinstance(user, User):
         return None
-    own = competition.memberships.active().filter(user=user)
-    found = own.select_related("team", "team__captain").first()
-    if found is not None:
+    for found in _memberships(competition=competition.pk, user=user.pk):
         found.team.competition = competition  # with its rounds, once they have been read
-    return found
+        return found
+    return None
+
+
+@prepared
+def _memberships(competition: int, user: int) -> QuerySet[Membership]:
+    own = Membership.objects.active().filter(competition=competition, user=user)
+    return own.select_related("team__captain").order_by()
 
 
 def file_or_404(competition: Competition, name: str, round: Round | None = None) -> CompetitionFile:
@@ -194,14 +206,20 @@ def published_holdout_or_404(round: Round, version: int) -> Holdout:
 
 def submission_or_404(team: Team | None, number: int) -> Submission:
     """Return a submission of the person's own team; who has none has no submissions."""
+    if team is not None:
+        for found in _submissions(team=team.pk, number=number):
+            found.team = team  # with its competition
+            return found
+    raise Http404("There is no such submission.")
+
+
+@prepared
+def _submissions(team: int, number: int) -> QuerySet[Submission]:
     rows = Submission.objects.select_related(
         *("release__holdout", "release__board__round", "user", "campaign"),
         *("gate__board", "gate_answer__holdout__ledger"),
     )
-    found = _one(rows.filter(team=team, number=number), "submission")
-    if team is not None:
-        found.team = team  # with its competition
-    return found
+    return rows.filter(team=team, number=number).order_by()
 
 
 def campaign_or_404(team: Team, name: str) -> Campaign:
@@ -276,9 +294,13 @@ def role_of(user: Person, competition: Competition) -> Role | None:
         return None
     if user.is_superuser:
         return Role.OWNER
+    return next(map(Role, _roles(competition=competition.pk, user=user.pk)), None)
+
+
+@prepared
+def _roles(competition: int, user: int) -> QuerySet[Organizer, str]:
     found = Organizer.objects.filter(competition=competition, user=user)
-    role = found.values_list("role", flat=True).first()
-    return None if role is None else Role(role)
+    return found.values_list("role", flat=True).order_by()
 
 
 def ever_organized(user: User, competition: Competition) -> bool:

@@ -505,6 +505,7 @@ CELERY_BEAT_SCHEDULE = {
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 
 # --- Web security ---------------------------------------------------------------------------------
+SESSION_ENGINE = "leaderboard.platform.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_SSL_REDIRECT = SECURE
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]

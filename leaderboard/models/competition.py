@@ -8,7 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from leaderboard.models.round import Phase, Round, new_uid
+from leaderboard.models.round import Board, Phase, Round, new_uid
+from leaderboard.platform.statements import fill, prepared
 
 # Markdown is rendered at every view: what an organizer types must not take seconds.
 PAGE_LENGTH = MaxLengthValidator(40_000)
@@ -81,10 +82,24 @@ class Competition(models.Model):
 
     def round_at(self, moment: datetime) -> Round:
         """Return the round that was current at a moment, as `current_round` does."""
-        models.prefetch_related_objects([self], "rounds__ledger", "rounds__boards")
-        rounds = list(self.rounds.all())
+        rounds = self.all_rounds
         begun = (each for each in reversed(rounds) if each.opens_at <= moment and each.ledger_id)
         return next(begun, rounds[0])
+
+    @property
+    def all_rounds(self) -> list[Round]:
+        """Return the rounds in their order; see `current_round`."""
+        if "rounds" not in getattr(self, "_prefetched_objects_cache", {}):
+            self._read_rounds()
+        return list(self.rounds.all())
+
+    def _read_rounds(self) -> None:
+        rounds, boards = _rounds(competition=self.pk), _boards(competition=self.pk)
+        ledgers = {round.ledger_id: round.ledger for round in rounds}
+        for round in rounds:
+            round.ledger = ledgers[round.ledger_id]  # one object for rounds that share one
+            fill(round, "boards", [board for board in boards if board.round_id == round.pk])
+        fill(self, "rounds", rounds)
 
     @property
     def hiding_round(self) -> Round | None:
@@ -101,6 +116,17 @@ class Competition(models.Model):
     def phase(self, now: datetime) -> Phase:
         """Return where the competition is in its life at the moment `now`."""
         return self.current_round.phase(now)
+
+
+@prepared
+def _rounds(competition: int) -> models.QuerySet[Round]:
+    rounds = Round.objects.filter(competition=competition)
+    return rounds.select_related("ledger").order_by("number")
+
+
+@prepared
+def _boards(competition: int) -> models.QuerySet[Board]:
+    return Board.objects.filter(round__competition=competition).order_by("position")
 
 
 class Role(models.TextChoices):

@@ -131,8 +131,8 @@ def stand_ins(round: Round, team: OuterRef | int) -> Iterator[QuerySet[Any, int]
 def _compared_boards(round: Round) -> dict[Board, int]:
     """Return a board of each round on these rows, and where it counts: alike metrics first."""
     first, places = round.board, dict[Board, int]()
-    rounds = Round.objects.filter(ledger=round.ledger).prefetch_related("boards")
-    for place, each in enumerate(rounds.order_by("-number"), start=1):
+    rounds = [each for each in round.competition.all_rounds if each.ledger_id == round.ledger_id]
+    for place, each in enumerate(reversed(rounds), start=1):
         boards = list(each.boards.all())
         alike = (board for board in boards if _metric(board) == _metric(first))
         board = next(alike, None)

@@ -1,6 +1,7 @@
 """Statements that Django composes once: composing one takes it ten times as long as running it.
 
-They are for what runs under a lock that others wait for; elsewhere querysets do.
+They are for what runs under a lock that others wait for, and for what every page and every
+question of a waiting client asks; elsewhere querysets do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ Row = TypeVar("Row")
 _Fields = tuple["Field[Any, Any]", ...]
 
 _PLAIN: Final = frozenset({int, float, bool, str, type(None)})
+_BITS: Final = 63
 _related_populators: Any = query.get_related_populators
 
 
@@ -37,6 +39,8 @@ def prepared(build: Callable[P, QuerySet[Any, Row]]) -> Callable[P, list[Row]]:
     def rows(*args: P.args, **kwargs: P.kwargs) -> list[Row]:
         connection = connections[DEFAULT_DB_ALIAS]
         values = dict(zip(names, args, strict=False), **kwargs)
+        if any(isinstance(each, int) and each.bit_length() > _BITS for each in values.values()):
+            return []  # nothing equals what no column holds
         return compose(connection.vendor).rows(values, connection)
 
     return rows
@@ -68,6 +72,17 @@ def update_row(row: Model, *names: str) -> None:
     update_rows(type(row), {"pk": row.pk}, **{name: getattr(row, name) for name in names})
 
 
+def fill(owner: Model, name: str, rows: Sequence[Model]) -> None:
+    """Keep rows as those of a reverse relation, as `prefetch_related` does."""
+    relation: Any = getattr(owner, name)
+    for row in rows:
+        setattr(row, relation.field.name, owner)
+    kept = relation.get_queryset()
+    kept._result_cache, kept._prefetch_done = rows, True
+    prefetched: dict[str, Any] = owner.__dict__.setdefault("_prefetched_objects_cache", {})
+    prefetched[name] = kept
+
+
 class _Place(Expression):
     """Where a statement takes a value: it stands for itself among the parameters."""
 
@@ -88,6 +103,7 @@ class _Select:
         self.locks = rows.query.select_for_update
         columns = [column for column, *_ in compiler.select]
         self.converters = compiler.get_converters(columns).items()
+        self.is_flat = issubclass(rows._iterable_class, query.FlatValuesListIterable)
         self.model: Any = None
         if issubclass(rows._iterable_class, query.ModelIterable):
             info = compiler.klass_info
@@ -113,8 +129,8 @@ class _Select:
         return changed
 
     def _object(self, row: list[Any]) -> Any:
-        if self.model is None:  # it was asked for one column
-            return row[0]
+        if self.model is None:
+            return row[0] if self.is_flat else tuple(row)
         made = self.model.from_db(DEFAULT_DB_ALIAS, self.names, row[self.own])
         for each in self.related:
             each.populate(row, made)

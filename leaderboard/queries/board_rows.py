@@ -60,7 +60,7 @@ class BoardRow:
     surely_better: tuple[str, ...] = ()
 
 
-_FIELDS = (
+FIELDS = (
     *("pk", "team", "team__uid", "team__name", "team__is_baseline", "team__is_verified"),
     *("loss", "reached_at", "entries", "variants", "curve", "moved_on", "place_before"),
     *("best__number", "best__low", "best__high", "best__holdout", "best__runs", "best__spread"),
@@ -106,7 +106,7 @@ def rank_levels(counts: Iterable[tuple[float | None, int]]) -> dict[float | None
 
 def read(rows: QuerySet[Standing]) -> Iterator[Record]:
     """Read rows as they are stored."""
-    return map(Record._make, rows.values_list(*_FIELDS).iterator())
+    return map(Record._make, rows.values_list(*FIELDS).iterator())
 
 
 class RowMaker:

@@ -11,17 +11,20 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import accumulate, chain
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board, LevelCount, Sanction, Standing, Team, User
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.baselines import baselines
-from leaderboard.queries.board_rows import BoardRow, Record, RowMaker, read
+from leaderboard.queries.board_rows import FIELDS, BoardRow, Record, RowMaker, read
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, page_of
 from leaderboard.queries.scales import scale
@@ -57,14 +60,14 @@ def board(
     return page_of(_ranking(board, user), page, search, page_rows)
 
 
-def near(board: Board, user: Person, beside: int) -> tuple[list[BoardRow], Span]:
-    """Return the person's row with so many others on either side, and the span of the board."""
-    ranking = _ranking(board, user)
-    mine = ranking.mine()
+def near(ranking: "TeamRanking", team: int, beside: int) -> list[BoardRow]:
+    """Return a team's row, marked, with so many others on either side; none if it has none."""
+    mine = ranking.row_of(team)
     if mine is None:
-        return [], ranking.span
+        return []
     first = max(0, mine.position - 1 - beside)
-    return list(ranking.rows("", first, mine.position + beside - first)), ranking.span
+    rows = ranking.rows("", first, mine.position + beside - first)
+    return [replace(row, mine=row.team_id == team) for row in rows]
 
 
 def whole_board(board: Board, user: Person) -> Iterator[BoardRow]:
@@ -237,12 +240,9 @@ class TeamRanking:
         return None if self.my_team is None else self.row_of(self.my_team)
 
     def row_of(self, team: int) -> Mine[BoardRow] | None:
-        own = self.board.standings.filter(team=team, is_ranked=True).order_by()
-        found = self._records(own.values_list("pk", flat=True))
-        places = self._places(found)
-        return next(
-            (Mine(places[row.key], self._row(row), self._to_next(row.loss)) for row in found), None
-        )
+        for row in map(Record._make, _own_rows(board=self.board.pk, team=team)):
+            return Mine(self._place(row), self._row(row), self._to_next(row.loss))
+        return None
 
     def _row(self, record: Record) -> BoardRow:
         better = bisect_left(self.levels, _depth(record.loss))
@@ -257,9 +257,15 @@ class TeamRanking:
         reads = self.make.reads
         return f"{abs(reads.score(better[-1]) - reads.score(loss)):.{reads.decimals}f}"
 
+    @cached_property
+    def _apart(self) -> list[Record]:
+        return list(read(baselines(self.board)))
+
     def _baselines(self, search: str) -> list[tuple[int, Record]]:
         """Return the baselines in their order, each with how many teams stand above it."""
-        found = list(read(baselines(self.board).filter(team__name__icontains=search)))
+        found = self._apart
+        if search:
+            found = list(read(baselines(self.board).filter(team__name__icontains=search)))
         if not found:
             return []
         if search:
@@ -304,43 +310,50 @@ class TeamRanking:
                 keys += piece.values_list("pk", flat=True)[: count - len(keys)]
         return keys
 
-    def _places(self, found: list[Record]) -> dict[int, int]:
-        """Return where some rows stand, by their keys: who is on better levels, and was first."""
+    def _place(self, row: Record) -> int:
+        """Return where a row stands: behind those of better levels, and who was first."""
         starts = [(*_depth(loss), since) for loss, since, _ in self.counts]
-        within = self._within(found)
-        places = dict[int, int]()
-        for row in found:
-            part = bisect_right(starts, (*_depth(row.loss), row.reached_at)) - 1
-            above = self.ends[part - 1] if part > 0 else 0
-            places[row.key] = above + within.get(row.key, 0) + 1
-        return places
+        part = bisect_right(starts, (*_depth(row.loss), row.reached_at)) - 1
+        above = self.ends[part - 1] if part > 0 else 0
+        within = _earlier_unscored if row.loss is None else _earlier_scored
+        return above + next(iter(within(key=row.key)), 0) + 1
 
-    def _within(self, found: list[Record]) -> dict[int, int]:
-        """Return how many stand above each row in its own count of a level."""
-        within = dict[int, int]()
-        for unscored in {row.loss is None for row in found}:
-            level = Q(loss__isnull=True) if unscored else Q(loss=OuterRef("loss"))
-            outer = Q(loss__isnull=True) if unscored else Q(loss=OuterRef(OuterRef("loss")))
-            begins = LevelCount.objects.filter(
-                outer, board=self.board, since__lte=OuterRef(OuterRef("reached_at"))
-            ).order_by("-since")
-            earlier = Q(reached_at__lt=OuterRef("reached_at")) | Q(
-                reached_at=OuterRef("reached_at"), pk__lt=OuterRef("pk")
-            )
-            above = Standing.objects.filter(
-                level,
-                earlier,
-                board=self.board,
-                is_ranked=True,
-                reached_at__gte=Subquery(begins.values("since")[:1]),
-                reached_at__lte=OuterRef("reached_at"),
-            ).order_by()
-            number = above.values("board").annotate(teams=Count("pk")).values("teams")
-            keys = [row.key for row in found if (row.loss is None) == unscored]
-            rows = Standing.objects.filter(pk__in=keys).order_by()
-            counted = rows.annotate(above=Subquery(number)).values_list("pk", "above")
-            within |= {key: teams or 0 for key, teams in counted}
-        return within
+
+@prepared
+def _own_rows(board: int, team: int) -> QuerySet[Standing, tuple[Any, ...]]:
+    own = Standing.objects.filter(board=board, team=team, is_ranked=True)
+    return own.order_by().values_list(*FIELDS)
+
+
+@prepared
+def _earlier_scored(key: int) -> QuerySet[Standing, int]:
+    return _earlier(key, Q(loss=OuterRef("loss")), Q(loss=OuterRef(OuterRef("loss"))))
+
+
+@prepared
+def _earlier_unscored(key: int) -> QuerySet[Standing, int]:
+    return _earlier(key, Q(loss__isnull=True), Q(loss__isnull=True))
+
+
+def _earlier(key: int, level: Q, counted: Q) -> QuerySet[Standing, int]:
+    """Return how many stand above a row in its own count of a level."""
+    begins = LevelCount.objects.filter(
+        counted, board=OuterRef(OuterRef("board")), since__lte=OuterRef(OuterRef("reached_at"))
+    ).order_by("-since")
+    earlier = Q(reached_at__lt=OuterRef("reached_at")) | Q(
+        reached_at=OuterRef("reached_at"), pk__lt=OuterRef("pk")
+    )
+    above = Standing.objects.filter(
+        level,
+        earlier,
+        board=OuterRef("board"),
+        is_ranked=True,
+        reached_at__gte=Subquery(begins.values("since")[:1]),
+        reached_at__lte=OuterRef("reached_at"),
+    ).order_by()
+    number = above.values("board").annotate(teams=Count("pk")).values("teams")
+    found = Standing.objects.filter(pk=key).order_by()
+    return found.annotate(above=Coalesce(Subquery(number), 0)).values_list("above", flat=True)
 
 
 def _ranking(board: Board, user: Person) -> TeamRanking | _OwnRow:

@@ -26,6 +26,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.platform.files import open_stored
+from leaderboard.platform.lately import lately
 from leaderboard.queries.scales import scale
 from scoring import mechanisms, metrics
 from scoring.errors import ParameterError, SolutionError
@@ -143,13 +144,13 @@ def competition_cards(user: Person) -> tuple[CompetitionCard, ...]:
 
 def competition_head(competition: Competition, user: Person) -> CompetitionHead:
     """Return phase, metric, mechanism and size of a competition."""
-    round = competition.current_round
+    round, seen = competition.current_round, may_see_others(user, competition)
     return CompetitionHead(
         phase=round.phase(timezone.now()),
         metric=metric_title(round.board),
         scores=_scores(round.board),
         mechanism=_mechanism_title(round.board),
-        teams=_teams(competition) if may_see_others(user, competition) else None,
+        teams=lately(("teams", competition.pk), lambda: _teams(competition)) if seen else None,
         paused=round.paused_for,
     )
 

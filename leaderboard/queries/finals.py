@@ -18,6 +18,7 @@ from leaderboard.participate.selection import entered
 from leaderboard.pipeline.final_places import final_design, interval_beta, on_final_rows
 from leaderboard.pipeline.final_tests import beta
 from leaderboard.pipeline.finalize import FAILURE, Unfinished, unfinished
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.boards import my_team, named
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.paging import PAGE_ROWS, Mine, RankedPage, Span, page_of
@@ -210,16 +211,20 @@ def choice(team: Team) -> Choice:
     numbers = selected.order_by("submission__number")
     # Rounds that go on with the same rows have one end.
     keys = (key for found in selection.stand_ins(round, team.pk) for key in found)
-    key = next(keys, None)
-    stand_in = None if key is None else Submission.objects.get(pk=key)
-    lost = stand_in is not None and not stand_in.file
+    by_default = next((found for key in keys for found in _named(key=key)), None)
+    lost = by_default is not None and not by_default[1]
     return Choice(
         limit=round.finals_limit,
         numbers=tuple(numbers.values_list("submission__number", flat=True)),
-        stand_in=None if stand_in is None or lost else stand_in.number,
+        stand_in=None if by_default is None or lost else by_default[0],
         may_change=round.finals_started_at is None,
         lost=lost,
     )
+
+
+@prepared
+def _named(key: int) -> QuerySet[Submission, tuple[int, str]]:
+    return Submission.objects.filter(pk=key).order_by().values_list("number", "file")
 
 
 def progress(round: Round) -> Progress:

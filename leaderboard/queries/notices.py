@@ -29,6 +29,7 @@ from leaderboard.models import (
 from leaderboard.notify import account_texts
 from leaderboard.notify.account_texts import SUBJECTS
 from leaderboard.notify.notices import Text, text_of
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.scales import scale
 
 MOST_COUNTED: Final = 100  # above that nobody wants to know how many
@@ -53,16 +54,21 @@ def count_unread(user: User) -> int:
     Every page asks: so it is one small query, unless some are of competitions that not everybody
     may see.
     """
-    unread = Notice.objects.filter(
-        recipient=user, read_at__isnull=True, announcement__withdrawn_at__isnull=True
-    )
-    about = ("competition", "competition__visibility", "competition__opened_by_organizer_at")
-    rows = list(unread.order_by().values_list(*about)[:MOST_COUNTED])
+    rows = _unread(recipient=user.pk)
     unseen = {key for key, shown, opened in rows if shown != Visibility.PUBLIC or opened is None}
     if unseen:
         seen = visible_competitions(user).filter(pk__in=unseen)
         unseen.difference_update(seen.values_list("pk", flat=True))
     return sum(key not in unseen for key, *_ in rows)
+
+
+@prepared
+def _unread(recipient: int) -> QuerySet[Notice, tuple[int, str, datetime | None]]:
+    unread = Notice.objects.filter(
+        recipient=recipient, read_at__isnull=True, announcement__withdrawn_at__isnull=True
+    )
+    about = ("competition", "competition__visibility", "competition__opened_by_organizer_at")
+    return unread.order_by().values_list(*about)[:MOST_COUNTED]
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,9 @@ def page_of(ranking: Ranking[Row], page: int, search: str, page_rows: int) -> Ra
 
 def own_page(page: Page, ranking: Ranking[Any], team: int) -> Page:
     """Return a page that is nobody's as the members of a team see it."""
-    rows = tuple(replace(row, mine=row.team_id == team) for row in page.rows)
+    rows = page.rows
+    if any(row.team_id == team for row in rows):
+        rows = tuple(replace(row, mine=row.team_id == team) for row in rows)
     return replace(page, rows=rows, **_own_place(ranking.row_of(team), PAGE_ROWS))
 
 

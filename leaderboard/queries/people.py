@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person, Right, may, may_see_others
@@ -26,6 +26,7 @@ from leaderboard.models import (
 )
 from leaderboard.participate import membership, mergers, quotas
 from leaderboard.participate.admission import check_admitted
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.paging import PAGE_ROWS
 from leaderboard.queries.teams import quota
 
@@ -186,8 +187,13 @@ def sanction_of(team: Team) -> Sanction | None:
 
 def left_out(team: Team) -> dict[int, str]:
     """Return the numbers of the team's submissions that don't count, with the reasons."""
+    return dict(_left_out(team=team.pk))
+
+
+@prepared
+def _left_out(team: int) -> QuerySet[Sanction, tuple[int, str]]:
     held = Sanction.objects.at().of_submissions().filter(submission__team=team)
-    return dict(held.values_list("submission__number", "reason"))
+    return held.values_list("submission__number", "reason")
 
 
 def disqualified(round: Round, user: Person) -> list[Sanction]:

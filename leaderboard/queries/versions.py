@@ -4,10 +4,12 @@ from datetime import date, datetime
 from hashlib import blake2b
 from typing import NamedTuple
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person, may_see_others
-from leaderboard.models import Board, Event, Team
+from leaderboard.models import Board, Event, Standing, Team
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.boards import my_team
 
 
@@ -26,16 +28,28 @@ class BoardFacts(NamedTuple):
 def board_facts(board: Board) -> BoardFacts:
     """Return what the board follows from now."""
     round = board.round
-    events = Event.objects.filter(competition=round.competition_id).order_by("-number")
-    newest = events.values_list("number", flat=True).first()
+    newest = next(iter(_newest_events(competition=round.competition_id)), 0)
     entries = round.ledger.entries if round.ledger else 0
-    return BoardFacts(entries, newest or 0, round.revealed_at, timezone.now().date())
+    return BoardFacts(entries, newest, round.revealed_at, timezone.now().date())
+
+
+@prepared
+def _newest_events(competition: int) -> QuerySet[Event, int]:
+    events = Event.objects.filter(competition=competition).order_by("-number")
+    return events.values_list("number", flat=True)[:1]
 
 
 def newest_entry(board: Board, team: Team | None) -> int:
     """Return the number of the newest ledger entry on a team's row of the board; 0 without one."""
-    own = board.standings.filter(team=team).order_by()
-    return own.values_list("last__number", flat=True).first() or 0
+    if team is None:
+        return 0
+    return next(iter(_newest_entries(board=board.pk, team=team.pk)), 0)
+
+
+@prepared
+def _newest_entries(board: int, team: int) -> QuerySet[Standing, int]:
+    own = Standing.objects.filter(board=board, team=team).order_by()
+    return own.values_list("last__number", flat=True)
 
 
 def board_version(board: Board, user: Person, facts: BoardFacts | None = None) -> str:

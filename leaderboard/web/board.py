@@ -59,6 +59,11 @@ class Board:
     whole: bool
     columns: tuple[str, ...] = ()
 
+    @property
+    def mine(self) -> str:
+        """Return the id of the team whose row is marked here, if there is one."""
+        return next((line.row.uid for line in self.lines if line.row.mine), "")
+
 
 def draw(
     board: models.Board, span: Span, rows: Sequence[BoardRow], *, whole: bool = False

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 
+from leaderboard import models
 from leaderboard.models import Team
-from leaderboard.queries import BoardFacts
+from leaderboard.queries import BoardFacts, TeamRanking, board_facts, newest_entry
 from leaderboard.queries.paging import Page, Ranking, own_page
 from leaderboard.web.board import Board
 
@@ -54,6 +55,8 @@ class Drawing:
         if team is None:
             return page, drawn
         own = self.part(("own", team.pk), lambda: own_page(page, order, team.pk))
+        if own.rows is page.rows:
+            return own, drawn
         lines = zip(drawn.lines, own.rows, strict=True)
         return own, replace(drawn, lines=tuple(replace(line, row=row) for line, row in lines))
 
@@ -80,6 +83,12 @@ def shared(key: Hashable, facts: BoardFacts, newest_own: Callable[[], int]) -> D
         while len(_drawings) > 1 and _is_old(next(iter(_drawings.values()))):
             _drawings.popitem(last=False)
     return drawing
+
+
+def ranking(board: models.Board, team: Team) -> TeamRanking:
+    """Return the order of a board as a member of a team may see it who sees every team."""
+    drawing = shared((board.uid, "ranking"), board_facts(board), lambda: newest_entry(board, team))
+    return drawing.part("ranking", lambda: TeamRanking(board))
 
 
 def _is_fresh(drawing: Drawing, facts: BoardFacts, newest_own: Callable[[], int]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -160,7 +161,12 @@ class Page:
 
     def url(self, name: str) -> str:
         """Return the address of another page of this competition."""
-        return reverse(name, args=[self.competition.slug])
+        return _address(name, self.competition.slug)
+
+
+@lru_cache(10_000)
+def _address(name: str, slug: str) -> str:
+    return reverse(name, args=[slug])
 
 
 def load(request: HttpRequest, slug: str, tab: str) -> Page:

@@ -10,7 +10,7 @@ from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 
 from leaderboard.models import Audience, Event, EventCount, EventKind, Team
-from leaderboard.platform.statements import insert_row, prepared, update_row, update_rows
+from leaderboard.platform.statements import fill, insert_row, prepared, update_row, update_rows
 from tests.cast import World
 
 
@@ -45,6 +45,30 @@ def test_rows_are_those_of_the_queryset_for_each_value(world: World) -> None:
     assert _teams(alice.competition_id, name="B") == [bob]
     assert _teams(alice.competition_id, "nobody") == []
     assert _uids(alice.competition_id) == [alice.uid, bob.uid]
+
+
+def test_rows_of_several_columns_are_tuples(world: World) -> None:
+    @prepared
+    def named(competition: int) -> QuerySet[Team, tuple[str, str]]:
+        return Team.objects.filter(competition=competition).values_list("name", "uid")
+
+    team = world.join(world.alice, "A")
+    assert named(team.competition_id) == [("A", team.uid)]
+
+
+def test_a_number_beyond_what_columns_hold_finds_nothing(world: World) -> None:
+    assert _teams(10**40, "A") == []
+
+
+def test_filled_rows_are_read_no_more(world: World, django_assert_num_queries: object) -> None:
+    team = world.join(world.alice, "A")
+    with django_assert_num_queries(0):  # type: ignore[operator]  # pytest-django's
+        fill(world.digits, "teams", [team])
+        assert list(world.digits.teams.all()) == [team]
+        assert team.competition is world.digits
+    world.digits.refresh_from_db()
+    with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's
+        assert list(world.digits.teams.all()) == [team]
 
 
 def test_rows_come_with_what_was_selected_in_one_query(

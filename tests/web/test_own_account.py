@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from leaderboard.errors import Refused
@@ -46,6 +48,13 @@ def test_sessions_are_listed_and_all_others_ended_even_unlisted_ones(world: Worl
     client.post("/account/sessions/")
     assert [is_in(each) for each in (client, unlisted, other)] == [True, False, False]
     assert text(client.get("/account/sessions/")).count("from 127.0.0.1") == 1
+
+
+def test_a_session_that_has_expired_signs_nobody_in(world: World) -> None:
+    client, other = sign_in("alice"), sign_in("alice")
+    key = client.cookies["sessionid"].value
+    Session.objects.filter(session_key=key).update(expire_date=timezone.now())
+    assert [is_in(each) for each in (client, other)] == [False, True]
 
 
 def test_signing_in_takes_a_new_session(world: World) -> None:

@@ -26,6 +26,7 @@ from leaderboard.platform.uploads import head_arrived
 from leaderboard.queries.paging import list_page
 from leaderboard.queries.people import left_out, sanction_of
 from leaderboard.web import board
+from leaderboard.web.drawing import ranking
 from leaderboard.web.forms import NoteForm, SubmissionsForm, SubmitForm, SubmitWithClaimForm
 from leaderboard.web.page import Page, load, page_number
 from leaderboard.web.posting import sent_from, shows_refusals
@@ -313,7 +314,12 @@ def _progress(request: HttpRequest, page: Page, found: Submission) -> dict[str, 
         "wait": queries.wait_of(request.user, found),
     }
     if row.released is not None and not row.is_practice:
-        near, span = queries.near(page.board, request.user, _NEIGHBOURS)
+        if page.sees_others:
+            order = ranking(page.board, found.team)
+            near, span = queries.near(order, found.team_id, _NEIGHBOURS), order.span
+        else:
+            own = queries.board_row(page.board, request.user)
+            near, span = [own] if own else [], None
         mine = next((each for each in near if each.mine), None)
         context |= {"board": board.draw(page.board, span, near), "mine": mine}
     return context
