@@ -42,6 +42,7 @@ SMALL, LARGE = "storm", "large"
 READY = "Holdfast is ready"
 PATIENCE_SECONDS = 300
 UNLIMITED = "1000000/min"
+PARTS = ("gunicorn", "celery", "redis")  # by what their commands are known
 
 
 def main() -> None:
@@ -70,6 +71,7 @@ def main() -> None:
         killed = asyncio.run(_play(crowd, visits, site.pid, arguments.kill_every, closes_at))
         rows = _inside(environment, "end", arguments)
         _report(arguments, crowd, killed, rows)
+        _report_processor(site.pid)
         sys.exit(not _is_sound(crowd, rows, closes_at))
     finally:
         site.terminate()
@@ -196,6 +198,16 @@ def _report(
         f"{dict(sorted(crowd.answers.items()))}; the generator took {crowd.cpu:.0f} s of processor "
         f"({100 * crowd.cpu / crowd.lasted:.0f} % of one core)"
     )
+
+
+def _report_processor(pid: int) -> None:
+    """Print what the site's processes took; of killed ones, what their parents know."""
+    took = Counter[str]()
+    for process in psutil.Process(pid).children(recursive=True):
+        words, times = " ".join(process.cmdline()), process.cpu_times()
+        part = next((part for part in PARTS if part in words), "other")
+        took[part] += times.user + times.system + times.children_user + times.children_system
+    print("processor: " + ", ".join(f"{part} {took[part]:.0f} s" for part in sorted(took)))
 
 
 def _line(name: str, seconds: Iterable[float]) -> None:

@@ -1,10 +1,16 @@
-"""The tag that renders a part of a page once for all who see the same drawing."""
+"""Tags that render a part of a page once for all who see the same."""
+
+from collections.abc import Hashable
+from typing import Final
 
 from django import template
 from django.template import Context, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token
+from django.utils import timezone
 
 register = template.Library()
+
+_MOST_KEPT: Final = 2000
 
 
 @register.tag
@@ -35,3 +41,34 @@ class OnceNode(Node):
         name = ("rendered", *(each.resolve(context) for each in self.name))
         text: str = drawing.part(name, lambda: self.nodelist.render(context))
         return text
+
+
+@register.tag
+def same(parser: Parser, token: Token) -> "SameNode":
+    """Render what is inside once a minute for each value: `{% same line axis %}...{% endsame %}`.
+
+    It may depend on nothing but these values, and on the time by the minute.
+    """
+    values = [parser.compile_filter(each) for each in token.split_contents()[1:]]
+    nodes = parser.parse(("endsame",))
+    parser.delete_first_token()
+    return SameNode(values, nodes)
+
+
+class SameNode(Node):
+    """Template text that is kept in memory by what it is made of."""
+
+    def __init__(self, values: list[FilterExpression], nodelist: NodeList) -> None:
+        self.values, self.nodelist = values, nodelist
+        self._kept: dict[Hashable, str] = {}
+        self._minute = 0
+
+    def render(self, context: Context) -> str:
+        """Return the text, as it was rendered before."""
+        minute = int(timezone.now().timestamp() // 60)
+        if minute != self._minute or len(self._kept) >= _MOST_KEPT:
+            self._kept, self._minute = {}, minute
+        kept, key = self._kept, tuple(each.resolve(context) for each in self.values)
+        if key not in kept:
+            kept[key] = self.nodelist.render(context)
+        return kept[key]

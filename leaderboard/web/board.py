@@ -69,7 +69,9 @@ def draw(
     board: models.Board, span: Span, rows: Sequence[BoardRow], *, whole: bool = False
 ) -> Board:
     """Draw the forest plot of some rows of a board."""
-    reads, round, now = queries.scale(board), board.round, timezone.now()
+    reads, round = queries.scale(board), board.round
+    # To the end of the minute, so that rows without news are drawn as they were.
+    now = timezone.now().replace(second=0, microsecond=0) + timedelta(minutes=1)
     end = min(now, round.closes_at or now)
     confidence = queries.board_confidence(board)
     estimates = [None if row.value is None else Estimate(row.value, row.sampling) for row in rows]

@@ -1,11 +1,14 @@
 """A page of a board is drawn once for all who look at it at the same time."""
 
 from collections import OrderedDict
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.db import connection
+from django.template import Context, Template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -100,6 +103,31 @@ def test_a_part_is_made_once(world: World) -> None:
     for _ in range(3):
         drawing.part("rows", lambda: made.append(1))
     assert made == [1]
+
+
+def test_a_row_is_rendered_once_a_minute_for_what_it_shows() -> None:
+    asked, moment = list[str](), datetime(2026, 5, 1, 12, 0, 30, tzinfo=UTC)
+    row = Template("{% load drawings %}{% same team score %}{{ said }}{% endsame %}")
+
+    def render(team: str, score: float) -> str:
+        asked.append(f"{team} {len(asked)}")
+        return row.render(Context({"team": team, "score": score, "said": asked[-1]}))
+
+    with patch("django.utils.timezone.now", lambda: moment):
+        assert [render("a", 0.5), render("b", 0.5), render("a", 0.5)] == ["a 0", "b 1", "a 0"]
+        assert render("a", 0.6) == "a 3"
+    moment += timedelta(minutes=1)
+    with patch("django.utils.timezone.now", lambda: moment):
+        assert render("a", 0.5) == "a 4"
+
+
+def test_what_stands_around_the_rows_is_read_once_for_all(world: World) -> None:
+    alice, bob = world.join(world.alice), world.join(world.bob)
+    world.score(alice, predictions(range(8, 12)))
+    statements(browser())
+    world.score(bob, predictions(range(8, 20)))
+    with patch("leaderboard.queries.contenders", side_effect=AssertionError):
+        assert bob.name in own_row(browser(world.bob))
 
 
 class Waiting:

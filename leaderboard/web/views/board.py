@@ -71,7 +71,6 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         return board.draw(page.board, rows.span, rows.rows, whole=whole)
 
     if (drawing := _shared(request, page, "released", now)) is not None:
-        version = queries.board_version(page.board, user, drawing.facts)
         rows, drawn = drawing.page(
             page.team,
             lambda: queries.TeamRanking(page.board),
@@ -82,10 +81,13 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         drawing, search = Drawing(now), _search(request)
         rows = queries.board(page.board, user, page=number, search=search)
         drawn = draw(rows)
+    around = _shared(request, page, "around", now, lambda: 0) or drawing
+    oldest = min(drawing.facts, around.facts, key=lambda facts: facts[:2])
+    version = queries.board_version(page.board, user, oldest)
     account = page.team if page.round.ledger and page.round.ledger.by_team else None
 
     def once(name: str, find: Callable[[], object]) -> Callable[[], object]:
-        return partial(drawing.part, (name, account), find)
+        return partial(around.part, (name, account), find)
 
     context = {
         "page": page,
@@ -93,6 +95,7 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
         "version": version,
         "board": drawn,
         "drawing": drawing,
+        "around": around,
         "account": account,
         "revision": once("revision", lambda: queries.revision(page.round, user)),
         "contenders": once("contenders", lambda: queries.contenders(page.board, user)),
@@ -108,15 +111,24 @@ def _released(request: HttpRequest, page: Page) -> HttpResponse:
     return render(request, "pages/leaderboard.html", context)
 
 
-def _shared(request: HttpRequest, page: Page, kind: str, now: queries.BoardFacts) -> Drawing | None:
-    """Return the drawing that everybody shares who may know of every team and searches for none."""
+def _shared(
+    request: HttpRequest,
+    page: Page,
+    kind: str,
+    now: queries.BoardFacts,
+    newest: Callable[[], int] | None = None,
+) -> Drawing | None:
+    """Return the drawing that everybody shares who may know of every team and searches for none.
+
+    newest: the number of the ledger entry that has to be on it: the newest one of the own team.
+    """
     if _search(request) or not page.sees_others:
         return None
     switches = tuple(request.GET.get(name) == "all" for name in SWITCHES)
     return shared(
         (page.board.uid, kind, page_number(request), switches),
         now,
-        lambda: queries.newest_entry(page.board, page.team),
+        newest or partial(queries.newest_entry, page.board, page.team),
     )
 
 
