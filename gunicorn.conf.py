@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from leaderboard.platform import collection
+
 wsgi_app = "leaderboard.wsgi"
 # Waits for clients, however slow, and gives whole requests to threads; gunicorn's own worker keeps
 # a thread waiting for each.
@@ -37,6 +39,11 @@ def _count_together() -> None:
 
 
 _count_together()
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """Collect garbage less often; the site is imported by now."""
+    collection.settle()
 
 
 def on_exit(server: Any) -> None:

@@ -135,7 +135,7 @@ def _fill(me: Any, teams: int) -> Any:
         width=0.2, tolerance=0.01, low=0.1, high=0.6, bound="kl", asked=1, answered=1,
         log_alphabets=1.0, firings=0, question="", parameters_hash="", hash="", created_at=now,
     )  # fmt: skip
-    level = f"(i * 7919) % {LEVELS}"
+    level = f"(i % {LEVELS} * 7919) % {LEVELS}"  # no number beyond an integer
     _multiply(
         release, teams, team=by_team, submission=f"{sent} - 1 + i", number="i", level=level,
         predictions_tag=f"'{teams}-' || i",

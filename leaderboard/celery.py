@@ -12,12 +12,13 @@ from celery.signals import (
     setup_logging,
     task_postrun,
     task_prerun,
+    worker_process_init,
     worker_ready,
     worker_shutdown,
 )
 from kombu import Exchange, Queue
 
-from leaderboard.platform import broker, health, logs
+from leaderboard.platform import broker, collection, health, logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
@@ -43,6 +44,11 @@ def _send_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
     request_id = logs.bound("request_id")
     if request_id is not None:
         headers["request_id"] = request_id
+
+
+@worker_process_init.connect
+def _collect_less_often(**kwargs: Any) -> None:
+    collection.settle()
 
 
 @task_prerun.connect
