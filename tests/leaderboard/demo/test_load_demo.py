@@ -1,6 +1,8 @@
 """The demo: loaded once, through the pipeline, with its labels in the vault alone."""
 
 import io
+import time
+from datetime import timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db.models import Model
+from django.utils import timezone
 from pytest_django import Settings
 
 from leaderboard.models import (
@@ -96,6 +99,19 @@ def test_the_finished_one_shows_its_final_board(loaded: Path) -> None:
     assert finish(finished, 0)
     board = browser(User.objects.get(username="alice")).get(f"/c/{finished.slug}/leaderboard/")
     assert "could be first" in board.content.decode()
+
+
+def test_the_end_waits_until_no_upload_can_come_late(
+    loaded: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.UPLOAD_SECONDS = 300
+    began, slept = timezone.now(), [0.0]
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(seconds=slept[0]))
+    monkeypatch.setattr(time, "monotonic", lambda: slept[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append(slept.pop() + seconds))
+    finished = next(each for each in DEMO_COMPETITIONS if each.is_finished)
+    assert not finish(finished, 10)  # no worker measures
+    assert Competition.objects.get(slug=finished.slug).current_round.finals_started_at is not None
 
 
 def test_a_lucky_public_score_is_corrected(
