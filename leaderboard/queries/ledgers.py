@@ -21,7 +21,8 @@ _LINES_AT_ONCE = 100
 class LedgerPage:
     """A page of the public ledger, newest first, of all versions of the solution.
 
-    `notes` are the entries that are no answers: revisions, merged teams, and what was written off.
+    `notes` are the entries that are no answers: revisions, merged teams, duels, answers of gates,
+    and what was written off. is_revised: whether the solution has more than one version.
     Those who may not know of other teams see the commitments and nothing else.
     """
 
@@ -31,6 +32,7 @@ class LedgerPage:
     pages: int
     total: int
     head_hash: str
+    is_revised: bool
     solution_commitment: str
     secret_commitment: str
 
@@ -40,12 +42,13 @@ def ledger(round: Round, user: Person, *, page: int = 1, page_rows: int = PAGE_R
     row = Ledger.objects.filter(rounds=round).first()
     versions = Holdout.objects.filter(ledger=row).order_by("-version")
     active = next((each for each in versions if each.retired_at is None), None)
-    commitments = {
+    facts: dict[str, Any] = {
+        "is_revised": len(versions) > 1,
         "solution_commitment": active.solution_commitment if active else "",
         "secret_commitment": active.secret_commitment if active else "",
     }
     if not may_see_others(user, round.competition):
-        return LedgerPage((), (), page=1, pages=1, total=0, head_hash="", **commitments)
+        return LedgerPage((), (), page=1, pages=1, total=0, head_hash="", **facts)
     answers = dict(versions.values_list("pk").annotate(count=Count("releases")))
     total = sum(answers.values())
     pages = max(1, math.ceil(total / page_rows))
@@ -64,7 +67,7 @@ def ledger(round: Round, user: Person, *, page: int = 1, page_rows: int = PAGE_R
         pages=pages,
         total=total,
         head_hash=row.head_hash if row else "",
-        **commitments,
+        **facts,
     )
 
 

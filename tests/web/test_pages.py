@@ -16,9 +16,9 @@ from django.utils import timezone
 from pyarrow import parquet
 
 from leaderboard import organize
-from leaderboard.ledger import rewinds, watermark
-from leaderboard.models import Competition, FileRole, Holdout, Visibility
-from tests.cast import SCHEMA, World, ledger_of, set_board, set_round, upload
+from leaderboard.ledger import notes, rewinds, watermark
+from leaderboard.models import Competition, FileRole, Holdout, NoteKind, Visibility
+from tests.cast import SCHEMA, World, active_holdout, ledger_of, set_board, set_round, upload
 from tests.web.pages import PUBLIC_PAGES, TEAM_PAGES, address, browser, people, text
 
 
@@ -349,6 +349,35 @@ def test_a_metrics_title_says_how_many_places_count(
     set_board(world.digits, metric=metric, metric_parameters=parameters)
     assert title in text(browser().get("/c/digits/"))
     assert title in text(browser().get("/"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "said"),
+    [
+        ("duel", {"yes": True}, "the file of entry 2 is surely better than that of entry 1."),
+        ("duel", {"yes": False}, "the file of entry 2 is not surely better than that of entry 1."),
+        ("duel", {"yes": None}, "the files of entries 2 and 1 can’t be compared any more"),
+        ("gate", {"yes": False}, "A gate answered no."),
+    ],
+)
+def test_the_ledger_says_what_duels_and_gates_answered(
+    world: World, kind: str, facts: dict[str, Any], said: str
+) -> None:
+    holdout = active_holdout(world.digits)
+    facts |= {"entry": 2, "against": 1}
+    notes.add_note(ledger_of(world.digits), holdout, NoteKind(kind), **facts)
+    shown = text(browser().get("/c/digits/ledger/"))
+    assert said in shown
+    assert "watermark" not in shown
+
+
+def test_the_ledger_shows_the_newest_entries_that_are_no_answers(world: World) -> None:
+    for _ in range(23):
+        holdout = active_holdout(world.digits)
+        notes.add_note(ledger_of(world.digits), holdout, NoteKind.GATE, yes=True)
+    shown = text(browser().get("/c/digits/ledger/"))
+    assert shown.count("A gate answered yes.") == 20
+    assert "3 more entries that are no answers" in shown
 
 
 @pytest.mark.parametrize(
