@@ -27,8 +27,11 @@ class Wear:
 
 
 def wear(board: Board) -> Wear | None:
-    """Return how far the guarantee of a board has worn; None if it announced none."""
-    if not board.announced:
+    """Return how far the guarantee of a board has worn.
+
+    None if it announced none, and until somebody leads: what was announced is of a good score.
+    """
+    found = guarantee(board) if board.announced else None
+    if not board.announced or (found is not None and not found.leads):
         return None
-    found = guarantee(board)
     return Wear(board.announced, found.now if found else None)

@@ -39,6 +39,13 @@ def test_answers_wear_the_guarantee(world: World, competition: Competition) -> N
     assert found.now > found.announced == board.announced
 
 
+def test_until_somebody_leads_nothing_is_compared(world: World, competition: Competition) -> None:
+    board = competition.current_round.board
+    assert queries.wear(board) is None
+    world.score(world.join(world.alice, competition=competition), wrong(1900))
+    assert queries.wear(board) is not None
+
+
 def test_opening_again_announces_anew(world: World, competition: Competition) -> None:
     Board.objects.filter(round__competition=competition).update(announced=9.0)
     organize.return_to_draft(competition, by=world.organizer)
@@ -67,6 +74,7 @@ def test_wear_is_told_in_words(now: float | None, text: str) -> None:
 def test_only_organizers_see_the_wear_beside_the_gauge(
     world: World, competition: Competition, client: Client
 ) -> None:
+    world.score(world.join(world.alice, competition=competition), wrong(1900))
     assert "For organizers" not in client.get("/c/large/leaderboard/").content.decode()
     client.force_login(world.organizer)
     assert "For organizers: Announced ±" in client.get("/c/large/leaderboard/").content.decode()
