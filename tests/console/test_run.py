@@ -1,5 +1,6 @@
 """The tab "Run" of an open competition, and what the list of competitions points out."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard import organize
+from leaderboard.ledger.accounts import read_account, save_account
 from leaderboard.models import (
     Competition,
     Ledger,
@@ -25,9 +27,10 @@ from leaderboard.organize.people import add_organizer
 from leaderboard.queries import running
 from leaderboard.queries.organized import organized
 from tests import ending
-from tests.cast import World, make_competition, make_user, predictions, set_round
+from tests.cast import World, ledger_of, make_competition, make_user, predictions, set_round
 from tests.console.conftest import SignIn
 from tests.console.pages import at
+from tests.leaderboard.test_limits import begin_with
 from tests.web.pages import text
 
 
@@ -52,6 +55,17 @@ def test_an_open_competition_shows_how_it_runs(world: World, organizer: Client) 
     for part in ("Opened", "Closes", "Nothing waits.", "Submissions per hour", "Guarantee now"):
         assert part in shown
     assert "Unusual teams None." in shown
+
+
+def test_duels_count_among_the_questions_that_were_declared(
+    world: World, organizer: Client
+) -> None:
+    begin_with(world.digits, question_limit=60)
+    world.score(world.join(world.alice))
+    ledger = ledger_of(world.digits)
+    account = read_account(ledger, None)
+    save_account(ledger, None, replace(account, count=replace(account.count, numbered=7)))
+    assert "Questions 7 of 60" in _run(organizer, world.digits)
 
 
 def test_until_somebody_submits_it_leads_back_to_draft(world: World, organizer: Client) -> None:
