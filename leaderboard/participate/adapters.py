@@ -9,6 +9,7 @@ from allauth.core.internal.httpkit import get_client_ip
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.http import HttpRequest
+from django.urls import reverse
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -22,6 +23,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         ours["current_site"] = SimpleNamespace(domain=urlsplit(settings.SITE_URL).netloc)
         message: EmailMessage = super().render_mail(template_prefix, email, ours, headers)
         return message
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        """Return where one goes on after signing in with the new password."""
+        return reverse("account")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Count guesses at an account by the address that they come from."""

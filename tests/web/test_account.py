@@ -32,6 +32,23 @@ def test_signing_up_leads_back_to_where_one_came_from(world: World) -> None:
     assert "carol" in text(client.get("/"))
 
 
+@pytest.mark.parametrize("link", ["login", "signup"])
+def test_the_head_of_a_page_leads_back_to_it(world: World, link: str) -> None:
+    page = browser().get("/c/digits/leaderboard/?team=a").content.decode()
+    assert f'"/account/{link}/?next=/c/digits/leaderboard/%3Fteam%3Da"' in page
+
+
+def test_the_head_of_the_sign_in_page_does_not_lead_back_to_it(world: World) -> None:
+    assert '"/account/signup/"' in browser().get("/account/login/").content.decode()
+
+
+def test_with_a_new_password_one_goes_on_at_the_account(world: World) -> None:
+    passwords = {"password1": PASSWORD, "password2": PASSWORD}
+    form = {"oldpassword": "alice-password"} | passwords
+    response = browser(world.alice).post("/account/password/change/", form)
+    assert response["Location"] == "/account/"
+
+
 def test_what_a_new_password_revokes_is_said_where_one_changes_only(world: World) -> None:
     assert "revokes" not in text(browser().get("/account/signup/"))
     assert "revoked" in text(browser(world.alice).get("/account/password/change/"))
