@@ -19,7 +19,7 @@ def note_added_factor(
     request: HttpRequest, user: User, authenticator: Authenticator, **kwargs: Any
 ) -> None:
     """Note a new factor. The first one ends other sessions, which began without any."""
-    account.record(user, AccountEventKind.FACTOR_ADDED, str(authenticator))
+    account.record(user, AccountEventKind.FACTOR_ADDED, _name(authenticator))
     is_factor = authenticator.type != Authenticator.Type.RECOVERY_CODES
     if is_factor and second_factors.count(user) == 1:
         sessions.end_others(request, user)
@@ -28,7 +28,7 @@ def note_added_factor(
 @receiver(of_factors.authenticator_removed)
 def note_removed_factor(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
     """Note that a factor is gone."""
-    account.record(user, AccountEventKind.FACTOR_REMOVED, str(authenticator))
+    account.record(user, AccountEventKind.FACTOR_REMOVED, _name(authenticator))
 
 
 @receiver(of_factors.authenticator_reset)
@@ -53,6 +53,11 @@ def note_added_provider(sociallogin: Any, **kwargs: Any) -> None:
 def note_removed_provider(socialaccount: Any, **kwargs: Any) -> None:
     """Note that a way to sign in is gone."""
     _note_provider(socialaccount, AccountEventKind.PROVIDER_REMOVED)
+
+
+def _name(authenticator: Authenticator) -> str:
+    is_app = authenticator.type == Authenticator.Type.TOTP
+    return "Authenticator app" if is_app else str(authenticator)
 
 
 def _note_provider(connected: Any, kind: AccountEventKind) -> None:
