@@ -45,6 +45,15 @@ POLL_SECONDS = 0.5
 LONGEST_LINE = 100
 COME_BACK_SECONDS = 5
 PROBES = ("/healthz", "/readyz")
+CROWDED = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Many people are here right now</title>
+<body style="max-width: 30rem; margin: 20vh auto; padding: 0 1rem; font: 1.125rem/1.5 sans-serif">
+<p>{}</p>
+"""
 
 
 class LengthRequired(Error):  # type: ignore[misc]  # waitress ships no types
@@ -62,12 +71,21 @@ class Busy(Error):  # type: ignore[misc]  # waitress ships no types
 
 
 class Crowded(Busy):
-    """More people than there is room for: they come back by themselves."""
+    """More people than there is room for: whoever only looks comes back without doing anything."""
+
+    def __init__(self, command: str) -> None:
+        self.only_looks = command in ("GET", "HEAD")
+        said = "This page loads again by itself in some seconds."
+        if not self.only_looks:
+            said = "What you sent was not taken. Go back in some seconds, and send it again."
+        super().__init__(f"Many people are here right now. {said}")
 
     def to_response(self, ident: str | None = None) -> tuple[str, list[tuple[str, str]], bytes]:
-        status, headers, body = super().to_response(ident)
         again = str(COME_BACK_SECONDS)
-        return status, [*headers, ("Retry-After", again), ("Refresh", again)], body
+        headers = [("Content-Type", "text/html; charset=utf-8"), ("Retry-After", again)]
+        if self.only_looks:
+            headers.append(("Refresh", again))
+        return f"{self.code} {self.reason}", headers, CROWDED.format(self.body).encode()
 
 
 class Nowhere(OverflowableBuffer):  # type: ignore[misc]  # waitress ships no types
@@ -193,7 +211,7 @@ class Line:
             if len(self._others) < LONGEST_LINE:
                 self._others.append(channel)
                 return
-            request.error = Crowded("Many people are here right now. Try again in some seconds.")
+            request.error = Crowded(request.command)
         self._first.append(channel)
 
     def popleft(self) -> Channel:

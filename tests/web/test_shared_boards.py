@@ -164,6 +164,18 @@ def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() 
     assert [line.popleft() for _ in range(3)] == [refused, upload, probe]
     status, headers, body = refused.requests[0].error.to_response()
     assert (status, dict(headers)["Retry-After"]) == ("503 Service Unavailable", "5")
-    assert b"Many people are here" in body
+    assert dict(headers)["Refresh"] == "5"
+    assert b"This page loads again by itself" in body
     assert not upload.requests[0].error
     assert not probe.requests[0].error
+
+
+def test_what_was_sent_to_a_crowded_site_is_not_asked_for_again() -> None:
+    line = Line()
+    for _ in range(LONGEST_LINE):
+        line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
+    refused = Waiting("POST", "/c/digits/finals/")
+    line.append(refused)  # type: ignore[arg-type]
+    _, headers, body = refused.requests[0].error.to_response()
+    assert "Refresh" not in dict(headers)
+    assert b"What you sent was not taken." in body
