@@ -139,7 +139,7 @@ def entered(choice: Choice) -> str:
         numbers = listed(tuple(map(str, choice.numbers)))
         return f"Submissions {numbers} {are} entered for the final scores."
     if choice.lost:
-        also = ": enter another one" if choice.may_change else ""
+        also = ": upload it again, or enter another one" if choice.may_change else ""
         return (
             f"Nothing {is_} entered for the final scores: the file that would stand in was lost "
             f"with a database{also}."

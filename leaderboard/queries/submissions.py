@@ -63,7 +63,7 @@ class SubmissionRow:
     """A submission as its team sees it. `problems` are those of a rejected file.
 
     `gate` is the name of the gate that it was sent to, None where the boards answer; `answer` what
-    that gate said.
+    that gate said. is_lost: whether the file was lost with a database.
     """
 
     number: int
@@ -71,6 +71,7 @@ class SubmissionRow:
     file_name: str
     size: int
     sha256: str
+    is_lost: bool
     message: str
     campaign: str | None
     status: Status
@@ -88,11 +89,6 @@ class SubmissionRow:
     @property
     def is_final(self) -> bool:
         return self.finished_at is not None
-
-    @property
-    def is_lost(self) -> bool:
-        """Return whether the file was lost with a database, and only its answer is known."""
-        return not self.sha256
 
     @property
     def waits_again(self) -> bool:
@@ -178,6 +174,7 @@ def submission_row(
         file_name=submission.file_name,
         size=submission.size,
         sha256=submission.sha256,
+        is_lost=not submission.file,
         message=submission.message,
         campaign=submission.campaign.name if submission.campaign else None,
         status=Status(submission.status),

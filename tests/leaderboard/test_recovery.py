@@ -193,6 +193,24 @@ def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     assert not finalize.unfinished(world.round).lost
 
 
+def test_pages_offer_nothing_of_a_file_that_is_lost(
+    world: World, alice: Team, client: Client
+) -> None:
+    default_storage.delete(
+        lose(world, lambda: world.score(alice, predictions({9, 15, 23, 38})).file)
+    )
+    bring_back(world)
+    client.force_login(world.alice)
+    listed = client.get("/c/digits/submissions/").content.decode()
+    assert "/submissions/1/file" in listed
+    assert "/submissions/2/file" not in listed
+    assert 'name="numbers" value="1"' in listed
+    assert 'name="numbers" value="2"' not in listed
+    page = client.get("/c/digits/submissions/2/").content.decode()
+    assert "Download the file" not in page
+    assert "Upload it again to enter it." in page
+
+
 def test_organizers_read_what_they_have_to_do_again(
     world: World, alice: Team, client: Client
 ) -> None:

@@ -486,7 +486,7 @@ def test_a_team_whose_only_file_is_lost_is_told_to_enter_another(
 ) -> None:
     bob = world.join(world.bob, competition=checked)
     rewind("checked", "--replay", kept(lose(checked, lambda: world.score(bob, wrong_from(99)))))
-    assert "lost with a database: enter another one" in entered(queries.choice(bob))
+    assert "lost with a database: upload it again, or enter another" in entered(queries.choice(bob))
     assert not selection.entered(checked.current_round).exists()
 
 
