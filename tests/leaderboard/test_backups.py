@@ -5,12 +5,14 @@ Whole databases are backed up and restored in tests/servers/test_rewinds.py.
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from leaderboard.operate import backups
@@ -104,6 +106,15 @@ def test_the_copy_of_the_watermark_only_grows(place: Path, monkeypatch: pytest.M
     back_up(place, say=told.append)
     assert (place / "watermark" / "one").read_text() == "1 a\n2 c\n"
     assert "lost lines" in told[0]
+
+
+def test_where_nobody_can_answer_nothing_is_changed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = back_up(place)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(CommandError, match="--no-input"):
+        call_command("restore", str(made.folder))
 
 
 @pytest.mark.parametrize("damage", ["database", "list", "content", "newer", "kind"])

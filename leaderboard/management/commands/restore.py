@@ -33,10 +33,8 @@ class Command(BaseCommand):
         try:
             found = open_backup(backup)
             self.stdout.write(f"{found.folder} was written at {found.manifest['taken_at']}.")
-            if not options["no_input"]:
-                said = input("What came after it leaves the database. Type “restore” to go on: ")
-                if said.strip() != "restore":
-                    raise CommandError("Nothing was changed.")
+            if not options["no_input"] and self._ask() != "restore":
+                raise CommandError("Nothing was changed.")
             behind = restore(
                 found,
                 with_files=not no_files and found.manifest["with_files"],
@@ -50,3 +48,13 @@ class Command(BaseCommand):
                 f"`python manage.py rewind {slug} --replay` repairs it."
             )
         self.stdout.write(self.style.SUCCESS("Restored."))
+
+    def _ask(self) -> str:
+        try:
+            return input(
+                "What came after it leaves the database. Type “restore” to go on: "
+            ).strip()
+        except EOFError:
+            raise CommandError(
+                "Nobody can answer here: give --no-input to go on unasked."
+            ) from None

@@ -94,7 +94,8 @@ def restore(backup: Backup, *, with_files: bool = True, say: Say = print) -> lis
     call_command("migrate", interactive=False, verbosity=0)
     look_for_rewinds()
     for slug, entries in recover_all().items():
-        say(f"{slug}: {entries} entries of its log were taken that the backup lacks.")
+        taken = "1 entry of its log was" if entries == 1 else f"{entries} entries of its log were"
+        say(f"{slug}: {taken} taken that the backup lacks.")
     return rewound()
 
 
