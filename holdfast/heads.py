@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from holdfast import output
 from holdfast.connection import Json, competition_path
 from holdfast.errors import Failure, Refused
 from holdfast.logs import (
@@ -88,10 +89,11 @@ def look(
     given: Mapping[str, Verifier],
     by: Key | None = None,
 ) -> Checkpoint:
-    """Keep a log's head if it agrees with the one before; sign it and hand that in, with a key.
+    """Keep a log's head if it agrees with the one before; with a key, sign it.
 
-    given: keys of logs by their names, from elsewhere than their servers. Raises Failure for a head
-    that contradicts what was kept, and keeps evidence of both beside the file.
+    The signature is handed in where the site takes it. given: keys of logs by their names, from
+    elsewhere than their servers. Raises Failure for a head that contradicts what was kept, and
+    keeps evidence of both beside the file.
     """
     about = source.get(competition_path(slug, "log"))
     kept = heads.last(address)
@@ -111,7 +113,10 @@ def look(
             note = note.and_signed(by.sign(head.text, now))
         if kept is None or by or _is_news(kept, note, now):
             heads.add(Kept(address, head.origin, str(shown), str(note), moment(now)))
-    if by:
+    if by and by.name not in about["witnesses"]:
+        stays = "so its signature is kept here alone"
+        output.note(f"{address}: the site doesn't know the witness {by.name}, {stays}.")
+    elif by:
         source.send("POST", competition_path(slug, "log", "witness"), json={"note": str(note)})
     return head
 

@@ -303,6 +303,8 @@ class Log:
         elif self.found.unseen:
             newer = output.number(self.found.unseen, "entry is", "entries are")
             output.note(f"{newer} newer than what a witness has seen.")
+        else:
+            output.say("A witness has seen this log, up to its newest entry.")
 
     def _contradicted(self, receipt: Receipt) -> str:
         """Return what a receipt says of a submission whose entry was lost."""

@@ -42,6 +42,7 @@ class Logged:
     openings: dict[int, Json] = field(default_factory=dict)
     key: Key = KEY
     cosigned: list[str] = field(default_factory=list)
+    witnesses: list[str] = field(default_factory=list)
 
     def add(self, kind: str, at: str, **fields: Any) -> int:
         """Append an entry; return its index."""
@@ -99,6 +100,7 @@ class Logged:
             "delay": DELAY,
             "checkpoint": self.note,
             "cosigned": self.cosigned[-1:],
+            "witnesses": self.witnesses,
         }
 
     def _rows(self, **params: str | int) -> Json:

@@ -124,6 +124,7 @@ def test_another_key_of_the_log_is_refused(log: Logged, run: Run, heads: Path) -
 
 def test_heads_are_signed_and_handed_in(log: Logged, run: Run, heads: Path) -> None:
     key = heads.with_name("witness.key")
+    log.witnesses = ["w.example/1"]
     ran = look(run, heads, "--cosign", str(key), "--name", "w.example/1")
     assert ran.code == 0, ran.err
     assert key.stat().st_mode & 0o077 == 0
@@ -131,6 +132,17 @@ def test_heads_are_signed_and_handed_in(log: Logged, run: Run, heads: Path) -> N
     assert Note.parse(log.cosigned[-1]).signed_by([verifier])
     kept = json.loads(heads.read_text())["note"]
     assert Note.parse(kept).signed_by([verifier, KEY.verifier]).keys() == {verifier, KEY.verifier}
+
+
+def test_a_site_that_does_not_know_the_witness_is_handed_nothing(
+    log: Logged, run: Run, heads: Path
+) -> None:
+    key = heads.with_name("witness.key")
+    ran = look(run, heads, "--cosign", str(key), "--name", "w.example/1")
+    assert ran.code == 0
+    assert "doesn't know the witness w.example/1" in ran.err
+    assert not log.cosigned
+    assert "w.example/1" in json.loads(heads.read_text())["note"]
 
 
 def test_a_key_is_made_only_under_a_name(log: Logged, run: Run, heads: Path) -> None:
