@@ -38,7 +38,8 @@ def bar_chart(hours: Sequence[Hour]) -> BarChart | None:
     highest = max((hour.taken + hour.rejected for hour in hours), default=0)
     if not highest:
         return None
-    axis = number_axis(0, max(highest, 4), ticks=3)
+    # Of 7 the axis would name halves.
+    axis = number_axis(0, 8 if highest == 7 else max(highest, 4), ticks=3)
     time = time_axis(hours[0].begins, hours[-1].begins + timedelta(hours=1))
     width = 100 / len(hours)
 
