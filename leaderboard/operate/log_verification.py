@@ -5,7 +5,7 @@ every stored file is the one that was accepted. So whatever was changed past the
 functions is named: a file, a time, an owner, a team's name or mark, a limit, a final place.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -180,6 +180,11 @@ def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
     written_off = list(
         notes.values_list("holdout__ledger__uid", "number", "document__known_number")
     )
+    lost = set(
+        Submission.objects.filter(team__competition=competition, file="").values_list(
+            "team__uid", "number"
+        )
+    )
     for key in sorted(said.keys() | found.keys(), key=str):
         index, value = said.get(key, (None, None))
         if key[0] in _OF_ROUNDS and key[1] not in ledgers:
@@ -190,6 +195,9 @@ def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
         is_entry = key[0] in ("answer", "noted")
         if is_entry and now is None and _is_written_off(written_off, key):
             continue
+        there = _still_there(value, key[1], lost) if key[0] == "selected" else None
+        if there is not None and there == _still_there(now):
+            continue
         if value != now:
             where = ", ".join(map(str, key))
             raise _differs(index, where, _says(value, now))
@@ -198,6 +206,19 @@ def _check_state(competition: Competition, entries: Iterable[LogEntry]) -> None:
 def _is_written_off(notes: Iterable[tuple[str, int, int]], key: tuple[Any, ...]) -> bool:
     """Return whether a note says that the ledger has lost this entry, with a database."""
     return any(key[1] == ledger and known < key[2] < number for ledger, number, known in notes)
+
+
+def _still_there(
+    choice: list[str | None] | None, team: str = "", lost: Collection[Named] = ()
+) -> list[str] | None:
+    """Return the numbers of a choice without those whose files a restore has lost.
+
+    None where it can't be read any more.
+    """
+    numbers = (choice or [""])[0]
+    if numbers is None:
+        return None
+    return [each for each in numbers.split() if (team, int(each)) not in lost]
 
 
 def _opened(entry: LogEntry) -> tuple[int, str, dict[str, Any]]:

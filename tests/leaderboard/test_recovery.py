@@ -191,6 +191,8 @@ def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     assert f"{alice.name} #2" in str(refused.value)
     finalize.start_finals(world.round, accept_lost=True)
     assert not finalize.unfinished(world.round).lost
+    heads.sign(world.digits)
+    assert verify_log(world.digits) > 0
 
 
 def test_pages_offer_nothing_of_a_file_that_is_lost(
