@@ -26,6 +26,7 @@ from leaderboard.queries.rounds import titled
 from leaderboard.queries.scales import SAMPLING_CONFIDENCE, Interval, finest_step, scale
 from scoring import metrics
 from scoring.guarantees.intervals import bonferroni_width, wilson_interval
+from scoring.guarantees.rank_sets import count_heads
 
 _CSV_ROWS: Final = 500
 _NAMED: Final = 20
@@ -151,7 +152,8 @@ class FinalFacts:
     `rows` are "final" or "private" ones; `effective` what they count as where they have weights.
     `width` is how far an interval reaches at most, as a loss, where all are alike. `reason` says
     why there is no interval; empty where there are. `tests` is the form of the tests that places
-    rest on, empty where there were none; `could_be_first` how many teams nobody is surely better
+    rest on, empty where there were none; `heads` how many entries were compared with all others,
+    None where all were; `could_be_first` how many teams nobody is surely better
     than, and `contenders` the names of the first of them.
     """
 
@@ -166,13 +168,14 @@ class FinalFacts:
     reason: str
     decimals: int
     tests: str
+    heads: int | None
     could_be_first: int | None
     contenders: tuple[str, ...]
 
     @property
     def how(self) -> str:
         """Return what "could be first" follows from; the rest stands below the board."""
-        return f"By tests of all pairs of teams on the same rows, with {self.percent} confidence."
+        return f"By tests of pairs of teams on the same rows, with {self.percent} confidence."
 
     @property
     def percent(self) -> str:
@@ -458,6 +461,7 @@ class FinalRanking(_Reader):
         tested = tests.first()
         contenders = self.placed.filter(best_place=1)
         names = contenders.order_by("position").values_list("team__name", flat=True)
+        heads = count_heads(board.finalists, count, tested) if tested else board.finalists
         return FinalFacts(
             rows="final" if final else "private",
             count=count,
@@ -478,6 +482,7 @@ class FinalRanking(_Reader):
             reason="" if metric.is_mean else metric.guarantee,
             decimals=self.decimals,
             tests=tested or "",
+            heads=heads if heads < board.finalists else None,
             could_be_first=contenders.count() if tested else None,
             contenders=tuple(names[:_NAMED]),
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.test import Client
 
 from leaderboard import organize, queries, tasks
 from leaderboard.ledger.accounts import read_account
@@ -17,6 +18,7 @@ from leaderboard.pipeline import final_tests
 from leaderboard.pipeline.final_places import store_places
 from leaderboard.pipeline.final_tests import entry_order
 from leaderboard.pipeline.parse import parse
+from scoring.guarantees import rank_sets
 from scoring.guarantees.intervals import bonferroni_width, kl_divergence
 from tests import ending
 from tests.cast import (
@@ -32,6 +34,7 @@ from tests.cast import (
     truth,
     upload,
 )
+from tests.web.pages import text
 
 NOBODY = AnonymousUser()
 
@@ -189,6 +192,18 @@ def test_places_cover_what_the_tests_leave(world: World, large: Competition) -> 
     assert (facts.tests, facts.could_be_first, facts.contenders) == (
         "betting", 2, ("best", "near"),
     )  # fmt: skip
+
+
+def test_how_many_entries_were_compared_with_everyone_is_told_where_not_all_were(
+    world: World, large: Competition, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, wrong in (("best", 0), ("near", 3), ("far", 60)):
+        enter(world, large, name, wrong)
+    ending.reveal(large)
+    path = f"/c/{large.slug}/leaderboard/"
+    assert "All entries were compared with each other row by row." in text(client.get(path))
+    monkeypatch.setattr(rank_sets, "HEADS", 2)
+    assert "The first 2 entries, in the order of the released board," in text(client.get(path))
 
 
 def test_one_entry_that_beats_all_of_a_team_s_puts_it_behind(
