@@ -189,6 +189,8 @@ _NAMED: Final[Mapping[str, Any]] = {
 def _title(event: Event) -> str:
     if event.kind == EventKind.SOLUTION_SEALED and event.data.get("version") is None:
         return "The solution was withdrawn"
+    if event.kind == EventKind.INVITED and "person" in event.subjects:
+        return "Somebody was let in"
     return EventKind(event.kind).label
 
 

@@ -11,8 +11,10 @@ from django.utils import timezone
 from leaderboard import organize
 from leaderboard.models import Event, EventKind, Submission
 from leaderboard.notify.events import record
+from leaderboard.organize.entry import renew_join_code
 from leaderboard.organize.settings import change_settings
 from leaderboard.organize.teams import change_team
+from leaderboard.participate import admission
 from leaderboard.pipeline.queue import requeue_failed
 from tests.cast import World, set_round
 from tests.console.pages import LADDER_FORM, at, sample, send_file, settings_of
@@ -62,6 +64,16 @@ def test_a_withdrawn_solution_is_told_apart_from_a_sealed_one(
     organize.withdraw_solution(world.round, by=world.organizer)
     shown = text(organizer.get(at("audit", world.digits)))
     assert "The solution was withdrawn" in shown
+
+
+def test_who_is_let_in_by_a_code_is_told_apart_from_who_was_invited(
+    world: World, organizer: Client
+) -> None:
+    code = renew_join_code(world.digits, by=world.organizer)
+    admission.enter_code(competition=world.digits, user=world.alice, code=code)
+    shown = text(organizer.get(at("audit", world.digits)))
+    assert "Somebody was let in" in shown
+    assert "People were invited" not in shown.split("Somebody was let in")[1]
 
 
 def test_what_participants_do_is_shown_on_request(world: World, organizer: Client) -> None:
