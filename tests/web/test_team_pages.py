@@ -128,6 +128,16 @@ def test_a_mailed_invitation_is_for_one_person(world: World) -> None:
     assert "Somebody has taken this invitation" in answer.content.decode()
 
 
+@pytest.mark.parametrize("offer", ["Invite others", "Merge with another team"])
+def test_what_the_deadline_ends_is_offered_until_then(
+    world: World, pair: tuple[Team, Team], client: Client, offer: str
+) -> None:
+    client.force_login(world.alice)
+    assert offer in text(client, "/c/digits/team/")
+    ending.close(world.digits)
+    assert offer not in text(client, "/c/digits/team/")
+
+
 def test_two_captains_merge_their_teams(world: World, pair: tuple[Team, Team]) -> None:
     """What it does is said before, to the one that asks and to the one that accepts."""
     alice, bob = as_(world.alice), as_(world.bob)
