@@ -45,6 +45,7 @@ POLL_SECONDS = 0.5
 LONGEST_LINE = 100
 COME_BACK_SECONDS = 5
 PROBES = ("/healthz", "/readyz")
+STATIC = "/static/"
 CROWDED = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -208,7 +209,8 @@ class Line:
         request = channel.requests[0]
         # One that could not be parsed has neither method nor path.
         if not request.error and not _goes_first(request):
-            if len(self._others) < LONGEST_LINE:
+            # Style and scripts belong to a page that was shown.
+            if len(self._others) < LONGEST_LINE or request.path.startswith(STATIC):
                 self._others.append(channel)
                 return
             request.error = Crowded(request.command)

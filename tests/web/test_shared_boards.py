@@ -154,12 +154,13 @@ def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() 
     line = Line()
     for _ in range(LONGEST_LINE):
         line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
-    refused, upload, probe = (
+    refused, upload, probe, style = (
         Waiting("GET", "/"),
         Waiting("POST", "/c/digits/submit/"),
         Waiting("GET", "/healthz"),
+        Waiting("GET", "/static/css/app.css"),
     )
-    for each in (refused, upload, probe):
+    for each in (refused, upload, probe, style):
         line.append(each)  # type: ignore[arg-type]
     assert [line.popleft() for _ in range(3)] == [refused, upload, probe]
     status, headers, body = refused.requests[0].error.to_response()
@@ -168,6 +169,7 @@ def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() 
     assert b"This page loads again by itself" in body
     assert not upload.requests[0].error
     assert not probe.requests[0].error
+    assert not style.requests[0].error
 
 
 def test_what_was_sent_to_a_crowded_site_is_not_asked_for_again() -> None:
