@@ -51,7 +51,7 @@ MEANING: Final = {
     "BEHIND_PROXY": "A proxy in front sets `X-Forwarded-Proto` and `X-Forwarded-For`.",
     "NUM_PROXIES": "How many proxies stand in front: limits count the address that they forward.",
     "DATABASE_URL": "PostgreSQL, or the SQLite file of an embedded start.",
-    "DATABASE_CONN_MAX_AGE": "Seconds that a connection to PostgreSQL is kept.",
+    "DATABASE_CONN_MAX_AGE": "Seconds that a connection to the database is kept.",
     "REDIS_URL": "Redis, as this kind of process knows it (user and password).",
     "REDIS_CACHE_URL": "Redis, as the web processes' cache knows it.",
     "SWEEP_SECONDS": "How often the sweeper looks for work without a message.",
