@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
+from knox.settings import CONSTANTS
 
 from leaderboard.access import membership_of, visible_competitions
 from leaderboard.errors import Refused
@@ -27,6 +28,7 @@ from leaderboard.models import (
 from leaderboard.notify import account
 from leaderboard.participate import campaigns
 from leaderboard.participate.second_factors import check_not_missing
+from leaderboard.platform.statements import prepared
 
 # How far the moment of last use may lag behind.
 USE_NOTED: Final = timedelta(minutes=10)
@@ -109,6 +111,26 @@ def _campaign(user: User, competition: Competition, name: str) -> Campaign | Non
     return campaigns.find(membership.team, name) if membership else None
 
 
+def that_begin_like(text: str) -> list[AuthToken]:
+    """Return the tokens whose first characters these are, with their people and grants."""
+    return _with_key(text[: CONSTANTS.TOKEN_KEY_LENGTH])
+
+
+@prepared
+def _with_key(key: str) -> QuerySet[AuthToken]:
+    needed = "user", "grant__competition", "grant__campaign"
+    return AuthToken.objects.select_related(*needed).filter(token_key=key)
+
+
+def is_valid(token: AuthToken) -> bool:
+    """Return whether a token may be used; forget those of its person that have expired, if not."""
+    now = timezone.now()
+    if token.expiry is not None and token.expiry < now:
+        _forget_expired(token.user)
+        return False
+    return bool(token.user.is_active)
+
+
 def grant_of(token: AuthToken) -> TokenGrant:
     """Return name and scopes of a token; one without any reads and submits, as it always could."""
     try:
@@ -125,15 +147,23 @@ def stored_grant(token: AuthToken) -> TokenGrant | None:
 
 
 def note_use(token: AuthToken) -> None:
-    """Write down that the token was used, unless that stands there since a few minutes."""
+    """Write down that the token was used, unless that stands there since a few minutes.
+
+    Then those of its person that have expired are forgotten, too.
+    """
     grant, now = grant_of(token), timezone.now()
     if grant.last_used_at and grant.last_used_at > now - USE_NOTED:
         return
+    _forget_expired(token.user)
     rows = TokenGrant.objects.filter(token=token)
     due = Q(last_used_at=None) | Q(last_used_at__lte=now - USE_NOTED)
     if not rows.filter(due).update(last_used_at=now) and grant._state.adding:
         values = {"scopes": grant.scopes, "last_used_at": now}
         TokenGrant.objects.get_or_create(token=token, defaults=values)
+
+
+def _forget_expired(user: User) -> None:
+    AuthToken.objects.filter(user=user, expiry__lt=timezone.now()).delete()
 
 
 def check_scope(token: AuthToken, needed: Scope) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from knox.models import AuthToken
+from knox.settings import CONSTANTS
 from rest_framework.test import APIClient
 
 from leaderboard.api.throttles import LoginAddressThrottle, LoginThrottle
@@ -47,6 +50,28 @@ def test_a_token_expires(alice: User, anonymous: APIClient) -> None:
     assert _me(anonymous, answer["token"]).json()["token_expires_at"] == answer["expiry"]
     AuthToken.objects.update(expiry=timezone.now() - timedelta(seconds=1))
     assert _me(anonymous, answer["token"]).status_code == 401
+
+
+def test_expired_tokens_are_forgotten_when_one_of_them_or_another_is_used(
+    alice: User, anonymous: APIClient
+) -> None:
+    old, new = (_login(anonymous).json()["token"] for _ in range(2))
+    past = timezone.now() - timedelta(seconds=1)
+    AuthToken.objects.filter(token_key=old[: CONSTANTS.TOKEN_KEY_LENGTH]).update(expiry=past)
+    assert _me(anonymous, new).status_code == 200
+    assert AuthToken.objects.count() == 1
+    AuthToken.objects.update(expiry=past)
+    assert _me(anonymous, new).status_code == 401
+    assert not AuthToken.objects.exists()
+
+
+def test_a_token_is_looked_up_once(alice: User, anonymous: APIClient) -> None:
+    token = _login(anonymous).json()["token"]
+    _me(anonymous, token)
+    with CaptureQueriesContext(connection) as made:
+        assert _me(anonymous, token).status_code == 200
+    of_tokens = [each["sql"] for each in made if "token" in each["sql"]]
+    assert len(of_tokens) == 1
 
 
 def test_login_takes_the_email_address_too(alice: User, anonymous: APIClient) -> None:
