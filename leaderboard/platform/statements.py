@@ -5,12 +5,14 @@ question of a waiting client asks; elsewhere querysets do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cache, wraps
 from inspect import signature
 from typing import Any, Final, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Field, JSONField, Model, QuerySet, query
+from django.db.models.sql import UpdateQuery
 from django.db.transaction import TransactionManagementError
 
 P = ParamSpec("P")
@@ -26,7 +28,7 @@ def prepared(build: Callable[P, QuerySet[Any, Row]]) -> Callable[P, list[Row]]:
     """Return a function that returns the rows of a queryset, which is built only once.
 
     `build` gets a place for each of its arguments, to compare columns with and for nothing else.
-    Calls put values there, which are numbers or texts, such as keys, and neither moments nor None.
+    Calls put values there, which are numbers, texts or moments, such as keys, and never None.
     """
     names = tuple(signature(build).parameters)
     rows_of: Callable[..., QuerySet[Any, Row]] = build
@@ -44,6 +46,36 @@ def prepared(build: Callable[P, QuerySet[Any, Row]]) -> Callable[P, list[Row]]:
         return compose(connection.vendor).rows(values, connection)
 
     return rows
+
+
+def prepared_update(
+    build: Callable[P, tuple[QuerySet[Any, Any], dict[str, Any]]],
+) -> Callable[P, int]:
+    """Return a function that updates rows and returns how many, composed once as by `prepared`.
+
+    `build` returns the rows, which are of one table, and what is written to them.
+    """
+    names = tuple(signature(build).parameters)
+    changes_of: Callable[..., tuple[QuerySet[Any, Any], dict[str, Any]]] = build
+
+    @cache
+    def compose(vendor: str) -> tuple[str, Sequence[Any]]:
+        rows, values = changes_of(*map(_Place, names))
+        update: Any = rows.query.chain(UpdateQuery)
+        update.add_update_values(values)
+        sql, params = update.get_compiler(rows.db).as_sql()
+        return sql, params
+
+    @wraps(build)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        connection = connections[DEFAULT_DB_ALIAS]
+        sql, params = compose(connection.vendor)
+        values = dict(zip(names, args, strict=False), **kwargs)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, _put(values, params, connection))
+            return int(cursor.rowcount)
+
+    return run
 
 
 def insert_row(row: Model) -> None:
@@ -115,9 +147,8 @@ class _Select:
     def rows(self, values: dict[str, Any], connection: Any) -> list[Any]:
         if self.locks and not connection.in_atomic_block and connection.vendor != "sqlite":
             raise TransactionManagementError("Rows are locked in a transaction.")
-        given = [values[each.name] if isinstance(each, _Place) else each for each in self.params]
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, given)
+            cursor.execute(self.sql, _put(values, self.params, connection))
             found = cursor.fetchall()
         return [self._object(self._converted(row, connection)) for row in found]
 
@@ -135,6 +166,16 @@ class _Select:
         for each in self.related:
             each.populate(row, made)
         return made
+
+
+def _put(values: Mapping[str, Any], params: Sequence[Any], connection: Any) -> list[Any]:
+    """Put values into their places; moments as the database takes them."""
+    adapt = connection.ops.adapt_datetimefield_value
+    adapted = {
+        name: adapt(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+    return [adapted[each.name] if isinstance(each, _Place) else each for each in params]
 
 
 def _stored(field: "Field[Any, Any]", value: Any, connection: Any) -> Any:

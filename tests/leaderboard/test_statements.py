@@ -1,16 +1,24 @@
 """Statements that are composed once do what querysets and `save` do."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from django.db import IntegrityError, connections, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 
-from leaderboard.models import Audience, Event, EventCount, EventKind, Team
-from leaderboard.platform.statements import fill, insert_row, prepared, update_row, update_rows
+from leaderboard.models import Audience, Event, EventCount, EventKind, Membership, Team
+from leaderboard.platform.statements import (
+    fill,
+    insert_row,
+    prepared,
+    prepared_update,
+    update_row,
+    update_rows,
+)
 from tests.cast import World
 
 
@@ -23,6 +31,12 @@ def _teams(competition: int, name: str) -> QuerySet[Team]:
 @prepared
 def _uids(competition: int) -> QuerySet[Team, str]:
     return Team.objects.filter(competition=competition).values_list("uid", flat=True)
+
+
+@prepared
+def _since(competition: int, moment: datetime) -> QuerySet[Team, str]:
+    rows = Team.objects.filter(competition=competition, created_at__gte=moment)
+    return rows.values_list("uid", flat=True)
 
 
 def _event(world: World, number: int, **changes: object) -> Event:
@@ -54,6 +68,25 @@ def test_rows_of_several_columns_are_tuples(world: World) -> None:
 
     team = world.join(world.alice, "A")
     assert named(team.competition_id) == [("A", team.uid)]
+
+
+def test_a_moment_is_compared_as_querysets_compare_it(world: World) -> None:
+    team = world.join(world.alice, "A")
+    elsewhere = team.created_at.astimezone(tz=timezone.get_fixed_timezone(120))
+    later = team.created_at + timedelta(microseconds=1)
+    for moment, found in ((team.created_at, [team.uid]), (elsewhere, [team.uid]), (later, [])):
+        assert _since(team.competition_id, moment) == found
+
+
+def test_moments_are_counted_by_in_one_row(world: World) -> None:
+    @prepared
+    def counted(competition: int, moment: datetime) -> QuerySet[Team, tuple[int, int]]:
+        newer = Count("pk", filter=Q(created_at__gte=moment))
+        rows = Team.objects.filter(competition=competition).values("competition").order_by()
+        return rows.annotate(newer=newer, all=Count("pk")).values_list("newer", "all")
+
+    first, second = world.join(world.alice, "A"), world.join(world.bob, "B")
+    assert counted(first.competition_id, second.created_at) == [(1, 2)]
 
 
 def test_a_number_beyond_what_columns_hold_finds_nothing(world: World) -> None:
@@ -125,6 +158,23 @@ def test_rows_are_updated_where_they_are_as_named(world: World) -> None:
     assert update_rows(Team, known, extra_total=3, merged_into_id=None, created_at=at) == 1
     team.refresh_from_db()
     assert (team.extra_daily, team.extra_total, team.created_at) == (0, 3, at)
+
+
+def test_an_update_changes_the_rows_that_its_queryset_has(world: World) -> None:
+    @prepared_update
+    def rename(
+        competition: int, before: str, name: str, moment: datetime
+    ) -> tuple[QuerySet[Team], dict[str, Any]]:
+        joined = Membership.objects.filter(team=OuterRef("pk"))
+        rows = Team.objects.filter(Exists(joined), competition=competition, name=before)
+        return rows, {"name": name, "extra_daily": F("extra_daily") + 1, "created_at": moment}
+
+    team, at = world.join(world.alice, "A"), timezone.now()
+    assert rename(team.competition_id, "B", "C", at) == 0
+    assert rename(team.competition_id, "A", name="B", moment=at) == 1
+    assert rename(team.competition_id, "B", "C", moment=at) == 1
+    team.refresh_from_db()
+    assert (team.name, team.extra_daily, team.created_at) == ("C", 2, at)
 
 
 def test_only_the_named_attributes_of_a_row_are_written(world: World) -> None:
