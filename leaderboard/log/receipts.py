@@ -3,9 +3,11 @@
 import logging
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from leaderboard.log import keys
 from leaderboard.models import LogEntry, Submission
+from leaderboard.platform.statements import prepared
 from scoring.transparency.receipts import Receipt
 
 logger = logging.getLogger(__name__)
@@ -17,8 +19,7 @@ def receipt_of(submission: Submission) -> str | None:
     It is the same whenever it is asked for, and names the team and the number that the submission
     was accepted under. None where it was accepted before there was a log, or there is no key.
     """
-    written = LogEntry.objects.filter(submission=submission, kind="accepted")
-    entry = written.select_related("competition").first()
+    entry = next(iter(_accepted(submission.pk)), None)
     if entry is None or entry.opening is None:
         return None
     receipt = Receipt(
@@ -35,3 +36,10 @@ def receipt_of(submission: Submission) -> str | None:
     except keys.NoKey as missing:
         logger.error("No receipt can be signed: %s", missing)
         return None
+
+
+@prepared
+def _accepted(submission: int) -> QuerySet[LogEntry]:
+    written = LogEntry.objects.filter(submission=submission, kind="accepted")
+    needed = "document", "opening", "competition__uid"
+    return written.select_related("competition").only(*needed)[:1]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from leaderboard.errors import Refused
 from leaderboard.models import COUNTED, Campaign, Gate, Round, Status, Submission, Team, TokenGrant
+from leaderboard.platform.statements import prepared
 from scoring.errors import PredictionError, Problem
 
 FREE_PER_DAY = 100
@@ -60,25 +61,42 @@ class Quota:
 def quota(team: Team, round: Round, now: datetime) -> Quota:
     """Return what the team may still upload. Practice has a daily limit of its own, no other."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    today = Q(created_at__gte=day)
-    free = Q(status=Status.REJECTED) | Q(takes_quota=False)
     is_practice = round.revealed_at is not None
-    rows = Submission.objects.filter(team=team, round=round, is_practice=is_practice)
-    used = rows.aggregate(
-        today=Count("pk", filter=today & COUNTS),
-        all=Count("pk", filter=COUNTS),
-        free=Count("pk", filter=today & free),
-    )
+    counted = _used(team.pk, round.pk, is_practice, day)
+    used_today, used_in_all, free_today = counted[0] if counted else (0, 0, 0)
     daily, total = limits(team, round)
     total = None if is_practice else total
     return Quota(
         daily_limit=daily,
-        daily_left=max(0, daily - used["today"]),
+        daily_left=max(0, daily - used_today),
         renews_at=day + timedelta(days=1),
         total_limit=total,
-        total_left=None if total is None else max(0, total - used["all"]),
-        free_left=max(0, FREE_PER_DAY - used["free"]),
+        total_left=None if total is None else max(0, total - used_in_all),
+        free_left=max(0, FREE_PER_DAY - free_today),
     )
+
+
+@prepared
+def _used(
+    team: int, round: int, is_practice: bool, day: datetime
+) -> QuerySet[Submission, tuple[int, int, int]]:
+    """Return the units taken since that day began and in all, and the files since that took none.
+
+    Nothing where the team has sent none.
+    """
+    today = Q(created_at__gte=day)
+    free = Q(status=Status.REJECTED) | Q(takes_quota=False)
+    rows = Submission.objects.filter(team=team, round=round, is_practice=is_practice)
+    counted = (
+        rows.order_by()
+        .values("team")
+        .annotate(
+            today=Count("pk", filter=today & COUNTS),
+            all=Count("pk", filter=COUNTS),
+            free=Count("pk", filter=today & free),
+        )
+    )
+    return counted.values_list("today", "all", "free")
 
 
 def limits(team: Team, round: Round) -> tuple[int, int | None]:
@@ -118,13 +136,28 @@ def is_repeat(team: Team, round: Round, sha256: str, gate: Gate | None = None) -
 
     From the boards, or from the gate that it is sent to.
     """
-    same = Submission.objects.filter(
-        team=team, round__ledger=round.ledger, sha256=sha256, gate=gate
-    )
+    if round.ledger_id is None:
+        return False
+    same = team.pk, round.ledger_id, sha256
+    return bool(_answered(*same) if gate is None else _answered_by_gate(*same, gate.pk))
+
+
+@prepared
+def _answered(team: int, ledger: int, sha256: str) -> QuerySet[Submission, int]:
+    stands = Q(status=Status.RELEASED, release__holdout__retired_at__isnull=True)
+    return _same_file(team, ledger, sha256, stands).filter(gate=None)
+
+
+@prepared
+def _answered_by_gate(team: int, ledger: int, sha256: str, gate: int) -> QuerySet[Submission, int]:
+    stands = Q(status=Status.RELEASED, gate_answer__holdout__retired_at__isnull=True)
+    return _same_file(team, ledger, sha256, stands).filter(gate=gate)
+
+
+def _same_file(team: int, ledger: int, sha256: str, stands: Q) -> QuerySet[Submission, int]:
+    same = Submission.objects.filter(team=team, round__ledger=ledger, sha256=sha256)
     waits = Q(status__in=(Status.QUEUED, Status.SCORING))
-    answer = "release" if gate is None else "gate_answer"
-    stands = Q(status=Status.RELEASED, **{f"{answer}__holdout__retired_at__isnull": True})
-    return same.filter(waits | stands).exists()
+    return same.filter(waits | stands).order_by().values_list("pk", flat=True)
 
 
 def settle(submission: Submission, *, repeats: bool) -> None:

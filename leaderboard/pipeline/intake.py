@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import OperationalError, transaction
-from django.db.models import Max
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.errors import Refused
@@ -25,6 +25,7 @@ from leaderboard.models import (
     Membership,
     Phase,
     Round,
+    Sanction,
     SanctionKind,
     Status,
     Submission,
@@ -39,6 +40,7 @@ from leaderboard.participate.quotas import check_own_limits, is_repeat, quota
 from leaderboard.pipeline import claims, turns
 from leaderboard.pipeline.queue import enqueue
 from leaderboard.platform import logs, outages
+from leaderboard.platform.statements import insert_row, prepared
 
 logger = logging.getLogger(__name__)
 
@@ -128,21 +130,20 @@ def _accept(
         # The team's lock serializes quotas and numbers, and starting the finals waits for it. The
         # competition is read by a query of its own: after waiting for a lock, a join would still
         # show its state from before.
-        team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
-        competition = Competition.objects.get(pk=team.competition_id)
+        (team,) = _lock_team(team.pk)
+        (competition,) = _competition(team.competition_id)
         round = competition.round_at(moment)
         found = campaigns.find(team, campaign, grant)
         asked = _find_gate(round, gate, claimed)
         takes_quota = _check_may_submit(team, round, user, moment, sha256, asked, found, grant)
-        last: int | None = team.submissions.aggregate(last=Max("number"))["last"]
         is_long = turns.is_long(round, upload.size or 0)
-        submission = Submission.objects.create(
+        submission = Submission(
             team=team,
             round=round,
             user=user,
             campaign=found,
             token_grant=grant,
-            number=(last or 0) + 1,
+            number=1 + max(_last_number(team.pk), default=0),
             file=stored,
             file_name=PurePath(upload.name or "predictions").name[:NAME_LENGTH],
             sha256=sha256,
@@ -156,6 +157,7 @@ def _accept(
             turn=turns.next_turn(team, round, is_long=is_long),
             created_at=moment,
         )
+        insert_row(submission)
         events.record_submission(
             submission, EventKind.SUBMISSION_ACCEPTED, actor=user, sha256=sha256
         )
@@ -163,6 +165,22 @@ def _accept(
         transaction.on_commit(lambda: enqueue_quietly(submission.pk))
     logger.info("Submission %s is accepted.", submission.pk)
     return submission
+
+
+@prepared
+def _lock_team(team: int) -> QuerySet[Team]:
+    return Team.objects.select_for_update(no_key=True).filter(pk=team).order_by()
+
+
+@prepared
+def _competition(competition: int) -> QuerySet[Competition]:
+    return Competition.objects.filter(pk=competition).order_by()
+
+
+@prepared
+def _last_number(team: int) -> QuerySet[Submission, int]:
+    sent = Submission.objects.filter(team=team).order_by("-number")
+    return sent.values_list("number", flat=True)[:1]
 
 
 def enqueue_quietly(submission_id: int) -> None:
@@ -208,11 +226,10 @@ def _check_may_submit(
         )
     if round.paused_for:
         raise Refused("paused", variant=round.paused_for)
-    if not Membership.objects.active().filter(team=team, user=user).exists():
+    if not _membership(team.pk, user.pk):
         raise Refused("not_a_member")
-    held = team.sanctions.at().of_teams().filter(kind=SanctionKind.DISQUALIFIED).first()
-    if held is not None:
-        raise Refused("disqualified", reason=held.reason)
+    for reason in _disqualified(team.pk):
+        raise Refused("disqualified", reason=reason)
     # The quota is read before the repeats: whatever took the last unit is then seen as one of them.
     left = quota(team, round, now)
     takes_quota = not is_repeat(team, round, sha256, gate)
@@ -222,6 +239,18 @@ def _check_may_submit(
     if takes_quota:
         check_own_limits(campaign, grant)
     return takes_quota
+
+
+@prepared
+def _membership(team: int, user: int) -> QuerySet[Membership, int]:
+    own = Membership.objects.active().filter(team=team, user=user)
+    return own.order_by().values_list("pk", flat=True)
+
+
+@prepared
+def _disqualified(team: int) -> QuerySet[Sanction, str]:
+    held = Sanction.objects.at().of_teams().filter(team=team, kind=SanctionKind.DISQUALIFIED)
+    return held.values_list("reason", flat=True)
 
 
 def _check_gate(gate: Gate, round: Round) -> None:
@@ -238,12 +267,17 @@ def _stored_before(team: Team, sha256: str, size: int | None) -> str | None:
     A file that a crash cut short while it was stored has no row; the submission of a damaged one
     of the right size has failed.
     """
-    same = team.submissions.filter(sha256=sha256)
-    good = same.exclude(file__in=same.filter(status=Status.FAILED).values("file"))
-    for name in good.order_by("file").values_list("file", flat=True).distinct():
+    for name in _good_files(team.pk, sha256):
         if default_storage.exists(name) and default_storage.size(name) == size:
             return name
     return None
+
+
+@prepared
+def _good_files(team: int, sha256: str) -> QuerySet[Submission, str]:
+    same = Submission.objects.filter(team=team, sha256=sha256)
+    good = same.exclude(file__in=same.filter(status=Status.FAILED).values("file"))
+    return good.order_by("file").values_list("file", flat=True).distinct()
 
 
 def _store(upload: File[bytes], sha256: str) -> str:

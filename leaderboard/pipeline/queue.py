@@ -24,6 +24,7 @@ from leaderboard.models import (
 )
 from leaderboard.notify.events import record_submission
 from leaderboard.platform.broker import LONG, QUEUE
+from leaderboard.platform.statements import prepared, update_rows
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +35,18 @@ def enqueue(submission_id: int) -> bool:
     Whoever takes the message takes the submission whose turn it is on that queue: there are as many
     messages as submissions that wait.
     """
-    waiting = Submission.objects.filter(pk=submission_id, status=Status.QUEUED)
-    is_long = waiting.filter(is_long=True).exists()
+    is_long = any(_waits_long(submission_id))
     if not _send("score_submission", queue_of(is_long=is_long), submission_id=submission_id):
         return False
-    waiting.update(enqueued_at=timezone.now())
+    waiting = {"pk": submission_id, "status": Status.QUEUED}
+    update_rows(Submission, waiting, enqueued_at=timezone.now())
     return True
+
+
+@prepared
+def _waits_long(submission: int) -> QuerySet[Submission, bool]:
+    waiting = Submission.objects.filter(pk=submission, status=Status.QUEUED)
+    return waiting.order_by().values_list("is_long", flat=True)
 
 
 def queue_of(*, is_long: bool) -> str:

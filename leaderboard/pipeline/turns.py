@@ -7,24 +7,40 @@ ago is next. Long files have a queue, and turns, of their own.
 """
 
 from django.conf import settings
-from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from leaderboard.models import Holdout, Round, Status, Submission, Team
 from leaderboard.pipeline.queue import startable
+from leaderboard.platform.statements import prepared
 
 
 def is_long(round: Round, size: int) -> bool:
     """Return whether a file of so many bytes takes long, by them times the rows of its round."""
-    active = Holdout.objects.active().filter(ledger=round.ledger_id)
-    rows = active.values_list("public_rows", "private_rows", "final_rows").first()
-    return size * sum(rows or ()) > settings.LONG_FILE
+    active = [] if round.ledger_id is None else _rows_of_newest(round.ledger_id)
+    return size * sum(sum(rows) for rows in active) > settings.LONG_FILE
+
+
+@prepared
+def _rows_of_newest(ledger: int) -> QuerySet[Holdout, tuple[int, int, int]]:
+    active = Holdout.objects.active().filter(ledger=ledger).order_by("-version")
+    return active.values_list("public_rows", "private_rows", "final_rows")[:1]
 
 
 def next_turn(team: Team, round: Round, *, is_long: bool) -> int:
     """Return the turn of the team's next file. Call it with the team locked."""
-    waiting = queued(is_long=is_long).filter(team=team, round=round).aggregate(last=Max("turn"))
-    now = served(round.pk, is_long=is_long).values_list("turn", flat=True).first()
-    return 1 + max(waiting["last"] or 0, now or 0)
+    waiting = _last_turn(is_long, team.pk, round.pk)
+    return 1 + max((*waiting, *_turn_served(is_long, round.pk)), default=0)
+
+
+@prepared
+def _last_turn(is_long: bool, team: int, round: int) -> QuerySet[Submission, int]:
+    waiting = queued(is_long=is_long).filter(team=team, round=round)
+    return waiting.order_by("-turn").values_list("turn", flat=True)[:1]
+
+
+@prepared
+def _turn_served(is_long: bool, round: int) -> QuerySet[Submission, int]:
+    return served(round, is_long=is_long).values_list("turn", flat=True)[:1]
 
 
 def find_next(*, is_long: bool) -> int | None:
@@ -32,15 +48,18 @@ def find_next(*, is_long: bool) -> int | None:
 
     Others may ask at the same time: who claims it has it.
     """
-    for round_id in rounds_in_turn(is_long=is_long):
-        files = startable().filter(round=round_id, is_long=is_long)
-        key = files.order_by("turn", "created_at", "pk").values_list("pk", flat=True).first()
-        if key is not None:
-            return key
-    return None
+    in_turn = rounds_in_turn(is_long)
+    return next((key for round_id in in_turn for key in _first_startable(is_long, round_id)), None)
 
 
-def rounds_in_turn(*, is_long: bool) -> QuerySet[Round, int]:
+@prepared
+def _first_startable(is_long: bool, round: int) -> QuerySet[Submission, int]:
+    files = startable().filter(round=round, is_long=is_long)
+    return files.order_by("turn", "created_at", "pk").values_list("pk", flat=True)[:1]
+
+
+@prepared
+def rounds_in_turn(is_long: bool) -> QuerySet[Round, int]:
     """Return the keys of the rounds that have files waiting, in the order in which they are next.
 
     Those of a paused ledger are left out.

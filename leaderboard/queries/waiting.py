@@ -40,7 +40,7 @@ def wait_of(user: User | AnonymousUser, submission: Submission) -> Wait | None:
     if submission.status != Status.QUEUED:
         return None
     is_long, round = submission.is_long, submission.round
-    in_turn = list(turns.rounds_in_turn(is_long=is_long))
+    in_turn = turns.rounds_in_turn(is_long)
     if round.pk not in in_turn or not access.may_see_others(user, submission.team.competition):
         return None
     known = Round.objects.filter(pk__in=in_turn).exclude(is_hidden=True, revealed_at=None)
