@@ -6,7 +6,7 @@ the disk is away, submissions wait: that is no attempt of theirs.
 """
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from celery import Task, shared_task
@@ -21,7 +21,7 @@ from leaderboard.ledger.entries import LostRace
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.log import heads, leaves
-from leaderboard.models import Channel, EventKind, Holdout, Pause, Round, Status, Submission
+from leaderboard.models import Board, Channel, EventKind, Holdout, Pause, Round, Status, Submission
 from leaderboard.notify import digests, events, invitations, outbox
 from leaderboard.organize import baselines, recast, trials
 from leaderboard.pipeline import duels, finalize, gates, handover, heartbeat, publish, turns
@@ -47,6 +47,7 @@ from leaderboard.pipeline.sketches import keep_sketch
 from leaderboard.platform import health, logs, outages
 from leaderboard.platform.broker import LONG
 from leaderboard.platform.files import FileDamaged
+from leaderboard.platform.statements import fill, prepared, prepared_update, update_rows
 from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ def _work(submission: Submission) -> None:
 
 def _score(submission: Submission) -> None:
     predictions = parse(submission)
-    Submission.objects.filter(pk=submission.pk).update(read_at=timezone.now())
+    update_rows(Submission, {"pk": submission.pk}, read_at=timezone.now())
     keep_sketch(submission, predictions)
     if submission.gate_id is not None:
         if gates.answer(submission.pk, ask(submission, predictions)):
@@ -380,21 +381,48 @@ def _claim(
     submission_id: int, message: str = "", rows: QuerySet[Submission] | None = None
 ) -> Submission | None:
     """Claim a submission for this worker: the others find that it is not queued any more."""
-    found = (startable() if rows is None else rows).filter(pk=submission_id)
-    now = timezone.now()
-    claimed = found.update(
-        status=Status.SCORING,
-        claimed_at=now,
-        seen_at=now,
-        claimed_by=message[:_MESSAGE_LENGTH],
-        attempts=F("attempts") + 1,
-    )
+    taken = timezone.now(), message[:_MESSAGE_LENGTH]
+    if rows is None:
+        claimed = _start(submission_id, *taken)
+    else:
+        claimed = rows.filter(pk=submission_id).update(**_claimed(*taken))
     return _load(submission_id) if claimed else None
 
 
+@prepared_update
+def _start(
+    submission: int, now: datetime, message: str
+) -> tuple[QuerySet[Submission], dict[str, Any]]:
+    return startable().filter(pk=submission), _claimed(now, message)
+
+
+def _claimed(now: datetime, message: str) -> dict[str, Any]:
+    return {
+        "status": Status.SCORING,
+        "claimed_at": now,
+        "seen_at": now,
+        "claimed_by": message,
+        "attempts": F("attempts") + 1,
+    }
+
+
 def _load(submission_id: int) -> Submission:
+    """Return a submission with its round's boards. Raises DoesNotExist."""
+    for found in _submission(submission_id):
+        fill(found.round, "boards", _boards(found.round_id))
+        return found
+    raise Submission.DoesNotExist
+
+
+@prepared
+def _submission(submission: int) -> QuerySet[Submission]:
     rows = Submission.objects.select_related("team", "round__competition", "round__ledger")
-    return rows.get(pk=submission_id)
+    return rows.filter(pk=submission).order_by()
+
+
+@prepared
+def _boards(round: int) -> QuerySet[Board]:
+    return Board.objects.filter(round=round).order_by("position")
 
 
 def _held(submission: Submission) -> QuerySet[Submission]:

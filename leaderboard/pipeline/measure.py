@@ -1,10 +1,11 @@
 """Open the vault for a moment: aligned predictions in, a measurement out."""
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard import vault
 from leaderboard.models import Board, Holdout, NoteKind, Submission
+from leaderboard.platform.statements import prepared
 from leaderboard.vault import Measured, custom_metrics
 from scoring.predictions import Predictions
 
@@ -28,7 +29,7 @@ def measure(
     where a revision must not answer.
     """
     round = submission.round
-    holdout = Holdout.objects.active().select_related("ledger").get(ledger=round.ledger)
+    (holdout,) = _active(round.ledger_id or 0)
     if holdout.is_unchecked:
         check_fits(holdout)
     boards = list(round.boards.all())
@@ -40,6 +41,11 @@ def measure(
         failure = notes[0][:200] if notes else ""
         Submission.objects.filter(pk=submission.pk).update(failure=failure)
     return holdout, measured
+
+
+@prepared
+def _active(ledger: int) -> QuerySet[Holdout]:
+    return Holdout.objects.active().select_related("ledger").filter(ledger=ledger).order_by()
 
 
 def check_fits(holdout: Holdout) -> None:

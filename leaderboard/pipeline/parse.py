@@ -2,8 +2,11 @@
 
 from functools import lru_cache
 
-from leaderboard.models import FileRole, Round, Submission
+from django.db.models import QuerySet
+
+from leaderboard.models import CompetitionFile, FileRole, Round, Submission
 from leaderboard.platform.files import open_whole
+from leaderboard.platform.statements import prepared
 from leaderboard.vault import custom_metrics
 from scoring.predictions import (
     Limits,
@@ -38,8 +41,14 @@ def parse_file(round: Round, name: str, sha256: str) -> Predictions:
 
 def row_ids(round: Round, schema: Schema) -> RowIds:
     """Return the expected ids: those of the sample submission."""
-    sample = round.origin.files.get(role=FileRole.SAMPLE)
-    return _read_row_ids(sample.file.name or "", sample.sha256, schema)
+    ((name, sha256),) = _sample(round.origin.pk)
+    return _read_row_ids(name, sha256, schema)
+
+
+@prepared
+def _sample(round: int) -> QuerySet[CompetitionFile, tuple[str, str]]:
+    samples = CompetitionFile.objects.filter(round=round, role=FileRole.SAMPLE)
+    return samples.order_by().values_list("file", "sha256")
 
 
 @lru_cache(maxsize=4)

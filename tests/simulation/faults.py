@@ -135,8 +135,8 @@ FAULTS = {
     "claim-unconditional": Fault(
         "a claim that doesn't ask whether the row is still queued",
         _without(
-            "tasks:_claim",
-            "(startable() if rows is None else rows)",
+            "tasks:_start",
+            "startable()",
             "Submission.objects",
         ),
         7,
