@@ -1,6 +1,6 @@
 """A team's submissions: send one, list them, see what became of one."""
 
-from functools import partial
+from dataclasses import replace
 
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -70,8 +70,10 @@ class SubmissionsView(View):
             campaign=asked.validated_data["campaign"],
             order=asked.validated_data["sort"],
         )
-        item = partial(Submission, context={"finals": queries.final_entries(team)})
-        return page.answer(item, queries.rows_of(found[page.part]), found.count())
+        finals = queries.final_entries(team)
+        rows = queries.rows_of(found[page.part])
+        rows = [replace(each, final=finals.get(each.number)) for each in rows]
+        return page.answer(Submission, rows, found.count())
 
     @extend_schema(
         operation_id="submit",
@@ -108,10 +110,9 @@ class SubmissionsView(View):
             grant=grant(request),
             gate=body.get("gate", ""),
         )
-        row = Submission(queries.submission_row(sent), context={"finals": {}})
         data = {
-            **row.data,
-            "limits": Limits(queries.quota(team)).data,
+            **Submission.show(queries.submission_row(sent)),
+            "limits": Limits.show(queries.quota(team)),
             "receipt": receipt_of(sent),
         }
         where = reverse("api-submission", args=(slug, sent.number))
@@ -198,8 +199,7 @@ def _own(request: Request, slug: str, number: int) -> models.Submission:
 
 
 def _shown(request: Request, found: models.Submission) -> Response:
-    context = {
-        "finals": queries.final_entries(found.team),
-        "wait": queries.wait_of(request.user, found),
-    }
-    return Response(Submission(queries.submission_row(found), context=context).data)
+    final = queries.final_entries(found.team).get(found.number)
+    wait = queries.wait_of(request.user, found)
+    row = replace(queries.submission_row(found), final=final, wait=wait)
+    return Response(Submission.show(row))

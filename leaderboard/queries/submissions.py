@@ -11,9 +11,11 @@ from django.db.models import F, Q, QuerySet
 
 from leaderboard.models import Board, Release, Sanction, Status, Submission, Team
 from leaderboard.queries.certificates import certificate_interval
+from leaderboard.queries.finals import FinalEntry
 from leaderboard.queries.gates import GateAnswer, gate_answer
 from leaderboard.queries.moments import to_the_second
 from leaderboard.queries.scales import Interval, Scale, sampling_interval, scale
+from leaderboard.queries.waiting import Wait
 from scoring import mechanisms
 from scoring.errors import Problem
 from scoring.mechanisms.base import Unit
@@ -63,7 +65,8 @@ class SubmissionRow:
     """A submission as its team sees it. `problems` are those of a rejected file.
 
     `gate` is the name of the gate that it was sent to, None where the boards answer; `answer` what
-    that gate said. is_lost: whether the file was lost with a database.
+    that gate said. is_lost: whether the file was lost with a database. `final` and `wait` are there
+    where the API asks for them.
     """
 
     number: int
@@ -85,6 +88,8 @@ class SubmissionRow:
     released: Released | None
     gate: str | None
     answer: GateAnswer | None
+    final: FinalEntry | None = None
+    wait: Wait | None = None
 
     @property
     def is_final(self) -> bool:

@@ -3,12 +3,11 @@
 import math
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard import words
 from leaderboard.api.paging import SearchQuery
-from leaderboard.api.serializers.base import AnswerCode, Body, Json, Out, Scored
+from leaderboard.api.serializers.base import AnswerCode, Body, Out, Scored
 from leaderboard.api.serializers.finals import FinalEntry
 from leaderboard.api.serializers.gates import NAME_LENGTH, GateAnswer
 from leaderboard.api.serializers.teams import Limits
@@ -177,11 +176,15 @@ class Submission(Out):
         source="answer.passed", default=None, allow_null=True, help_text="What the gate said."
     )
     gate_answer = GateAnswer(source="answer", allow_null=True)
-    final = serializers.SerializerMethodField(
-        help_text="Its exact score; null: not entered, or not revealed yet."
+    final = FinalEntry(
+        read_only=True,
+        allow_null=True,
+        help_text="Its exact score; null: not entered, or not revealed yet.",
     )
-    wait = serializers.SerializerMethodField(
-        help_text="Null in lists, unless it is queued, and while teams may not know of each other."
+    wait = Wait(
+        read_only=True,
+        allow_null=True,
+        help_text="Null in lists, unless it is queued, and while teams may not know of each other.",
     )
     created_at = serializers.DateTimeField(
         help_text="The moment that counts: when the head of the upload's request arrived."
@@ -190,18 +193,6 @@ class Submission(Out):
 
     def get_summary(self, row: SubmissionRow) -> str:
         return words.summary(row)
-
-    @extend_schema_field(FinalEntry(allow_null=True))
-    def get_final(self, row: SubmissionRow) -> Json | None:
-        """Read from `context` the team's `finals` by the submission's number."""
-        entry = self.context["finals"].get(row.number)
-        return None if entry is None else dict(FinalEntry(entry).data)
-
-    @extend_schema_field(Wait(allow_null=True))
-    def get_wait(self, row: SubmissionRow) -> Json | None:
-        """Read from `context` the `wait` of a submission that is shown by itself."""
-        wait = self.context.get("wait")
-        return None if wait is None else dict(Wait(wait).data)
 
 
 class NewSubmission(Submission):
