@@ -119,7 +119,8 @@ def that_begin_like(text: str) -> list[AuthToken]:
 @prepared
 def _with_key(key: str) -> QuerySet[AuthToken]:
     needed = "user", "grant__competition", "grant__campaign"
-    return AuthToken.objects.select_related(*needed).filter(token_key=key)
+    rows: QuerySet[AuthToken] = AuthToken.objects.filter(token_key=key)
+    return rows.select_related(*needed)
 
 
 def is_valid(token: AuthToken) -> bool:
