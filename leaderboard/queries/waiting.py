@@ -46,7 +46,7 @@ def wait_of(user: User | AnonymousUser, submission: Submission) -> Wait | None:
     in_turn = turns.rounds_in_turn(is_long)
     if round not in in_turn or not access.may_see_others(user, submission.team.competition):
         return None
-    files = dict(_waiting(is_long))
+    files = dict(_waiting(is_long)) if len(in_turn) > 1 else {}
     before = submission.turn, submission.created_at, submission.pk
     ahead = sum(_ahead(is_long, round, *before))
     # Before its turn each other round has as many as this one, one more where it is next before it.
