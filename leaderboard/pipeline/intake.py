@@ -174,7 +174,8 @@ def _lock_team(team: int) -> QuerySet[Team]:
 
 @prepared
 def _competition(competition: int) -> QuerySet[Competition]:
-    return Competition.objects.filter(pk=competition).order_by()
+    texts = "description", "rules", "data_description"
+    return Competition.objects.filter(pk=competition).defer(*texts).order_by()
 
 
 @prepared
