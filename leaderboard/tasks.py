@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from leaderboard.ledger import copies
 from leaderboard.ledger.entries import LostRace
+from leaderboard.ledger.lock import write_watermarks
 from leaderboard.ledger.pauses import look_for_rewinds, pause
 from leaderboard.ledger.watermark import Rewound, WatermarkAway
 from leaderboard.log import heads, leaves
@@ -260,7 +261,8 @@ def sweep() -> None:
         for competition_id in invitations.waiting():
             enqueue_invitations(competition_id)
         events.begin_logs()
-        heads.sign_all()
+        # A restored database must not answer anew what a signed head tells.
+        heads.sign_all(write_watermarks)
         copies.keep_all()
     except DATABASE_AWAY as error:
         logger.warning("The sweeper waits for the database: %s.", type(error).__name__)

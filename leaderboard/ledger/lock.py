@@ -3,6 +3,7 @@
 `tests/test_layers.py` keeps others from locking a ledger's row by themselves.
 """
 
+from contextlib import suppress
 from typing import Any, Final
 
 from django.db import connection
@@ -84,6 +85,17 @@ def check(ledger: Ledger, *, only_look: bool = False) -> None:
     if written != known and not only_look:
         watermark.append(ledger.uid, known)
     _check_words(ledger, kept)
+
+
+def write_watermarks(competition: Competition) -> None:
+    """Write down what a crash or an outage left unwritten. Raises WatermarkAway.
+
+    Nothing is locked: what is written is committed, and the highest number counts. A ledger that
+    was rewound is left to whoever repairs it.
+    """
+    for ledger in Ledger.objects.filter(competition=competition, entries__gt=0).order_by("pk"):
+        with suppress(watermark.Rewound):
+            check(ledger)
 
 
 def _check_words(ledger: Ledger, kept: watermark.Written) -> None:

@@ -5,7 +5,7 @@ once these lie in the journal outside the database: no restored backup takes bac
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from durable.watermark import WatermarkAway
 from leaderboard.log import journal, keys
 from leaderboard.log.entries import agrees, hash_of
 from leaderboard.log.tiles import keep_nodes
@@ -46,28 +47,32 @@ def behind() -> QuerySet[EventCount]:
     return counts.filter(Q(log_size__gt=F("signed")) | Q(forgets=True)).order_by("competition")
 
 
-def sign_all() -> None:
+def sign_all(prepare: Callable[[Competition], None] = lambda _: None) -> None:
     """Sign what can be signed; whatever is in the way of one log is logged, and tried again."""
     if not LOG_KEY.source:
         return
     for count in behind():
         try:
-            sign(count.competition)
-        except (keys.NoKey, journal.JournalAway) as away:
+            sign(count.competition, prepare)
+        except (keys.NoKey, journal.JournalAway, WatermarkAway) as away:
             logger.error("The log of competition %s waits: %s", count.competition_id, away)
         except LogDiffers as differs:
             logger.critical("The log of competition %s: %s", count.competition_id, differs)
 
 
-def sign(competition: Competition) -> LogHead | None:
+def sign(
+    competition: Competition, prepare: Callable[[Competition], None] = lambda _: None
+) -> LogHead | None:
     """Copy the entries that no head has, and sign one over all; return the newest head.
 
-    Raises NoKey, JournalAway, and LogDiffers where the database has other entries than were copied
+    prepare: is called before, when all that these entries tell is committed. Raises what it
+    raises, NoKey, JournalAway, and LogDiffers where the database has other entries than were copied
     or signed: then its log is one that a backup, or somebody, has changed.
     """
     key = keys.log_key(competition)
     with journal.hold(competition.uid):
         head, count = newest(competition), EventCount.objects.get(competition=competition)
+        prepare(competition)
         if count.forgets:
             _forget(competition)
         before = Frontier.from_json(head.frontier) if head else Frontier()

@@ -19,6 +19,7 @@ from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
 from leaderboard.ledger.pauses import look_for_rewinds
 from leaderboard.ledger.watermark import Head, Rewound, WatermarkAway
+from leaderboard.log import heads
 from leaderboard.models import Holdout, Ledger, Pause, Release, Round, Status, Submission, Team
 from leaderboard.organize import revisions
 from leaderboard.pipeline import finalize
@@ -166,6 +167,27 @@ def _nothing(*arguments: object) -> None:
     """What a process that was killed writes."""
 
 
+def test_a_head_is_signed_over_no_answer_that_the_watermark_lacks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = world.join(world.alice)
+    world.score(team, _wrong(9))
+    tasks.sweep()
+    first = heads.newest(world.digits)
+    with monkeypatch.context() as patch:
+        patch.setattr(watermark, "append", _full)
+        assert world.score(team, _wrong(5)).status == Status.RELEASED
+        tasks.sweep()
+    assert heads.newest(world.digits) == first
+    tasks.sweep()
+    assert heads.newest(world.digits) != first
+    assert watermark.read(_file(world).name) == Head(2, ledger_of(world.digits).head_hash)
+
+
+def _full(*arguments: object) -> None:
+    raise WatermarkAway("No space left on device")
+
+
 def test_a_restored_database_answers_nobody(world: World) -> None:
     team = world.join(world.alice)
     world.score(team, _wrong(9))
@@ -232,12 +254,8 @@ def test_a_line_that_can_not_be_written_after_the_commit_takes_nothing_back(
 ) -> None:
     team = world.join(world.alice)
     world.score(team, _wrong(9))
-
-    def full(*arguments: object) -> None:
-        raise WatermarkAway("No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(watermark, "append", full)
+        patch.setattr(watermark, "append", _full)
         assert world.score(team, _wrong(5)).status == Status.RELEASED
         assert world.score(team, _wrong(1)).status == Status.QUEUED
     waiting = Submission.objects.get(status=Status.QUEUED)
