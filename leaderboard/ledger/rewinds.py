@@ -58,7 +58,7 @@ from scoring.verification.notes import GATE, MERGE, REVISION, is_note
 from scoring.verification.replay import Replay
 
 Entry = dict[str, Any]
-_TOO_LATE = "The competition had ended before this was scored."
+TOO_LATE = "The competition had ended before this was scored."
 _ROUNDED = timedelta(seconds=1)  # moments are published to the second
 
 
@@ -186,12 +186,17 @@ def end_again(round: Round) -> None:
         last = Round.objects.filter(ledger=ledger).order_by("number").last()
         assert last is not None  # noqa: S101  (the round that was given has this ledger)
         last.finals_started_at = then = finals_started_at(last) or now
-        last.closes_at = then if last.closes_at is None else min(then, last.closes_at)
+        if last.closes_at is None or then < last.closes_at:
+            last.closes_at = then
+            events.log(round.competition, leaves.deadline(last))
         last.save(update_fields=["finals_started_at", "closes_at"])
         waiting = Submission.objects.filter(
             round__ledger=ledger, status__in=(Status.QUEUED, Status.SCORING)
         )
-        waiting.update(status=Status.FAILED, finished_at=now, failure=_TOO_LATE)
+        failed = list(waiting.select_related("team").order_by("created_at"))
+        waiting.update(status=Status.FAILED, finished_at=now, failure=TOO_LATE)
+        for each in failed:
+            events.log(round.competition, leaves.became("failed", each))
         resume(ledger)
         events.record(round.competition, EventKind.FINALS_STARTED, subjects={"round": last.number})
 

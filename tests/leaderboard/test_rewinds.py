@@ -33,6 +33,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.operate import verification
+from leaderboard.operate.log_verification import verify_log
 from leaderboard.organize.revisions import revise_solution, to_score_again
 from leaderboard.participate import selection
 from leaderboard.tasks import score_submission, sweep
@@ -599,6 +600,7 @@ def test_ending_again_fails_what_waits_and_takes_no_more(
     late.refresh_from_db()
     assert late.status == Status.FAILED
     assert "had ended" in late.failure
+    assert verify_log(checked) > 0
     checked.refresh_from_db()
     alice.competition.refresh_from_db()
     with pytest.raises(Refused):

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from leaderboard.ledger import watermark
+from leaderboard.ledger import rewinds, watermark
 from leaderboard.log import journal
 from leaderboard.models import (
     Competition,
@@ -269,7 +269,9 @@ def _of_submissions(seen: Seen) -> Iterator[str]:
     for row in Submission.objects.all():
         if row.status not in ENDS:
             yield f"Submission {row.pk} never ends: it is {row.status}."
-        if row.status == Status.FAILED and seen.watch.losses[row.pk] < settings.MAX_ATTEMPTS:
+        is_too_late = seen.watch.was_restored and row.failure == rewinds.TOO_LATE
+        is_worn_out = seen.watch.losses[row.pk] >= settings.MAX_ATTEMPTS
+        if row.status == Status.FAILED and not (is_worn_out or is_too_late):
             yield f"Submission {row.pk} failed without need: {row.failure}"
     answers = Counter(Release.objects.values_list("submission_id", flat=True))
     for row in Submission.objects.all():
