@@ -358,26 +358,39 @@ def _release(
 
 def _log(ledger: Ledger, known: Head, made: list[Team]) -> None:
     """Write what the log lacks of the entries behind `known`, as restored: nobody is deceived."""
-    told = LogEntry.objects.filter(competition=ledger.competition_id, document__ledger=ledger.uid)
-    numbers = set[int]()
-    for document in told.values_list("document", flat=True):
-        single = [document["number"]] if "number" in document else []
-        numbers.update(single, (each["number"] for each in document.get("entries", ())))
-    numbers = {each for each in numbers if each > known.number}
+    told = _told(ledger, known)
     log = partial(events.log, ledger.competition)
     for team in made:
         log(leaves.team(team))
     answers = described(Release.objects.filter(holdout__ledger=ledger, number__gt=known.number))
     found = dict[int, list[Release]]()
-    for answer in answers.exclude(number__in=numbers).order_by("number"):
+    for answer in answers.exclude(number__in=told["answer"]).order_by("number"):
         found.setdefault(answer.submission_id, []).append(answer)
     sent = Submission.objects.select_related("round", "team").in_bulk(found)
     for key, of_file in found.items():
         log(leaves.restored(sent[key], ledger.uid, of_file))
     notes = LedgerNote.objects.filter(holdout__ledger=ledger, number__gt=known.number)
-    for note in notes.exclude(number__in=numbers).select_related("holdout__ledger"):
-        for leaf in leaves.restored_note(note):
-            log(leaf)
+    tells = {"gated": leaves.restored_gate, "noted": leaves.restored_note}
+    for note in notes.select_related("holdout__ledger").order_by("number"):
+        for kind in (each for each in tells if note.number not in told[each]):
+            for leaf in tells[kind](note):
+                log(leaf)
+
+
+def _told(ledger: Ledger, known: Head) -> dict[str, set[int]]:
+    """Return the entries behind `known` that the log tells, by how it does.
+
+    Its copy may have ended between two entries about the same.
+    """
+    entries = LogEntry.objects.filter(
+        competition=ledger.competition_id, document__ledger=ledger.uid
+    )
+    told: dict[str, set[int]] = {"answer": set(), "gated": set(), "noted": set()}
+    for kind, document in entries.values_list("kind", "document"):
+        if kind in told:
+            told[kind].add(document["number"])
+        told["answer"].update(each["number"] for each in document.get("entries", ()))
+    return {kind: {each for each in found if each > known.number} for kind, found in told.items()}
 
 
 def _make_teams(competition: Competition, entries: list[_Lost]) -> list[Team]:

@@ -12,7 +12,7 @@ from scoring.chain import canonical
 from scoring.transparency import leaves, merkle
 
 _BATCH = 500
-_ONCE = {"final", "revealed", "published"}
+_ONCE = {"merged", "final", "revealed", "published"}
 
 
 @dataclass(frozen=True)

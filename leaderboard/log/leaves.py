@@ -144,16 +144,18 @@ def noted(note: LedgerNote) -> Leaf:
     return Leaf("noted", {"ledger": ledger, "number": note.number, "hash": note.hash})
 
 
+def restored_gate(note: LedgerNote) -> Iterator[Leaf]:
+    """Yield what the log has of the answer of a gate, brought back from a copy."""
+    ledger, related = note.holdout.ledger.uid, ("team", "round", "gate__board", "gate__in_use")
+    for submission in Submission.objects.filter(gate_answer=note).select_related(*related):
+        assert submission.gate is not None  # noqa: S101  (it has its answer)
+        yield gate(submission.gate)
+        yield restored(submission, ledger)
+        yield gated(submission, note)
+
+
 def restored_note(note: LedgerNote) -> Iterator[Leaf]:
     """Yield what the log has of an entry that is no answer, brought back from a copy."""
-    if note.kind == NoteKind.GATE:
-        ledger, related = note.holdout.ledger.uid, ("team", "round", "gate__board", "gate__in_use")
-        for submission in Submission.objects.filter(gate_answer=note).select_related(*related):
-            assert submission.gate is not None  # noqa: S101  (it has its answer)
-            yield gate(submission.gate)
-            yield restored(submission, ledger)
-            yield gated(submission, note)
-        return
     if note.kind == NoteKind.MERGE:
         teams = Team.objects.select_related("merged_into")
         yield _merged(teams.get(uid=note.document["team"]))

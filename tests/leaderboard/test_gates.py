@@ -10,11 +10,14 @@ from django.db import transaction
 from leaderboard import organize, queries, tasks, words
 from leaderboard.errors import Refused
 from leaderboard.ledger import rewinds
+from leaderboard.ledger.recovery import recover
+from leaderboard.log import heads, journal
 from leaderboard.models import (
     Competition,
     Gate,
     Ledger,
     LedgerNote,
+    LogEntry,
     NoteKind,
     Release,
     Rescore,
@@ -412,9 +415,30 @@ def test_lost_gates_are_replayed_from_the_published_ledger(
     published, account = lines(gated), ledger_of(gated).account
     transaction.savepoint_rollback(backup)
     assert rewinds.replay(gated.current_round, published) == 2
+    assert verify_log(gated) > 0
     assert (lines(gated), ledger_of(gated).account) == (published, account)
     assert [said(each) for each in alice.submissions.filter(gate__isnull=False)] == [True, True]
     assert verify(lines(gated)).difference is None
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_what_the_log_s_copy_has_of_an_answer_is_told_once(
+    world: World, gated: Competition, alice: Team, kept: int
+) -> None:
+    make(gated, world)
+    sent = world.submit(alice, wrong(10), gate="ci")
+    heads.sign(gated)
+    before = len(journal.file_of(gated.uid).read_bytes().splitlines())
+    backup = transaction.savepoint()
+    tasks.score_submission(submission_id=sent.pk)
+    heads.sign(gated)
+    published, copied = lines(gated), journal.file_of(gated.uid).read_bytes().splitlines(True)
+    journal.file_of(gated.uid).write_bytes(b"".join(copied[: before + kept]))
+    transaction.savepoint_rollback(backup)
+    assert recover(gated) == kept
+    assert rewinds.replay(gated.current_round, published) == 1
+    assert verify_log(gated) > 0
+    assert LogEntry.objects.filter(kind__in=("noted", "gated")).count() == 2
 
 
 def test_lost_gates_that_are_written_off_are_counted(

@@ -167,6 +167,21 @@ def test_a_reveal_that_is_done_again_is_told_once(world: World, alice: Team) -> 
     assert LogEntry.objects.filter(kind="revealed").count() == 1
 
 
+def test_a_merger_of_which_the_copy_ends_in_the_middle_is_told_once(
+    world: World, alice: Team
+) -> None:
+    bob = world.join(world.bob, "Bob's")
+    world.score(bob, predictions(range(10, 12)))
+    lose(world, lambda: membership.merge(team=bob, into=alice, by=world.organizer))
+    whole = journal.file_of(world.digits.uid).read_bytes().splitlines(keepends=True)
+    journal.file_of(world.digits.uid).write_bytes(b"".join(whole[:-1]))
+    bring_back(world)
+    heads.sign(world.digits)
+    assert verify_log(world.digits) > 0
+    told = LogEntry.objects.filter(kind__in=("merged", "noted")).order_by("index")
+    assert list(told.values_list("kind", flat=True)) == ["merged", "noted"]
+
+
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
     world: World, alice: Team
 ) -> None:
