@@ -35,6 +35,7 @@ from leaderboard.models import (
     Team,
 )
 from leaderboard.operate.log_verification import verify_log
+from leaderboard.operate.verification import verify_ledger
 from leaderboard.organize import revisions
 from leaderboard.participate import membership, selection
 from leaderboard.pipeline import finalize
@@ -180,6 +181,24 @@ def test_a_merger_of_which_the_copy_ends_in_the_middle_is_told_once(
     assert verify_log(world.digits) > 0
     told = LogEntry.objects.filter(kind__in=("merged", "noted")).order_by("index")
     assert list(told.values_list("kind", flat=True)) == ["merged", "noted"]
+
+
+def test_finals_whose_every_entry_was_lost_are_verified(world: World) -> None:
+    team = world.join(world.alice)
+
+    def play() -> None:
+        world.score(team, predictions(range(10, 12)))
+        ending.score(world.digits)
+
+    lose(world, play, journal=False)
+    rewinds.give_up(world.round)
+    ending.close(world.digits)
+    rewinds.end_again(world.round)
+    ending.measure(world.digits)
+    assert world.round.finals_scored_at is not None
+    assert verify_ledger(ledger_of(world.digits)).report.difference is None
+    finalize.reveal(world.round)
+    assert verify_log(world.digits) > 0
 
 
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
