@@ -38,8 +38,8 @@ from leaderboard.operate.log_verification import verify_log
 from leaderboard.operate.verification import verify_ledger
 from leaderboard.organize import revisions
 from leaderboard.participate import membership, selection
-from leaderboard.pipeline import finalize
-from leaderboard.tasks import score_submission
+from leaderboard.pipeline import finalize, publish
+from leaderboard.tasks import publish_holdout, score_submission
 from scoring.chain import canonical
 from scoring.transparency import merkle
 from scoring.transparency.checks import Shown
@@ -199,6 +199,30 @@ def test_finals_whose_every_entry_was_lost_are_verified(world: World) -> None:
     assert verify_ledger(ledger_of(world.digits)).report.difference is None
     finalize.reveal(world.round)
     assert verify_log(world.digits) > 0
+
+
+def test_what_is_published_after_a_write_off_is_told_again(world: World, alice: Team) -> None:
+    def end() -> None:
+        finalize.reveal(world.round)
+        publish.publish(world.round)
+        publish_holdout(holdout_id=ledger_of(world.digits).holdouts.get().pk)
+        heads.sign(world.digits)
+
+    def play() -> None:
+        world.score(alice, predictions(range(10, 18)))
+        ending.score(world.digits)
+        end()
+
+    lose(world, play)
+    recover(world.digits)
+    rewinds.give_up(world.round)
+    rewinds.end_again(world.round)
+    ending.measure(world.digits)
+    end()
+    assert verify_log(world.digits) > 0
+    assert verify_ledger(ledger_of(world.digits)).report.difference is None
+    told = LogEntry.objects.filter(kind="published").values_list("document__sha256", flat=True)
+    assert len(set(told)) == len(told) == 2
 
 
 def test_what_neither_log_nor_storage_has_is_named_before_the_finals(
