@@ -63,7 +63,9 @@ class Process:
     def _live(self) -> None:
         self.go.acquire()
         try:
-            if not self.condemned:
+            if self.condemned:  # before its first step: whoever it was comes again
+                self.dead = True
+            else:
                 self._scheduler.enter(self)
                 self._run()
         except Killed:
