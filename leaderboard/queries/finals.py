@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from fractions import Fraction
 from operator import attrgetter
@@ -12,7 +13,17 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.access import Person
-from leaderboard.models import Board, FinalScore, FinalTests, Phase, Round, Submission, Team
+from leaderboard.models import (
+    Board,
+    FinalScore,
+    FinalTests,
+    Phase,
+    Round,
+    Sanction,
+    Selection,
+    Submission,
+    Team,
+)
 from leaderboard.participate import selection
 from leaderboard.participate.selection import entered
 from leaderboard.pipeline.final_places import final_design, interval_beta, on_final_rows
@@ -208,21 +219,27 @@ def stage(round: Round) -> Stage:
 def choice(team: Team) -> Choice:
     """Return what the team enters in the current round."""
     round = team.competition.current_round
-    selected = team.selections.filter(submission__round__ledger=round.ledger_id).exclude(
-        submission__in=selection.sanctioned(round)[1]
-    )
-    numbers = selected.order_by("submission__number")
+    counted_at = round.revealed_at or timezone.now()
+    numbers = _selected(team.pk, round.ledger_id, counted_at) if round.ledger_id else ()
     # Rounds that go on with the same rows have one end.
     keys = (key for found in selection.stand_ins(round, team.pk) for key in found)
     by_default = next((found for key in keys for found in _named(key=key)), None)
     lost = by_default is not None and not by_default[1]
     return Choice(
         limit=round.finals_limit,
-        numbers=tuple(numbers.values_list("submission__number", flat=True)),
+        numbers=tuple(numbers),
         stand_in=None if by_default is None or lost else by_default[0],
         may_change=round.finals_started_at is None,
         lost=lost,
     )
+
+
+@prepared
+def _selected(team: int, ledger: int, counted_at: datetime) -> QuerySet[Selection, int]:
+    chosen = Selection.objects.filter(team=team, submission__round__ledger=ledger)
+    held = Sanction.objects.at(counted_at).of_submissions()
+    counted = chosen.exclude(submission__in=held.values("submission"))
+    return counted.order_by("submission__number").values_list("submission__number", flat=True)
 
 
 @prepared
