@@ -130,6 +130,7 @@ def test_a_claimed_score_is_no_public_one(world: World) -> None:
     Standing.objects.update(best=None, loss=None)
     claims = THRESHOLDOUT | {"reference": "claim"}
     Board.objects.update(mechanism="thresholdout", mechanism_parameters=claims)
+    world.digits.refresh_from_db()
     assert Board.objects.get().takes_claims
     assert numbers(world.digits) == [("team alice", 2, False)]
 
