@@ -82,7 +82,7 @@ FAULTS = {
     "no-lock-at-intake": Fault(
         "intake without its transaction, which holds the lock that quotas are counted under",
         _in_autocommit("pipeline.intake:_accept"),
-        1,
+        3,
     ),
     "no-lock-at-release": Fault(
         "a release without its transaction, which holds the ledger's lock",
@@ -102,7 +102,7 @@ FAULTS = {
     "early-acknowledgement": Fault(
         "messages acknowledged when a worker takes them",
         lambda: patch.object(settings, "CELERY_TASK_ACKS_LATE", False),
-        14,
+        17,
     ),
     "sent-before-commit": Fault(
         "the message is sent within the transaction, not on its commit",
@@ -139,7 +139,7 @@ FAULTS = {
             "startable()",
             "Submission.objects",
         ),
-        7,
+        5,
     ),
     "finals-overtake": Fault(
         "the finals start while a submission is being scored",
