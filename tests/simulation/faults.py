@@ -148,7 +148,7 @@ FAULTS = {
             "status__in=(Status.QUEUED, Status.SCORING)",
             "status__in=(Status.QUEUED,)",
         ),
-        31,
+        3,
     ),
     "duel-unchecked": Fault(
         "a duel that doesn't look under the lock whether another worker has held it",
