@@ -153,12 +153,12 @@ FAULTS = {
     "duel-unchecked": Fault(
         "a duel that doesn't look under the lock whether another worker has held it",
         _without("pipeline.duels:hold_next", "if find_due(ledger, holdout) != due:", "if False:"),
-        14,
+        90,
     ),
     "head-before-copy": Fault(
         "a head of the log signed over entries that lie nowhere but in the database",
         _without("log.heads:sign", "        if batch:\n", "        if False:\n"),
-        25,
+        50,
     ),
     "replay-unlogged": Fault(
         "a replay that doesn't tell the log of the answers that it brings back",
