@@ -67,6 +67,8 @@ def verify_finals(rounds: QuerySet[Round], labels: Labels | None) -> int:
     for round in rounds.order_by("number"):
         scores = FinalScore.objects.filter(board__round=round)
         first = scores.select_related("holdout__ledger").first()
+        if first is None and not entered(round).exists():
+            continue  # all answers were lost with a database, and written off
         if first is None:
             if entered(round).exists():
                 raise Differs(None, f"finals of round {round.number}", "There is no final score.")

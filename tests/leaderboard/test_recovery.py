@@ -327,6 +327,22 @@ def test_the_finals_of_an_older_backup_are_those_that_were(world: World, alice: 
     assert finals() == before
 
 
+def test_finals_for_which_no_answer_is_left_are_verified(world: World) -> None:
+    team = world.join(world.alice)
+
+    def play() -> None:
+        world.score(team, predictions(range(10, 11)))
+        ending.score(world.digits)
+
+    lose(world, play)
+    recover(world.digits)
+    rewinds.give_up(world.round)
+    rewinds.end_again(world.round)
+    ending.measure(world.digits)
+    assert world.round.finals_scored_at is not None
+    assert verify_ledger(ledger_of(world.digits)).report.difference is None
+
+
 def test_what_was_written_since_the_restore_follows_behind_in_the_log(
     world: World, alice: Team
 ) -> None:
