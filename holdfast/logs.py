@@ -324,6 +324,9 @@ def _receipts(
 ) -> tuple[list[Receipt], list[Receipt], list[Receipt]]:
     """Return the receipts whose entries are there, whose time is not up, and which were lost."""
     held, waiting, restored = list[Receipt](), list[Receipt](), list[Receipt]()
+    lost = {
+        (each["team"], each["submission"]) for each in history.lost if each["kind"] == "accepted"
+    }
     for note in store.receipts():
         signed = Note.parse(note)
         receipt = Receipt.parse(signed.text)
@@ -333,7 +336,8 @@ def _receipts(
         if receipt.origin != origin:
             raise Differs(None, "origin", f"A receipt was given for the log {receipt.origin}.")
         entry = history.accepted(receipt.team, receipt.submission)
-        if entry is not None and entry["kind"] == "restored":
+        is_lost = entry is None and (receipt.team, receipt.submission) in lost
+        if is_lost or (entry is not None and entry["kind"] == "restored"):
             restored.append(receipt)
         elif entry is not None:
             receipt.check_entry(entry.leaf, entry.index)

@@ -115,6 +115,11 @@ class Log:
                 hint="A backup that was restored may have lost their entries: show the receipts to "
                 "the organizer. To go on with what was restored, use --accept-restored.",
             )
+        for gone in (each for read in ledgers for each in read.watch.written_off if each):
+            output.warn(
+                f"Entries {gone[0]} to {gone[-1]} of the ledger were lost with a database and "
+                "written off: each counts as if it had said the most it could."
+            )
         self.found.keep(self.store)
 
     @contextmanager
@@ -309,9 +314,14 @@ class Log:
     def _contradicted(self, receipt: Receipt) -> str:
         """Return what a receipt says of a submission whose entry was lost."""
         entry = self.found.history.accepted(receipt.team, receipt.submission)
+        if entry is None:
+            return (
+                f"Submission {receipt.submission} was lost with a database, says the log; your "
+                f"signed receipt is of {receipt.at}."
+            )
         return (
             f"Submission {receipt.submission} is in the log as restored at "
-            f"{entry and entry['at']}, without its file; your signed receipt says {receipt.at}."
+            f"{entry['at']}, without its file; your signed receipt says {receipt.at}."
         )
 
     def _note_open(self) -> None:
@@ -330,6 +340,11 @@ class Log:
             output.warn(
                 f"Submission {key[1]} of team {key[0]}: the log had lost file and moment; its "
                 f"answer is of {entry['at']}{late}."
+            )
+        for entry in history.lost:
+            output.warn(
+                f"Log entry {entry.index}, “{entry['kind']}”, does not hold any more: what it says "
+                "was lost with a database, of which a backup was restored."
             )
         for receipt in self.found.restored:
             output.warn(f"{self._contradicted(receipt)} Show it to the organizer.")

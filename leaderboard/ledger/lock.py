@@ -27,9 +27,7 @@ def lock(competition: Competition) -> Competition:
     whoever waits for that team.
     """
     locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-    for row in (
-        Ledger.objects.select_for_update(no_key=True).filter(competition=locked).order_by("pk")
-    ):
+    for row in _lock_rows(locked):
         try:
             check(row, only_look=True)
         except watermark.Rewound as rewound:
@@ -37,6 +35,25 @@ def lock(competition: Competition) -> Competition:
         except watermark.WatermarkAway as away:
             raise Refused("watermark_away") from away
     return locked
+
+
+def lock_whole(competition: Competition, *, besides: Ledger | None = None) -> bool:
+    """Lock a locked competition's ledgers; return whether they know all that was released.
+
+    besides: the one that is being repaired. Raises WatermarkAway.
+    """
+    try:
+        for row in _lock_rows(competition):
+            if row != besides:
+                check(row, only_look=True)
+    except watermark.Rewound:
+        return False
+    return True
+
+
+def _lock_rows(competition: Competition) -> list[Ledger]:
+    rows = Ledger.objects.select_for_update(no_key=True).filter(competition=competition)
+    return list(rows.order_by("pk"))
 
 
 def lock_claims() -> None:

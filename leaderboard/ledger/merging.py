@@ -32,14 +32,17 @@ def unended(competition: Competition) -> QuerySet[Ledger]:
     return Ledger.objects.filter(~Exists(ended), competition=competition)
 
 
-def merge_teams(team: Team, into: Team) -> list[tuple[str, watermark.Head]]:
+def merge_teams(
+    team: Team, into: Team, *, offset: int | None = None
+) -> list[tuple[str, watermark.Head]]:
     """Make one team a part of another, in every ledger whose finals have not started.
 
     Entries are not touched; a note of each ledger that the team has submitted to reports the
-    merger, so that everybody's replay goes on from the same states. Call it under `lock.lock`, and
+    merger, so that everybody's replay goes on from the same states. offset: what its submissions'
+    numbers grow by; without it they follow behind the other's. Call it under `lock.lock`, and
     append what it returns to the watermark when that is committed.
     """
-    heads, offset = [], last_number(into)
+    heads, offset = [], last_number(into) if offset is None else offset
     submitted = unended(team.competition).filter(rounds__submissions__team=team)
     ledgers = list(submitted.distinct().order_by("pk"))
     for ledger in ledgers:

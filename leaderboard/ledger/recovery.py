@@ -10,7 +10,7 @@ written since the restore, and were never signed, follow behind.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -19,7 +19,9 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
+from leaderboard.ledger import lock
 from leaderboard.ledger.merging import last_number
+from leaderboard.ledger.settling import settle
 from leaderboard.log import journal
 from leaderboard.log.entries import hash_of
 from leaderboard.log.journal import Line
@@ -56,10 +58,11 @@ _NUMBERED: Final = {"accepted", "rejected", "failed", "requeued", "released", "g
 def recover(competition: Competition) -> int:
     """Take the entries of the log that the database lacks; return how many there were.
 
-    Done again, it changes nothing. Raises JournalAway.
+    Done again, it changes nothing. Raises JournalAway and WatermarkAway.
     """
     with transaction.atomic(durable=True):
         locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        is_whole = lock.lock_whole(locked)
         list(Team.objects.select_for_update(no_key=True).filter(competition=locked).order_by("pk"))
         EventCount.objects.get_or_create(competition=locked)
         count = EventCount.objects.select_for_update(no_key=True).get(competition=locked)
@@ -70,6 +73,8 @@ def recover(competition: Competition) -> int:
                 taking.take(line)
             taking.finish()
             _write_log(count, shared, lost, taking.made)
+            if is_whole:  # else when the last of its ledgers is repaired
+                settle(locked)
         note_losses(locked)
     return len(lost)
 
@@ -191,6 +196,7 @@ class _Taking:
     competition: Competition
     made: dict[tuple[str, int], Submission] = field(default_factory=dict)
     selected: dict[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
+    merged: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rounds = {each.number: each for each in self.competition.rounds.all()}
@@ -201,6 +207,7 @@ class _Taking:
             "failed": self._failed,
             "requeued": self._requeued,
             "selected": self._selected,
+            "merged": lambda line: self.merged.append(line.document),
             "deadline": self._deadline,
             "limits": self._limits,
             "quota": self._quota,
@@ -234,14 +241,25 @@ class _Taking:
         """Enter for the finals what teams had selected last."""
         for (uid, number), numbers in self.selected.items():
             team, round = self.teams[uid], self.rounds[number]
-            chosen = team.submissions.filter(round__ledger=round.ledger, number__in=numbers)
-            there = set(chosen.exclude(file="").values_list("number", flat=True))
+            there = {
+                number: each
+                for number, each in self._sent(uid)
+                if number in numbers and each.round.ledger_id == round.ledger_id and each.file
+            }
             Selection.objects.filter(team=team, submission__round__ledger=round.ledger).delete()
             Selection.objects.bulk_create(
-                Selection(team=team, submission=each) for each in chosen if each.number in there
+                Selection(team=team, submission=each) for each in there.values()
             )
-            for missing in sorted(set(numbers) - there):
+            for missing in sorted(set(numbers) - there.keys()):
                 _lose(LossKind.SELECTION, team, missing)
+
+    def _sent(self, uid: str, offset: int = 0) -> Iterator[tuple[int, Submission]]:
+        """Yield a team's submissions with their numbers once mergers are made again."""
+        for each in self.teams[uid].submissions.select_related("round"):
+            yield offset + each.number, each
+        for merger in self.merged:
+            if merger["into"] == uid:
+                yield from self._sent(merger["team"], offset + merger["offset"])
 
     def _named(self, line: Line) -> Team:
         """Return the team that an entry is about; a stand-in for one that is lost."""

@@ -29,6 +29,7 @@ from leaderboard.ledger.recovery import (
     note_losses,
     stand_in_team,
 )
+from leaderboard.ledger.settling import settle
 from leaderboard.ledger.watermark import Head, Rewound
 from leaderboard.log import leaves
 from leaderboard.models import (
@@ -110,6 +111,7 @@ def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
         if lines is None:
             kept = Ledger.objects.select_related("competition").get(pk=ledger.pk)
             lines = copies.lines(kept, situation.written)
+        is_whole = _lock_rest(ledger)
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
         made = _make_teams(round.competition, lost)
@@ -133,6 +135,8 @@ def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
         for uid, account in end.accounts.items():
             save_account(ledger, teams.get(uid), account)
         _log(ledger, situation.known, made)
+        if is_whole:
+            settle(ledger.competition)
         note_losses(round.competition)
     look(round)
     return len(lost)
@@ -161,8 +165,12 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
             numbers = [head.number for head in watermark.history(ledger.uid)]
             written = Head(max(numbers, default=0), "")
         most = max(counted or 0, lost or 0, written.number - ledger.entries)
-        note = note or _write_off(ledger, situation.known, written, most)
-        events.log(round.competition, leaves.noted(note))
+        if note is None:
+            is_whole = _lock_rest(ledger)
+            note = _write_off(ledger, situation.known, written, most)
+            events.log(round.competition, leaves.noted(note))
+            if is_whole:
+                settle(ledger.competition)
     watermark.append(ledger.uid, Head(note.number, note.hash))
     look(round)
     return note
@@ -177,12 +185,7 @@ def end_again(round: Round) -> None:
     with _locked(round) as (ledger, situation):
         if not situation.end_undone:
             raise Refused("not_restored", problem=situation.problem or None)
-        list(
-            Team.objects.select_for_update(no_key=True)
-            .filter(competition=round.competition)
-            .order_by("pk")
-        )
-        now = timezone.now()
+        is_whole, now = _lock_rest(ledger), timezone.now()
         last = Round.objects.filter(ledger=ledger).order_by("number").last()
         assert last is not None  # noqa: S101  (the round that was given has this ledger)
         last.finals_started_at = then = finals_started_at(last) or now
@@ -199,6 +202,8 @@ def end_again(round: Round) -> None:
             events.log(round.competition, leaves.became("failed", each))
         resume(ledger)
         events.record(round.competition, EventKind.FINALS_STARTED, subjects={"round": last.number})
+        if is_whole:
+            settle(ledger.competition)
 
 
 @contextmanager
@@ -223,6 +228,14 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
             resume(ledger)
         known = Head(ledger.entries, ledger.head_hash)
         yield ledger, Situation(known, written, problem, end_undone)
+
+
+def _lock_rest(ledger: Ledger) -> bool:
+    """Lock the other ledgers and all teams; return whether this ledger alone is to be repaired."""
+    is_whole = lock.lock_whole(ledger.competition, besides=ledger)
+    teams = Team.objects.select_for_update(no_key=True).filter(competition=ledger.competition)
+    list(teams.order_by("pk"))
+    return is_whole
 
 
 # --- Replaying ------------------------------------------------------------------------------------
@@ -396,7 +409,7 @@ def _told(ledger: Ledger, known: Head) -> dict[str, set[int]]:
 def _make_teams(competition: Competition, entries: list[_Lost]) -> list[Team]:
     """Return the teams that stand in for those that the backup doesn't know."""
     both = ("team", "into")
-    named = {lost.entry[field] for lost in entries for field in both if field in lost.entry}
+    named = {lost.entry[field] for lost in entries for field in both if lost.entry.get(field)}
     known = set(Team.objects.filter(uid__in=named).values_list("uid", flat=True))
     return [stand_in_team(competition, uid) for uid in sorted(named - known)]
 

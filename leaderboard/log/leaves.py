@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from leaderboard.log.entries import Leaf, utc
 from leaderboard.models import (
@@ -162,6 +162,11 @@ def restored_note(note: LedgerNote) -> Iterator[Leaf]:
     yield noted(note)
 
 
+def lost(index: int) -> Leaf:
+    """Tell that an entry does not hold any more: a restored database lacks what it tells."""
+    return Leaf("lost", {"entry": index})
+
+
 def sealed(holdout: Holdout) -> Leaf:
     """Tell of a solution, the first one or a revision, by its commitment."""
     return Leaf(
@@ -258,13 +263,13 @@ def _quota(team: Team) -> Leaf:
 def _merged(team: Team) -> Leaf:
     assert team.merged_into is not None  # noqa: S101  (it was merged)
     # A team that had submitted nothing has no note, and nothing to count on from.
-    note = _mergers(team).first()
+    note = mergers(team).first()
     offset = note.document["offset"] if note else 0
     into = team.merged_into.uid if note is None else note.document["into"]
     return Leaf("merged", {"team": team.uid, "into": into, "offset": offset})
 
 
-def _mergers(team: Team) -> Any:
+def mergers(team: Team) -> QuerySet[LedgerNote]:
     """Return the notes of all ledgers that report the merger of a team."""
     notes = LedgerNote.objects.filter(
         holdout__ledger__competition=team.competition_id,
@@ -385,7 +390,7 @@ def _when_revised(competition: Competition, subjects: Mapping[str, Any], data: A
 
 def _when_merged(competition: Competition, _: Any, data: Mapping[str, Any]) -> list[Leaf]:
     gone = _team(competition, {"team": data["merged"]})
-    return [_merged(gone), *map(noted, _mergers(gone))]
+    return [_merged(gone), *map(noted, mergers(gone))]
 
 
 def _when_marked(

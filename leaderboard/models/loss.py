@@ -33,6 +33,7 @@ _AGAIN: Final = {
     "excluded": "a submission was excluded or counted again: do it again",
     "revealed": "the final scores were revealed: reveal them again",
     "gate": "a gate was made or retired: do it again",
+    "top_up": "the budget was raised: raise it again",
 }
 
 

@@ -24,6 +24,7 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("deadline", "limits", "scoring", "finals_started", "revealed"), ("round",)),
     **dict.fromkeys(("sealed", "revised", "published"), ("ledger", "version")),
     "noted": ("ledger", "number"),
+    "lost": ("entry",),
     "gate": ("gate",),
     "selected": ("team", "round"),
     "top_up": ("board", "team"),
@@ -31,6 +32,10 @@ SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # A restored database publishes again where it lacks answers or files; it has another hash then.
 _ONCE: Final = frozenset({"accepted", "merged", "revealed"})
+# What a restored database gets from log and ledger, or gets again: nobody can take it back.
+_KEPT: Final = _ONCE - {"accepted"} | {
+    *("published", "finals_started", "final", "sealed", "revised", "lost")
+}
 _OUTCOMES: Final = ("released", "rejected", "failed", "gated", "restored")
 
 
@@ -54,7 +59,8 @@ class History:
 
     stand_ins: restored answers whose acceptance the log had lost, by their names now, in the place
     of the entries that it lacks. Whether files and moments are right, it does not show. late: those
-    of them whose moment is past the deadline that stood in the log.
+    of them whose moment is past the deadline that stood in the log. lost: entries that do not hold
+    any more, because a restored database lacks what they tell.
     """
 
     def __init__(self) -> None:
@@ -65,6 +71,7 @@ class History:
         self.submissions: dict[Key, Entry] = {}
         self.stand_ins: dict[Key, Entry] = {}
         self.late: set[Key] = set()
+        self.lost: list[Entry] = []
         self._taken: list[Entry] = []
         self._restored: list[tuple[Entry, bool]] = []  # with their moments; whether they are late
 
@@ -92,15 +99,11 @@ class History:
             raise entry.differs("asks", f"Entry {before.index} has another question for it.")
         if kind == "merged" and leaf["team"] == leaf["into"]:
             raise entry.differs("into", "No team is merged into itself.")
-        for number, digest in _committed(leaf):
-            known = self.ledgers.setdefault(leaf["ledger"], {})
-            if known.setdefault(number, (digest, entry))[0] != digest:
-                message = (
-                    f"Entry {known[number][1].index} has another entry {number} of the ledger."
-                )
-                raise entry.differs("hash", message)
+        self._commit(entry)
         self.latest[kind][subject] = entry
         self._taken.append(entry)
+        if kind == "lost":
+            self._lose(entry)
         self.size = index + 1
 
     def up_to(self, last: Entry) -> Self:
@@ -186,6 +189,29 @@ class History:
             for entry in self.latest[kind].values()
         }
         return [entry for key, entry in self.submissions.items() if key not in done]
+
+    def _commit(self, entry: Entry) -> None:
+        for number, digest in _committed(entry.leaf):
+            known = self.ledgers.setdefault(entry["ledger"], {})
+            first = known.setdefault(number, (digest, entry))
+            if first[0] != digest:
+                message = f"Entry {first[1].index} has another entry {number} of the ledger."
+                raise entry.differs("hash", message)
+
+    def _lose(self, entry: Entry) -> None:
+        """Forget what an earlier entry tells; the entries behind this one tell what holds now."""
+        named = self._taken[entry["entry"]] if entry["entry"] < entry.index else entry
+        kind = named["kind"]
+        if kind in _KEPT:
+            raise entry.differs("entry", f"Entry {named.index}, “{kind}”, can't be lost.")
+        subject = tuple(named[name] for name in SUBJECTS[kind])
+        if self.latest[kind].get(subject) is named:
+            del self.latest[kind][subject]
+        for number, _ in _committed(named.leaf):
+            if self.ledgers[named["ledger"]][number][1] is named:
+                del self.ledgers[named["ledger"]][number]
+        self._restored = [each for each in self._restored if each[0].index != named.index]
+        self.lost.append(named)
 
     def _accept(self, entry: Entry) -> None:
         """Refuse what came after the deadline that stood in the log; keep what was restored."""

@@ -109,6 +109,8 @@ KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
         "hash": _is_hash,
     },
     "noted": {"ledger": _is_id, "number": _is_count, "hash": _is_hash},
+    # An earlier entry does not hold any more: what it tells was lost with a restored database.
+    "lost": {"entry": _is_count},
     "team": {**_TEAM, "name": _is_hash},
     "merged": {**_TEAM, "into": _is_id, "offset": _is_count},
     "deadline": {"round": _is_count, "opens_at": _is_moment, "closes_at": _or_none(_is_moment)},

@@ -9,7 +9,7 @@ from scoring.chain import document_hash
 from scoring.transparency.history import History, Key
 from scoring.verification.differences import Differs
 from scoring.verification.ledgers import Header
-from scoring.verification.notes import GATE, MERGE, is_note
+from scoring.verification.notes import GATE, MERGE, WRITE_OFF, is_note
 
 if TYPE_CHECKING:
     from scoring.laws.books import Account
@@ -39,7 +39,8 @@ class LedgerCheck:
     settled: a moment before which everything has its entry in the log; `pending` answers are newer.
     uid: of the ledger, by its solution's commitment. header, solution: of the newest version, the
     solution once it is published; `measured` has what it measures on the board's own rows, units
-    and what they are out of, by board and submission. Without a replay, as where numpy is missing,
+    and what they are out of, by board and submission. written_off: the numbers of entries that a
+    restored database has lost. Without a replay, as where numpy is missing,
     hashes alone are compared.
     """
 
@@ -50,6 +51,7 @@ class LedgerCheck:
         self.answers: dict[str, dict[str, list[Answer]]] = {}
         self.uid = ""
         self.numbers: set[int] = set()
+        self.written_off: list[range] = []
         self.pending = 0
         self.header: Header | None = None
         self.solution: Solution | None = None
@@ -76,6 +78,8 @@ class LedgerCheck:
             self._check_stand_in(entry)
         if entry["kind"] == GATE:
             self._check_gate(entry)
+        if entry["kind"] == WRITE_OFF:
+            self.written_off.append(range(entry["known_number"] + 1, entry["number"]))
         if replay is None:
             return
         self._account(entry, replay)
@@ -96,7 +100,9 @@ class LedgerCheck:
         Nor may a restored submission have another moment than those of its answers.
         """
         committed = self.history.ledgers.get(self.uid, {})
-        if lost := sorted(committed.keys() - self.numbers):
+        missing = sorted(committed.keys() - self.numbers)
+        lost = [each for each in missing if not any(each in gone for gone in self.written_off)]
+        if lost:
             message = f"Log entry {committed[lost[0]][1].index} has it, the ledger doesn't."
             raise Differs(lost[0], "number", message)
         for key, stand_in in self.history.stand_ins.items():

@@ -176,12 +176,13 @@ def test_what_agrees_is_verified(season: Season, verify: Verify) -> None:
     assert "No witness was asked" in ran.err
 
 
-def compare(lines: list[bytes]) -> None:
+def compare(lines: list[bytes], *written_off: range) -> None:
     """Do what `holdfast verify` does with a log, without the rest of the command."""
     with connect() as client:
         log = read_log(client, "played", None, [])
         assert log is not None
         facts, watch = client.get("competitions/played/"), log.watch()
+        watch.written_off.extend(written_off)
         report = verify_ledger(lines, observer=watch)
         if report.difference:
             raise Failure(str(report.difference))
@@ -225,6 +226,16 @@ def shorten(season: Season) -> None:
 def rewrite(season: Season) -> None:
     season.played.entries[1]["team"] = "c3"
     season.played.entries = rewritten(season.played.entries)
+
+
+def lose_entries(*entries: int) -> Change:
+    """Have the log tell that entries of it do not hold any more."""
+
+    def change(season: Season) -> None:
+        for each in entries:
+            season.log.add("lost", CLOSES, entry=each)
+
+    return change
 
 
 def drop(season: Season) -> None:
@@ -297,6 +308,10 @@ def drop(season: Season) -> None:
         ),
         (lambda s: s.log.change(9, submission=7), "Log entry 9, submission: No entry says"),
         (drop, "receipt: Submission 2 was accepted at 2026-01-01T00:00:04"),
+        (lose_entries(12), "Log entry 13, submission: No entry says that it was accepted"),
+        (lose_entries(6, 7), "Entry 1, log: The log has no entry of it"),
+        (lose_entries(15), "Log entry 18, entry: Entry 15, “final”, can't be lost"),
+        (lose_entries(99), "Log entry 18, entry: Entry 18, “lost”, can't be lost"),
     ],
 )
 def test_what_an_operator_changed_is_named(
@@ -365,6 +380,38 @@ def test_a_restored_answer_is_called_that_and_no_difference(season: Season, veri
     lost = "Submission 1 of team c3: the log had lost file and moment; its answer is of 2026-01-01"
     assert f"{lost}T00:00:04+00:00." in said
     assert "past the deadline" not in said
+
+
+def test_what_was_lost_with_a_database_is_named_and_no_difference(
+    season: Season, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked = season.log.add("disqualified", CLOSES, team="b2", on=True)
+    answer = {"board": BOARD, "number": 5, "hash": digest(1)}
+    said = {"team": "a1", "submission": 2, "ledger": LEDGER, "entries": [answer]}
+    season.log.add("released", CLOSES, **said)
+    sent = season.log.accept("b2", 2, digest(9), sent_at(50))
+    keep(sent)
+    season.log.add("lost", CLOSES, entry=marked)
+    season.log.add("lost", CLOSES, entry=marked + 2)
+    season.serve(server)
+    with pytest.raises(Failure, match="contradicts your receipts") as failure:
+        compare(season.played.lines(), range(5, 7))
+    assert "Submission 2 was lost with a database" in str(failure.value.details)
+    with pytest.raises(Failure, match="Log entry 19 has it, the ledger doesn't"):
+        compare(season.played.lines())
+    (logs.Store(URL, "played").folder / "receipts" / "b2-2.txt").unlink()
+    compare(season.played.lines(), range(5, 7))
+    said_now = " ".join(capsys.readouterr().err.split())
+    assert "Entries 5 to 6 of the ledger were lost with a database" in said_now
+
+
+def test_an_entry_that_does_not_hold_any_more_is_named(season: Season, verify: Verify) -> None:
+    marked = season.log.add("disqualified", CLOSES, team="b2", on=True)
+    lose_entries(marked)(season)
+    ran = verify()
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.err.split())
+    assert "Log entry 18, “disqualified”, does not hold any more" in said
 
 
 def test_a_restored_answer_past_the_deadline_is_called_that(season: Season, verify: Verify) -> None:
