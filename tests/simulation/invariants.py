@@ -269,6 +269,7 @@ def _of_submissions(seen: Seen) -> Iterator[str]:
     for row in Submission.objects.all():
         if row.status not in ENDS:
             yield f"Submission {row.pk} never ends: it is {row.status}."
+        # What was written off is scored again, unless exact scores are known already.
         is_too_late = seen.watch.was_restored and row.failure == rewinds.TOO_LATE
         is_worn_out = seen.watch.losses[row.pk] >= settings.MAX_ATTEMPTS
         if row.status == Status.FAILED and not (is_worn_out or is_too_late):

@@ -578,8 +578,7 @@ class World:
         self.promised &= known | set(journaled(self.stage.competition))
 
     def _repair(self, ledger: list[bytes]) -> None:
-        # A merger that is written off stays in the log: docs/simulation.md.
-        may_replay = self.random.random() < 0.7 or self.plot.merges
+        may_replay = self.random.random() < 0.7
         self.watch.is_repairing = True
         for _ in range(5):
             recovery.recover(self.stage.competition)
