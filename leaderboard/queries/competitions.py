@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import BinaryIO
 
-from django.core.cache import cache
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
@@ -173,7 +172,7 @@ def _teams(competition: Competition) -> int:
     count = teams[:_MANY_TEAMS].count()
     if count < _MANY_TEAMS:
         return count
-    return int(cache.get_or_set(f"teams {competition.pk}", teams.count, 60) or count)
+    return lately(("many teams", competition.pk), teams.count, 60)
 
 
 def public_files(round: Round) -> QuerySet[CompetitionFile]:

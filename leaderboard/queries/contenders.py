@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Min, Q
+from django.db.models import Min, Q, Sum
 
 from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board
+from leaderboard.platform.lately import lately
 from leaderboard.queries.duels import board_confidence, wins
 
 _LEADERS: Final = 50  # whose intervals the others are compared with
 _NAMED: Final = 5
+_MANY_TEAMS: Final = 10_000
+_MANY_SECONDS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,18 @@ def contenders(board: Board, user: Person) -> Contenders | None:
 
     All intervals of the board hold at once, and so do its duels with them: a team whose interval
     lies beyond that of a leader is surely worse, and so is one that lost a duel. After a revision
-    scores stand on different labels, and are not compared.
+    scores stand on different labels, and are not compared. Of very many teams it is told as it was
+    within the last minute.
     """
     holdout = board.round.active_holdout
     if holdout is None or holdout.version > 1 or not may_see_others(user, board.round.competition):
         return None
+    counts = board.level_counts.filter(loss__isnull=False).aggregate(teams=Sum("teams"))
+    seconds = _MANY_SECONDS if (counts["teams"] or 0) > _MANY_TEAMS else 0
+    return lately(("contenders", board.pk), lambda: _find(board), seconds)
+
+
+def _find(board: Board) -> Contenders | None:
     scored = board.standings.filter(is_ranked=True, loss__isnull=False).order_by()
     leading = scored.order_by("loss", "reached_at", "pk").values("pk")[:_LEADERS]
     bar = scored.filter(pk__in=list(leading.values_list("pk", flat=True)))
