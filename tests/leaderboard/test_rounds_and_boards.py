@@ -360,6 +360,8 @@ def test_only_scores_of_one_metric_are_compared_for_a_default_entry(world: World
     second = world.score(team, predictions(wrong=range(10, 20)))
     assert [each.pk for each in selection.entered(round)] == [first.pk]
     Board.objects.filter(round=first.round).update(metric="error_rate")
+    for competition in (round.competition, team.competition):
+        competition.refresh_from_db()
     assert [each.pk for each in selection.entered(round)] == [second.pk]
     assert queries.choice(team).stand_in == second.number
     Standing.objects.filter(board__round=round).delete()
