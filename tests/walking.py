@@ -585,8 +585,10 @@ def _taken_back() -> Iterator[None]:
     with block:
         yield
         transaction.set_rollback(True)
+    now = watermarks()
     for name, content in told.items():
-        (settings.WATERMARK_DIR / name).write_bytes(content)
+        if now.get(name) != content:
+            (settings.WATERMARK_DIR / name).write_bytes(content)
 
 
 def _is_write(statement: str) -> bool:
