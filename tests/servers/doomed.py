@@ -6,6 +6,7 @@ Everything is imported once; each life is a fork of that, with a process group o
 """
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -14,13 +15,19 @@ from functools import partialmethod
 from typing import Any, NoReturn
 
 import django
+import pandas  # noqa: F401  (pyarrow imports it for its first array)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 django.setup()
 
 # Django has to be set up before tasks can be imported.
+import celery.apps.worker  # noqa: E402
+import celery.bin.celery  # noqa: E402
+import celery.bin.worker  # noqa: E402, F401
 from celery.concurrency.asynpool import AsynPool  # noqa: E402
 from celery.signals import worker_process_init  # noqa: E402
+from django.core.checks import run_checks  # noqa: E402
+from django.db import connections  # noqa: E402
 from kombu import Connection  # noqa: E402
 
 from leaderboard.celery import app  # noqa: E402
@@ -41,6 +48,9 @@ def main() -> NoReturn:
     # Leases are short here; what waits for a test to go on must not be ended for that.
     app.conf.task_time_limit = PATIENCE_SECONDS
     worker_process_init.connect(_end_with_parent, weak=False)
+    run_checks()  # as each worker does, which imports most of the site
+    connections.close_all()
+    gc.freeze()
     while True:
         worker = os.fork()
         if worker == 0:
