@@ -291,6 +291,7 @@ def test_a_ledger_that_was_replayed_after_a_restore_is_verified(
 
 
 @pytest.fixture
+@snapshots.kept
 def ended(world: World) -> Competition:
     """A competition with two teams, 60 Private and 100 Final rows, whose final scores are there."""
     usage = ["Public"] * 40 + ["Private"] * 60 + ["Final"] * 100
