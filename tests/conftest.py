@@ -18,7 +18,7 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-pytest_plugins = ["tests.cast", "tests.scheduling"]
+pytest_plugins = ["tests.cast", "tests.once", "tests.scheduling"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

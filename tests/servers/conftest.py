@@ -1,20 +1,17 @@
 """Databases and installations."""
 
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from django.db import connection
-from pytest_django import DjangoDbBlocker
 
 from leaderboard.log import keys as log_keys
 from leaderboard.vault import keys
+from tests.once import TABLES, made_once
 from tests.servers.deployment import LOG_KEY, PRIVATE_KEY, Deployment
-from tests.servers.postgres import PostgresServer, make_database
+from tests.servers.postgres import PostgresServer, dump, load, make_database
 
 Deploy = Callable[..., Deployment]
 
@@ -34,32 +31,24 @@ def postgres(postgres_server: PostgresServer) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sqlite_tables(
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def sqlite_tables(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with empty tables, to be copied: migrating takes seconds.
 
-    They are those that this process has made for its own tests, where these are on SQLite.
+    They are those that were made for the tests' own processes, where these are on SQLite.
     """
-    directory = tmp_path_factory.mktemp("tables")
-    file = directory / "db.sqlite3"
-    with django_db_blocker.unblock():
-        if connection.vendor == "sqlite" and connection.introspection.table_names():
-            with closing(sqlite3.connect(file)) as copy:
-                connection.connection.backup(copy)
-        else:
-            Deployment(directory, f"sqlite:///{file}").migrate()
+    with made_once(tmp_path_factory, TABLES) as file:
+        if not file.exists():
+            Deployment(tmp_path_factory.mktemp("tables"), f"sqlite:///{file}").migrate()
     return file
 
 
 @pytest.fixture(scope="session")
 def static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory of collected static files, to be copied."""
-    directory = tmp_path_factory.mktemp("collected")
-    site = Deployment(directory, "sqlite://:memory:")
-    site.manage("collectstatic", "--no-input", "--verbosity", "0")
+    with made_once(tmp_path_factory, "collected") as directory:
+        if not directory.exists():
+            site = Deployment(directory, "sqlite://:memory:")
+            site.manage("collectstatic", "--no-input", "--verbosity", "0")
     return directory / "static"
 
 
@@ -67,7 +56,12 @@ def static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def new_database(postgres: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
     """Makes PostgreSQL databases with empty tables, and gives their addresses."""
     tables = make_database(postgres)
-    Deployment(tmp_path_factory.mktemp("tables"), tables).migrate()
+    with made_once(tmp_path_factory, "tables.sql") as file:
+        if file.exists():
+            load(tables, file)
+        else:
+            Deployment(tmp_path_factory.mktemp("tables"), tables).migrate()
+            dump(tables, file)
     return lambda: make_database(postgres, like=tables.rpartition("/")[2])
 
 

@@ -48,3 +48,19 @@ def make_database(socket: Path, like: str = "template1") -> str:
     with psycopg.connect(host=str(socket), user="postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
     return f"postgres://postgres@{quote(str(socket), safe='')}/{name}"
+
+
+def dump(address: str, file: Path) -> None:
+    """Write the tables of a database, and their rows, as SQL."""
+    _run("pg_dump", "--file", str(file), address)
+
+
+def load(address: str, file: Path) -> None:
+    """Fill an empty database with what another had."""
+    _run("psql", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--file", str(file), address)
+
+
+def _run(program: str, *arguments: str) -> None:
+    from pgserver._commands import POSTGRES_BIN_PATH
+
+    subprocess.run([str(POSTGRES_BIN_PATH / program), *arguments], check=True, capture_output=True)
