@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 
 from leaderboard.operate.demo import datasets
 from tests.servers.deployment import ROOT
-from tests.servers.embedded import Embedded
+from tests.servers.embedded import Embedded, started_before
 
 ARTIFACTS = ROOT / "artifacts" / "screenshots"
 AXE = ROOT / "tests" / "web" / "vendor" / "axe-core" / "axe.min.js"
@@ -33,14 +33,13 @@ NewPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="package")
-def site() -> Iterator[Embedded]:
-    """Start the platform as `make run` does."""
-    with (
-        tempfile.TemporaryDirectory(prefix="holdfast-browsed-") as name,
-        Embedded(Path(name) / "var") as site,
-    ):
-        site.wait_until_ready()
-        yield site
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """Start the platform as `make run` does, with the demo that an earlier start has made."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-browsed-") as name:
+        directory = shutil.copytree(started_before(tmp_path_factory), Path(name) / "var")
+        with Embedded(directory) as site:
+            site.wait_until_ready()
+            yield site
 
 
 @pytest.fixture(scope="package")

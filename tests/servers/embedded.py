@@ -14,7 +14,9 @@ from types import MappingProxyType, TracebackType
 
 import httpx
 import psutil
+import pytest
 
+from tests.once import made_once
 from tests.servers.deployment import PATIENCE_SECONDS, ROOT, without_our_own
 
 READY = "Holdfast is ready"
@@ -86,6 +88,16 @@ class Embedded:
         assert self.process.stdout is not None
         self._lines.extend(iter(self.process.stdout.readline, ""))
         self.process.stdout.close()
+
+
+def started_before(factory: pytest.TempPathFactory) -> Path:
+    """A directory in which it has been started once before, with its demo, and ended; to copy."""
+    with made_once(factory, "started") as directory:
+        if not directory.exists():
+            with Embedded(directory.with_name("starting")) as first:
+                first.wait_until_ready()
+            first.directory.rename(directory)
+    return directory
 
 
 def start(directory: Path, port: int, *options: str, **more: str) -> subprocess.Popen[str]:

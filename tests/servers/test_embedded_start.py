@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,25 +16,19 @@ import httpx
 import pytest
 
 from tests.servers.deployment import PATIENCE_SECONDS
-from tests.servers.embedded import Embedded, free_port, processes_of, start
+from tests.servers.embedded import Embedded, free_port, processes_of, start, started_before
 
 READY = {"database": "ok", "redis": "ok", "workers": "ok"}
 
 
 @pytest.fixture(scope="module")
-def started_before() -> Iterator[Path]:
-    """A directory in which Holdfast has been started once before, with its demo, and ended."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-home-") as name:
-        directory = Path(name) / "var"
-        with Embedded(directory) as first:
-            first.wait_until_ready()
-        yield directory
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which Holdfast has been started once before, for one long start."""
+    return copy(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
-def home(started_before: Path) -> Path:
-    """A copy of that directory, for one long start."""
-    return Path(shutil.copytree(started_before, started_before.with_name("home")))
+def copy(factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(started_before(factory), factory.mktemp("home") / "var"))
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +113,9 @@ def test_a_port_in_use_is_said_before_anything_is_started(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def elsewhere(started_before: Path, tmp_path: Path) -> Path:
-    """A copy of that directory, for a start that may end badly."""
-    return Path(shutil.copytree(started_before, tmp_path / "var"))
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another such directory, for a start that may end badly."""
+    return copy(tmp_path_factory)
 
 
 def test_an_interruption_stops_everything(elsewhere: Path) -> None:
