@@ -60,8 +60,10 @@ def _lost_budgets(competition: Competition, entries: list[LogEntry]) -> Iterator
     known = set(notes.values_list("hash", flat=True))
     for entry in entries:
         is_raised = entry.kind == "top_up" and entry.index not in gone
-        # Its entry of the ledger is told right behind it.
-        if is_raised and entries[entry.index + 1].document["hash"] not in known:
+        # Its entry of the ledger is told right behind it, unless the log's copy ends between both.
+        behind = entries[entry.index + 1 : entry.index + 2]
+        told = (each.document["hash"] for each in behind if each.kind == "noted")
+        if is_raised and not known.issuperset(told):
             team = Team.objects.filter(uid=entry.document["team"] or "").first()
             Loss.objects.get_or_create(
                 competition=competition, kind=LossKind.ACTION, team=team, action="top_up"
