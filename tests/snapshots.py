@@ -4,6 +4,7 @@ Building a competition takes a hundred statements and several parsed files, its 
 Kept are the rows, the stored files, the watermarks, and how far the secrets of tests are drawn.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,6 +129,20 @@ def _content(name: str) -> bytes:
 
 
 def watermarks() -> dict[str, bytes]:
-    """What the watermark's files hold, by their names."""
+    """What the watermark's files hold, by their names. Those that are as they were aren't read."""
     directory = Path(settings.WATERMARK_DIR)
-    return {each.name: each.read_bytes() for each in directory.glob("*") if each.is_file()}
+    if not directory.is_dir():
+        return {}
+    with os.scandir(directory) as found:
+        return {each.name: _content_of(each) for each in found if each.is_file()}
+
+
+_seen: dict[str, tuple[tuple[int, ...], bytes]] = {}
+
+
+def _content_of(file: os.DirEntry[str]) -> bytes:
+    stat = file.stat()
+    now = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if _seen.get(file.path, ((), b""))[0] != now:
+        _seen[file.path] = now, Path(file.path).read_bytes()
+    return _seen[file.path][1]
