@@ -42,7 +42,7 @@ _count_together()
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """Collect garbage less often; the site is imported by now."""
+    """Look for garbage among what requests make; the site is imported by now."""
     collection.settle()
 
 

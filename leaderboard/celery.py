@@ -1,5 +1,6 @@
 """The Celery application. Its messages carry the id of the request that caused them."""
 
+import importlib
 import os
 import time
 from typing import Any
@@ -12,6 +13,7 @@ from celery.signals import (
     setup_logging,
     task_postrun,
     task_prerun,
+    worker_init,
     worker_process_init,
     worker_ready,
     worker_shutdown,
@@ -46,8 +48,14 @@ def _send_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
         headers["request_id"] = request_id
 
 
+@worker_init.connect
+def _import_before_forking(**kwargs: Any) -> None:
+    """Import what pyarrow would import in each process of the worker for its first array."""
+    importlib.import_module("pandas")
+
+
 @worker_process_init.connect
-def _collect_less_often(**kwargs: Any) -> None:
+def _settle(**kwargs: Any) -> None:
     collection.settle()
 
 
