@@ -176,6 +176,7 @@ def arm_intake() -> list[AbstractContextManager[Any]]:
     from django.core.files.base import File
 
     from leaderboard.pipeline import intake
+    from leaderboard.platform.statements import insert_row
 
     def half(file: File[bytes], chunk_size: int | None = None) -> Any:
         content = file.read()
@@ -186,7 +187,7 @@ def arm_intake() -> list[AbstractContextManager[Any]]:
     app = app_or_default()
     return [
         patch.object(intake, "_store", around(_storing(half), INTAKE[0], INTAKE[2])),
-        patch.object(intake, "insert_row", around(intake.insert_row, after=INTAKE[3])),
+        patch.object(intake, "insert_row", around(insert_row, after=INTAKE[3])),
         patch.object(
             intake, "enqueue_quietly", around(intake.enqueue_quietly, INTAKE[4], INTAKE[6])
         ),
