@@ -865,6 +865,8 @@ REFUSALS: Mapping[str, Refusal] = {
             "revision_lost": "What is lost holds a revision of the solution, and the revised "
             "solution is lost with it. Give the entries up (--give-up), then revise the solution "
             "again.",
+            "revealed": "Final scores were revealed that rest on what is lost, and the copy beside "
+            "the watermark has all of it. Replay it, with --replay.",
             "not_as_published": "Entry {number} can't be written as it was published.",
         },
     ),

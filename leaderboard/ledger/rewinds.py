@@ -54,6 +54,7 @@ from scoring import mechanisms
 from scoring.entries import OWN_FIELDS
 from scoring.mechanisms import books
 from scoring.mechanisms.base import State
+from scoring.verification.differences import Differs
 from scoring.verification.ledgers import Header, check_chain
 from scoring.verification.notes import GATE, MERGE, REVISION, is_note
 from scoring.verification.replay import Replay
@@ -109,8 +110,7 @@ def replay(round: Round, lines: Iterable[bytes] | None = None) -> int:
         if situation.written is None or situation.written.number <= situation.known.number:
             raise Refused("not_restored", variant="not_behind", problem=situation.problem)
         if lines is None:
-            kept = Ledger.objects.select_related("competition").get(pk=ledger.pk)
-            lines = copies.lines(kept, situation.written)
+            lines = _own_copy(ledger, situation.written)
         is_whole = _lock_rest(ledger)
         lost, end = _lost_entries(lines, situation.known, situation.written)
         holdout = ledger.holdouts.active().get()
@@ -146,13 +146,16 @@ def give_up(round: Round, *, lost: int | None = None) -> LedgerNote | None:
     """Write the lost entries off; return the published note, or None where nothing is wrong.
 
     `lost` is how many are lost at most: needed where the watermark can't tell, and never lowers
-    what it can. Raises Refused.
+    what it can. Raises Refused, also where revealed final scores rest on answers that can be
+    replayed.
     """
     with _locked(round) as (ledger, situation):
         if not situation.problem:
             return None
         if situation.end_undone:
             raise Refused("not_restored", variant="end_again")
+        if _is_revealed(ledger) and _is_kept(ledger, situation):
+            raise Refused("not_restored", variant="revealed")
         counted = _count_lost(situation, ledger)
         if counted is None and lost is None:
             raise Refused("not_restored", variant="count_unknown")
@@ -267,6 +270,30 @@ def _lost_entries(lines: Iterable[bytes], known: Head, written: Head) -> tuple[l
     if any(lost.entry["kind"] == REVISION for lost in entries):
         raise Refused("not_restored", variant="revision_lost")
     return entries, at
+
+
+def _own_copy(ledger: Ledger, written: Head) -> Iterator[bytes]:
+    kept = Ledger.objects.select_related("competition").get(pk=ledger.pk)
+    return copies.lines(kept, written)
+
+
+def _is_kept(ledger: Ledger, situation: Situation) -> bool:
+    """Return whether the copy beside the watermark has all entries that are lost."""
+    known, written = situation.known, situation.written
+    if written is None or written.number <= known.number:
+        return False
+    try:
+        _lost_entries(_own_copy(ledger, written), known, written)
+    except (Refused, Differs):
+        return False
+    return True
+
+
+def _is_revealed(ledger: Ledger) -> bool:
+    """Return whether the log tells final scores of these rows."""
+    rounds = list(ledger.rounds.values_list("number", flat=True))
+    told = LogEntry.objects.filter(competition=ledger.competition_id, kind="revealed")
+    return told.filter(document__round__in=rounds).exists()
 
 
 def _moment(entry: Entry) -> datetime:

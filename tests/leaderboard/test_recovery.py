@@ -201,6 +201,24 @@ def test_finals_whose_every_entry_was_lost_are_verified(world: World) -> None:
     assert verify_log(world.digits) > 0
 
 
+def test_answers_that_a_revealed_board_rests_on_are_replayed_not_written_off(
+    world: World, alice: Team
+) -> None:
+    def play() -> None:
+        world.score(alice, predictions(range(10, 11)))
+        ending.reveal(world.digits)
+
+    lose(world, play)
+    recover(world.digits)
+    with pytest.raises(Refused, match="Replay it"):
+        rewinds.give_up(world.round)
+    rewinds.replay(world.round)
+    rewinds.end_again(world.round)
+    ending.measure(world.digits)
+    finalize.reveal(world.round)
+    assert verify_log(world.digits) > 0
+
+
 def test_what_is_published_after_a_write_off_is_told_again(world: World, alice: Team) -> None:
     def end() -> None:
         finalize.reveal(world.round)
@@ -215,6 +233,7 @@ def test_what_is_published_after_a_write_off_is_told_again(world: World, alice: 
 
     lose(world, play)
     recover(world.digits)
+    copies.file_of(ledger_of(world.digits).uid).unlink()
     rewinds.give_up(world.round)
     rewinds.end_again(world.round)
     ending.measure(world.digits)

@@ -592,9 +592,10 @@ class World:
                     rewinds.replay(self._round(), ledger)
                 else:
                     rewinds.give_up(self._round())
-            except Refused as refused:  # a revision was lost: that is written off
+            except Refused as refused:
+                # A lost revision is written off; what a revealed board rests on is replayed.
                 self.scheduler.note(f"refused: {refused.code}")
-                may_replay = False
+                may_replay = not may_replay
         else:
             self.scheduler.find("The ledger can't be repaired.")
         self.scheduler.note("repaired")
