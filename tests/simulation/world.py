@@ -399,7 +399,9 @@ class World:
     def _note_death(self, process: Process, *, at_once: bool) -> None:
         """A child's message comes again: its file must not wait for the sweeper."""
         held = {key for key, each in self.watch.holders.items() if each.process is process}
-        if at_once and self.broker.is_reliable and not self.weather.odds.stall:
+        odds = self.weather.odds
+        # While the database is away, whoever the message comes to again can't claim it either.
+        if at_once and self.broker.is_reliable and not (odds.stall or odds.outage):
             self.watch.to_come_again |= held
 
     def _comes_again(self) -> bool:
