@@ -56,6 +56,9 @@ def find_due(ledger: Ledger, holdout: Holdout) -> Due | None:
         return None
     if Round.objects.filter(ledger=ledger, finals_started_at__isnull=False).exists():
         return None
+    # Before the answers, so that each duel is of two of them, whatever is released meanwhile.
+    held = LedgerNote.objects.filter(holdout=holdout, kind=NoteKind.DUEL)
+    entries = list(held.values_list("document__entry", "document__against"))
     answers = _leading_answers(ledger, holdout)
     leads = Leads()
     for each in answers.values():
@@ -70,8 +73,6 @@ def find_due(ledger: Ledger, holdout: Holdout) -> Due | None:
             )
         )
     tags = {number: each.predictions_tag for number, each in answers.items()}
-    held = LedgerNote.objects.filter(holdout=holdout, kind=NoteKind.DUEL)
-    entries = held.values_list("document__entry", "document__against")
     duel = leads.due({(tags[better], tags[worse]) for better, worse in entries})
     if duel is None:
         return None
