@@ -134,7 +134,11 @@ def hold_duels(*, ledger_id: int) -> None:
 @logs.discreet
 def score_final(*, submission_id: int) -> None:
     """Measure one entered submission exactly, after the end. Done twice, it changes nothing."""
-    submission = _load(submission_id)
+    try:
+        submission = _load(submission_id)
+    except Submission.DoesNotExist:
+        logger.warning("Submission %s is gone: the database was restored.", submission_id)
+        return
     if not finalize.is_wanted(submission):
         return
     try:

@@ -612,3 +612,8 @@ def test_a_board_of_which_every_entered_file_was_lost_has_no_places(world: World
     store_places(board)
     board.refresh_from_db()
     assert board.finalists == 0
+
+
+def test_a_message_of_a_file_that_a_restored_database_lacks_does_nothing(world: World) -> None:
+    tasks.score_final(submission_id=404)
+    assert not FinalScore.objects.exists()
