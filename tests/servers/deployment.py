@@ -247,10 +247,12 @@ def _add_tester(directory: Path, server: redis.RedisServer) -> dict[str, str]:
     return {"tester": f"redis://tester:all-is-allowed@{place}", "default": f"redis://{place}"}
 
 
-def _limit_files(parent: psutil.Process, soft: int, hard: int) -> None:
-    for process in (parent, *parent.children(recursive=True)):
-        with suppress(psutil.NoSuchProcess):
-            process.rlimit(psutil.RLIMIT_FSIZE, (soft, hard))
+def _limit_files(process: psutil.Process, soft: int, hard: int) -> None:
+    """Limit a process before its children: those that it forks from then on inherit the limit."""
+    with suppress(psutil.NoSuchProcess):
+        process.rlimit(psutil.RLIMIT_FSIZE, (soft, hard))
+        for child in process.children():
+            _limit_files(child, soft, hard)
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:

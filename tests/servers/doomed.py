@@ -60,7 +60,9 @@ def main() -> NoReturn:
             os._exit(0)
         _, status = os.waitpid(worker, 0)
         if not os.WIFSIGNALED(status):
-            print("The worker ended by itself.", flush=True)  # noqa: T201  (for the log)
+            # As when it cannot replace a dead child on a full disk, where the log is full as well.
+            with suppress(OSError):
+                print("The worker ended by itself.", flush=True)  # noqa: T201  (for the log)
         with suppress(ProcessLookupError):
             os.killpg(worker, signal.SIGKILL)
 
