@@ -2,6 +2,7 @@
 
 import subprocess
 import tempfile
+import time
 import uuid
 import warnings
 from contextlib import suppress
@@ -9,6 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+
+PATIENCE_SECONDS = 180
 
 
 class PostgresServer:
@@ -33,10 +36,21 @@ class PostgresServer:
         )
 
     def start_again(self) -> None:
-        """Starts it, which recovers from its log; a busy machine may need longer than is waited."""
-        with suppress(subprocess.TimeoutExpired):
+        """Start it, and wait until it has recovered from its log."""
+        with suppress(subprocess.TimeoutExpired, AssertionError):  # it needs longer than is waited
             self._server.ensure_postgres_running()
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not self._answers():
+            assert time.monotonic() < give_up, self._server.log.read_text()
+            time.sleep(0.1)
         self._server.ensure_postgres_running()
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(host=str(self.directory), user="postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def close(self) -> None:
         self._server.cleanup()
