@@ -492,6 +492,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     # A broker that hangs must not hold an upload. Workers wait for messages a second at a time.
     "socket_timeout": 3,
     "priority_steps": [0],  # one queue, so one key
+    # Nor may one that is away: the sweeper sends what an upload could not.
+    "max_retries": 0,
 }
 # One sweep does what several would: those that no worker took in time are dropped, not piled up.
 CELERY_BEAT_SCHEDULE = {

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from celery import Celery
 from kombu.transport import virtual
 from redis.exceptions import TimeoutError as NoAnswer
 
-from leaderboard import tasks  # noqa: F401  (registers them)
+from leaderboard import settings, tasks  # noqa: F401  (registers them)
 from leaderboard.celery import app
 from leaderboard.models import Channel as DeliveryChannel
 from leaderboard.pipeline import queue
@@ -74,3 +75,14 @@ def test_what_is_queued_is_a_task_and_mails_and_webhooks_keep_none_waiting() -> 
 
 def queue_of(name: str) -> str:
     return str(app.amqp.router.route({}, f"{TASKS}{name}")["queue"].name)
+
+
+@pytest.mark.django_db
+def test_a_broker_that_is_away_holds_no_upload(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("kombu.utils.functional.sleep", slept.append)
+    with Celery(broker="redis://127.0.0.1:1/0") as away:
+        away.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+        monkeypatch.setattr(queue, "current_app", away)
+        assert not queue.enqueue(1)
+    assert slept == []
