@@ -547,6 +547,11 @@ PROBLEMS: Mapping[str, Refusal] = {
         "released answer.",
         "Your team has no submission of that number with a released answer.",
         "numbers",
+        variants={
+            "lost": "The {count:file/files} of {count:submission/submissions} {missing:numbers} "
+            "{count:was/were} lost with a restored backup, so no final score can come of "
+            "{count:it/them}."
+        },
     ),
     "not_comparable": Refusal(
         422,

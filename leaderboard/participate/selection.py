@@ -190,8 +190,9 @@ def _released(team: Team, round: Round, numbers: set[int]) -> list[Submission]:
     answered = team.submissions.filter(
         round__ledger=round.ledger, number__in=numbers, release__isnull=False
     ).exclude(pk__in=sanctioned(round)[1])
-    chosen = list(answered.exclude(file="").order_by("number"))
-    missing = sorted(numbers - {each.number for each in chosen})
-    if missing:
+    chosen = list(answered.order_by("number"))
+    if lost := [each.number for each in chosen if not each.file]:
+        raise Refused("not_released", variant="lost", count=len(lost), missing=lost)
+    if missing := sorted(numbers - {each.number for each in chosen}):
         raise Refused("not_released", count=len(missing), missing=missing)
     return chosen

@@ -54,10 +54,13 @@ FAILURE_LENGTH = 200
 
 @dataclass(frozen=True)
 class Unfinished:
-    """What stands between a competition and its finals: unscored and failed submissions, and what
-    is missing since a backup was restored.
+    """What stands between a competition and its finals.
+
+    That is uploads that began in time and may still arrive until a moment, unscored and failed
+    submissions, and what is missing since a backup was restored.
     """
 
+    uploads_until: datetime | None
     waiting: int
     failed: tuple[Submission, ...]
     lost: tuple[Loss, ...]
@@ -71,6 +74,7 @@ def unfinished(round: Round) -> Unfinished:
     submissions = Submission.objects.filter(round__ledger=round.ledger)
     failed = submissions.filter(status=Status.FAILED).select_related("team")
     return Unfinished(
+        uploads_until=_uploads_until(_rounds_sharing(round)),
         waiting=submissions.filter(status__in=(Status.QUEUED, Status.SCORING)).count(),
         failed=tuple(failed.order_by("created_at")),
         lost=tuple(losses(round.competition).select_related("team")),
@@ -291,15 +295,25 @@ def _round_of_finals(submission: Submission) -> Round | None:
     ).first()
 
 
+def _rounds_sharing(round: Round) -> list[Round]:
+    """Return the rounds on the same rows, this one among them."""
+    return list(Round.objects.filter(ledger=round.ledger, competition=round.competition))
+
+
+def _uploads_until(sharing: Sequence[Round]) -> datetime | None:
+    """Return until when uploads that began before the end may arrive; None where that is over."""
+    now = timezone.now()
+    closed = max((each.closes_at for each in sharing if each.closes_at), default=now)
+    until = closed + timedelta(seconds=settings.UPLOAD_SECONDS)
+    return until if closed <= now < until else None
+
+
 def _check_rows_are_closed(round: Round) -> None:
     """Raise Refused unless this is the last round on its rows, and all of them have closed."""
-    sharing = list(Round.objects.filter(ledger=round.ledger, competition=round.competition))
-    now = timezone.now()
+    sharing, now = _rounds_sharing(round), timezone.now()
     if any(each.phase(now) is not Phase.CLOSED for each in sharing):
         raise Refused("not_closed")
-    until = max(filter(None, (each.closes_at for each in sharing)), default=now)
-    until += timedelta(seconds=settings.UPLOAD_SECONDS)
-    if now < until:
+    if until := _uploads_until(sharing):
         raise Refused("submissions_waiting", variant="uploads", until=until)
     if round.number < max(each.number for each in sharing):
         raise Refused("not_the_last_round")

@@ -1,6 +1,7 @@
 """The tab "Finals": who starts and reveals, what is shown on the way, what it fixes."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -112,6 +113,18 @@ def test_the_way_from_closing_to_the_reveal(played: World, organizer: Client) ->
     ends = (EventKind.FINALS_STARTED, EventKind.REVEALED)
     events = Event.objects.filter(kind__in=ends, actor=played.organizer)
     assert list(events.order_by("number").values_list("kind", flat=True)) == list(ends)
+
+
+def test_it_says_from_when_the_final_scoring_can_start(
+    played: World, organizer: Client, settings: Any
+) -> None:
+    settings.UPLOAD_SECONDS = 300
+    page = at("finals", ending.close(played.digits))
+    answer = organizer.get(page)
+    assert "Uploads that began in time have arrived They may take until" in text(answer)
+    assert b"<button disabled>Start the final scoring" in answer.content
+    settings.UPLOAD_SECONDS = 0
+    assert b"<button>Start the final scoring" in organizer.get(page).content
 
 
 def test_what_failed_has_to_be_accepted_with_a_tick(played: World, organizer: Client) -> None:

@@ -167,6 +167,14 @@ def test_a_choice_that_cannot_be_granted_changes_nothing(
     assert numbers(world.digits) == [("team alice", 3, True)]
 
 
+def test_a_submission_whose_file_was_lost_is_not_chosen(world: World) -> None:
+    team = world.join(world.alice)
+    world.score(team)
+    team.submissions.update(file="")
+    with pytest.raises(Refused, match="The file of submission 1 was lost with a restored backup"):
+        selection.select(team=team, user=world.alice, numbers=[1])
+
+
 def test_only_members_choose(world: World) -> None:
     team = world.join(world.alice)
     world.score(team)
