@@ -111,7 +111,8 @@ def submit(
             f"Submission {sent.number}: {sent.summary}", details=_problem_lines(sent.json)
         )
     if in_words:
-        reach = sent.release.guarantee_text if sent.release else ""
+        answer = sent.release
+        reach = answer.guarantee_text if answer and answer.certificate else ""
         output.say(sent.summary + f" Guarantee: {reach}." * bool(reach), "bold")
 
 

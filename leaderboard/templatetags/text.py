@@ -150,17 +150,17 @@ def _of(problem: Problem | Mapping[str, Any]) -> tuple[str | None, str, int | No
 
 @register.filter
 def ordinal(number: int) -> str:
-    """Return 1 as "1st", 42 as "42nd"."""
+    """Return 1 as "1st", 42 as "42nd", 1002 as "1,002nd"."""
     tail = (
         "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )
-    return f"{number}{tail}"
+    return f"{number:,}{tail}"
 
 
 @register.filter
 def place(row: BoardRow | FinalRow) -> str:
     """Return the place of a row of a board: "4", or "1=" where others have it too."""
-    return "" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}"
+    return "" if row.rank is None else f"{row.rank:,}{'=' if row.tied else ''}"
 
 
 @register.filter

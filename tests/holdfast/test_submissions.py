@@ -31,7 +31,8 @@ RELEASED = QUEUED | {
     "summary": "New best: 0.94.",
     "release": {
         "kind": "improved", "score": 0.94, "score_text": "0.94",
-        "sampling": {"low": 0.9, "high": 0.97}, "certificate": None, "guarantee_text": "±0.16",
+        "sampling": {"low": 0.9, "high": 0.97}, "certificate": {"low": 0.78, "high": 1.0},
+        "guarantee_text": "±0.16",
     },
 }  # fmt: skip
 REJECTED = QUEUED | {
@@ -191,6 +192,13 @@ def test_waiting_ends_with_the_result_in_words(wait: list[str], submit: Submit) 
     ran = submit(*wait, then=[ok(QUEUED), ok(QUEUED | {"status": "scoring"}), ok(RELEASED)])
     assert ran.code == 0
     assert ran.out.splitlines()[-1] == "New best: 0.94. Guarantee: ±0.16."
+
+
+def test_an_answer_without_a_guarantee_tells_of_none(submit: Submit) -> None:
+    release = RELEASED["release"] | {"certificate": None, "guarantee_text": "none"}
+    answer = RELEASED | {"summary": "Not better.", "release": release}
+    ran = submit("--wait", then=[ok(answer)])
+    assert ran.out.splitlines()[-1] == "Not better."
 
 
 def test_wait_may_stand_before_the_competition(server: Server, run: Run, predictions: Path) -> None:

@@ -79,7 +79,10 @@ def test_names_between_backticks_become_code_and_the_rest_is_escaped() -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (41, "41st"), (112, "112th")],
+    [
+        *((1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (41, "41st")),
+        *((112, "112th"), (1002, "1,002nd")),
+    ],
 )
 def test_places_read_as_ordinals(number: int, text: str) -> None:
     assert ordinal(number) == text
