@@ -177,6 +177,7 @@ DATABASES: dict[str, dict[str, Any]] = {
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets pages read while a worker writes; IMMEDIATE takes the write lock before the first
     # read of a transaction, so that what was read is still true when it is written back.
+    DATABASES["default"]["ENGINE"] = "leaderboard.platform.sqlite3"
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,

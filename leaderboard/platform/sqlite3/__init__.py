@@ -1,0 +1,1 @@
+"""SQLite as Django has it, but that no connection outlives the file that it opened."""
