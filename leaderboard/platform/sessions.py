@@ -11,6 +11,10 @@ from leaderboard.platform.statements import prepared
 class SessionStore(db.SessionStore):
     """A session; `SESSION_ENGINE` names this module."""
 
+    def __init__(self, session_key: str | None = None) -> None:
+        # Anything may stand in a cookie, also a NUL, on which PostgreSQL would fail.
+        super().__init__(session_key if session_key and session_key.isalnum() else None)
+
     def _get_session_from_db(self) -> Session | None:
         for found in _sessions(key=self.session_key or ""):
             if found.expire_date > timezone.now():

@@ -14,6 +14,7 @@ from pytest_django import Settings
 
 from leaderboard import queries
 from leaderboard.models import Submission
+from leaderboard.platform.sessions import SessionStore
 from tests.cast import World, predictions
 from tests.web.pages import text
 
@@ -105,6 +106,14 @@ def test_an_address_with_a_nul_is_refused(world: World, path: str) -> None:
     response = Client().get(path)
     assert response.status_code == 400
     assert "This request can’t be read" in text(response)
+
+
+@pytest.mark.parametrize("key", ["abcdefgh\0", '"abcdefgh\\000"', "' OR 1=1 --"])
+def test_a_cookie_that_names_no_session_is_nobodys(world: World, key: str) -> None:
+    assert SessionStore(key).session_key is None  # PostgreSQL is not asked for a NUL
+    response = Client().get("/c/digits/", headers={"Cookie": f"sessionid={key}"})
+    assert response.status_code == 200
+    assert "Sign in" in text(response)
 
 
 def test_an_api_address_with_a_nul_is_a_problem(world: World) -> None:
