@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard import organize, queries, tasks
+from leaderboard.ledger import duels as ledger_duels
 from leaderboard.ledger import rewinds
 from leaderboard.ledger.entries import LostRace
 from leaderboard.models import (
@@ -37,6 +38,7 @@ from scoring.verification.run import verify
 from tests import ending
 from tests.cast import (
     World,
+    active_holdout,
     ledger_of,
     make_competition,
     make_user,
@@ -248,6 +250,33 @@ def test_two_workers_hold_a_duel_once(
     with pytest.raises(LostRace):
         duels.hold_next(ledger_of(guarded).pk, overtaken)
     assert len(hold(guarded)) == 1
+    assert_verified(guarded)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_duel_may_be_held_while_others_look_for_the_next(
+    world: World,
+    guarded: Competition,
+    alice: Team,
+    bob: Team,
+    monkeypatch: pytest.MonkeyPatch,
+    is_first: bool,
+) -> None:
+    world.score(alice, wrong_every(2))
+    real = ledger_duels._leading_answers
+
+    def overtaken(*asked: Any) -> Any:
+        """Read before or after a file takes the lead and is compared."""
+        monkeypatch.setattr(ledger_duels, "_leading_answers", real)
+        answers = real(*asked) if is_first else {}
+        world.score(bob, wrong_every(50))
+        assert len(hold(guarded)) == 1
+        return answers or real(*asked)
+
+    monkeypatch.setattr(ledger_duels, "_leading_answers", overtaken)
+    found = ledger_duels.find_due(ledger_of(guarded), active_holdout(guarded))
+    assert (found is None) == is_first
+    assert not duels.hold_next(ledger_of(guarded).pk, compare)
     assert_verified(guarded)
 
 
