@@ -1,5 +1,6 @@
 """A page of a board is drawn once for all who look at it at the same time."""
 
+import re
 from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -11,11 +12,15 @@ from django.db import connection
 from django.template import Context, Template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from leaderboard.platform.web_server import LONGEST_LINE, Line
+from leaderboard.templatetags import drawings
+from leaderboard.web import drawing
 from leaderboard.web.drawing import Drawing
 from tests import ending
 from tests.cast import World, make_competition, predictions
+from tests.walking import ROLES, kept_stage
 from tests.web.pages import browser, text
 
 BOARD = "/c/digits/leaderboard/"
@@ -96,6 +101,28 @@ def test_a_final_board_is_shared_with_the_own_mark(world: World) -> None:
     assert alice.name in own_row(browser(world.alice))
     assert bob.name in own_row(browser(world.bob))
     assert statements(browser()) <= first / 2
+
+
+def test_everybody_sees_the_same_whoever_looked_before(world: World) -> None:
+    stage, moment = kept_stage(world), timezone.now()
+    open_, ended = f"/c/{stage.digits.slug}/", f"/c/{stage.revealed.slug}/"
+    pages = [f"{open_}leaderboard/{asked}" for asked in ("", "?axis=all", "?page=2", "?team=e")]
+    pages += [f"{ended}leaderboard/", f"{ended}leaderboard/released/", f"{open_}submissions/2/"]
+    asked = [(role, page) for page in pages for role in ROLES]
+
+    def see(role: str, page: str) -> str:
+        response = stage.client(role).get(page)
+        return re.sub(r'csrf\w+" value="\w+"|X-CSRFToken[^,}]*', "", response.content.decode())
+
+    with patch("django.utils.timezone.now", lambda: moment):
+        alone = dict[tuple[str, str], str]()
+        for each in asked:
+            drawing._drawings.clear()
+            with patch.object(drawings, "_MOST_KEPT", 0):  # each row is rendered
+                alone[each] = see(*each)
+        for each in (*asked, *reversed(asked)):
+            assert see(*each) == alone[each], each
+    assert len(set(alone.values())) > len(ROLES)
 
 
 def test_a_part_is_made_once(world: World) -> None:
