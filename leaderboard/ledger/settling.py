@@ -11,7 +11,7 @@ from leaderboard.ledger.merging import merge_teams
 from leaderboard.log import leaves
 from leaderboard.log.comparison import compare
 from leaderboard.log.entries import Leaf
-from leaderboard.models import Competition, LedgerNote, LogEntry, Loss, LossKind, Team
+from leaderboard.models import Competition, LedgerNote, LogEntry, Loss, LossKind
 from leaderboard.notify import events
 from scoring.verification.differences import Differs
 
@@ -64,7 +64,7 @@ def _lost_budgets(competition: Competition, entries: list[LogEntry]) -> Iterator
         behind = entries[entry.index + 1 : entry.index + 2]
         told = (each.document["hash"] for each in behind if each.kind == "noted")
         if is_raised and not known.issuperset(told):
-            team = Team.objects.filter(uid=entry.document["team"] or "").first()
+            team = competition.teams.filter(uid=entry.document["team"] or "").first()
             Loss.objects.get_or_create(
                 competition=competition, kind=LossKind.ACTION, team=team, action="top_up"
             )

@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from leaderboard import organize, queries
-from leaderboard.ledger import rewinds
+from leaderboard.ledger import rewinds, settling
 from leaderboard.ledger.recovery import recover
 from leaderboard.log import heads
 from leaderboard.models import (
@@ -38,7 +38,7 @@ from scoring.transparency.history import History
 from scoring.transparency.ledgers import LedgerCheck
 from scoring.verification.differences import Differs
 from scoring.verification.run import verify
-from tests.cast import World, ledger_of, make_user, set_round, solution, upload
+from tests.cast import World, ledger_of, make_competition, make_user, set_round, solution, upload
 from tests.leaderboard.test_gates import gated, make, wrong
 from tests.leaderboard.test_recovery import directory, lose
 from tests.leaderboard.test_rounds_and_boards import further_round
@@ -161,6 +161,17 @@ def test_mergers_and_what_was_entered_come_back_however_the_ledger_is_repaired(
     Team.objects.update(merged_into=None)
     with pytest.raises(Differs, match="merged"):
         verify_log(stage.digits)
+
+
+def test_a_log_tells_of_no_team_of_another_competition(stage: World) -> None:
+    other = make_competition("other", stage.organizer)
+    foreign = {"kind": "top_up", "team": team("alice").uid}
+    entries = [
+        LogEntry(index=0, kind="top_up", document=foreign),
+        LogEntry(index=1, kind="noted", document={"hash": "0" * 64}),
+    ]
+    assert len(list(settling._lost_budgets(other, entries))) == 1
+    assert Loss.objects.get().team is None
 
 
 def test_a_merger_of_teams_without_files_comes_back(stage: World) -> None:
