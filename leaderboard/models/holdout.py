@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from leaderboard.models.round import Board, new_uid
+from leaderboard.platform.statements import prepared
 
 
 class Rescore(models.TextChoices):
@@ -76,6 +77,14 @@ class Ledger(models.Model):
 
     def __str__(self) -> str:
         return f"ledger {self.uid}"
+
+    @property
+    def active_holdout(self) -> "Holdout | None":
+        """Return the sealed solution that answers now; None without one."""
+        for found in _active_holdouts(ledger=self.pk):
+            found.ledger = self
+            return found
+        return None
 
 
 class BoardState(models.Model):
@@ -164,6 +173,11 @@ class Holdout(models.Model):
     def is_unchecked(self) -> bool:
         """Return whether no worker has compared this revision with the ones before."""
         return bool(self.reason) and self.fits_at is None
+
+
+@prepared
+def _active_holdouts(ledger: int) -> models.QuerySet[Holdout]:
+    return Holdout.objects.active().filter(ledger=ledger).order_by()
 
 
 class NoteKind(models.TextChoices):

@@ -169,7 +169,7 @@ class Round(models.Model):
     @property
     def active_holdout(self) -> Holdout | None:
         """Return the sealed solution that answers now; None without one."""
-        return self.ledger.holdouts.active().first() if self.ledger else None
+        return self.ledger.active_holdout if self.ledger else None
 
     @property
     def paused_for(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, wraps
 from inspect import signature
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Field, JSONField, Model, QuerySet, query
@@ -28,22 +28,48 @@ def prepared(build: Callable[P, QuerySet[Any, Row]]) -> Callable[P, list[Row]]:
     """Return a function that returns the rows of a queryset, which is built only once.
 
     `build` gets a place for each of its arguments, to compare columns with and for nothing else.
-    Calls put values there, which are numbers, texts or moments, such as keys, and never None.
+    Calls put values there, which are numbers, texts or moments, such as keys, and never None; or
+    a list of them, with one of which a column is compared by `__in`.
     """
-    names = tuple(signature(build).parameters)
-    rows_of: Callable[..., QuerySet[Any, Row]] = build
-
-    @cache
-    def compose(vendor: str) -> _Select:  # what it is made of depends on the vendor alone
-        return _Select(rows_of(*map(_Place, names)))
+    rows_of = _composed(build)
 
     @wraps(build)
     def rows(*args: P.args, **kwargs: P.kwargs) -> list[Row]:
+        return rows_of(args, kwargs, None)
+
+    return rows
+
+
+def prepared_part(
+    build: Callable[P, QuerySet[Any, Row]],
+) -> Callable[Concatenate[int, int, P], list[Row]]:
+    """Return the like for a part of the rows: calls begin with the first one, and how many."""
+    rows_of = _composed(build)
+
+    @wraps(build)
+    def rows(first: int, count: int, /, *args: P.args, **kwargs: P.kwargs) -> list[Row]:
+        return rows_of(args, kwargs, (first, count))
+
+    return rows
+
+
+def _composed(build: Callable[..., QuerySet[Any, Row]]) -> Callable[..., list[Row]]:
+    names = tuple(signature(build).parameters)
+
+    @cache
+    def compose(vendor: str) -> _Select:  # what it is made of depends on the vendor alone
+        return _Select(build(*map(_Place, names)))
+
+    def rows(
+        args: Sequence[Any], kwargs: Mapping[str, Any], part: tuple[int, int] | None
+    ) -> list[Row]:
         connection = connections[DEFAULT_DB_ALIAS]
         values = dict(zip(names, args, strict=False), **kwargs)
         if any(isinstance(each, int) and each.bit_length() > _BITS for each in values.values()):
             return []  # nothing equals what no column holds
-        return compose(connection.vendor).rows(values, connection)
+        if [] in values.values():
+            return []  # nothing is in an empty list
+        return compose(connection.vendor).rows(values, connection, part)
 
     return rows
 
@@ -144,11 +170,19 @@ class _Select:
             self.names = frozenset(column.target.attname for column in columns[self.own])
             self.related = _related_populators(info, compiler.select, rows.db)
 
-    def rows(self, values: dict[str, Any], connection: Any) -> list[Any]:
+    def rows(
+        self, values: dict[str, Any], connection: Any, part: tuple[int, int] | None
+    ) -> list[Any]:
         if self.locks and not connection.in_atomic_block and connection.vendor != "sqlite":
             raise TransactionManagementError("Rows are locked in a transaction.")
+        sql, params = self.sql, _put(values, self.params, connection)
+        if any(isinstance(each, list) for each in params):
+            sql, params = _spread(sql, params)
+        if part is not None:
+            first, count = part
+            sql, params = f"{sql} LIMIT %s OFFSET %s", [*params, count, first]
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, _put(values, self.params, connection))
+            cursor.execute(sql, params)
             found = cursor.fetchall()
         return [self._object(self._converted(row, connection)) for row in found]
 
@@ -176,6 +210,16 @@ def _put(values: Mapping[str, Any], params: Sequence[Any], connection: Any) -> l
         for name, value in values.items()
     }
     return [adapted[each.name] if isinstance(each, _Place) else each for each in params]
+
+
+def _spread(sql: str, params: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return SQL with a mark for each value of a list, as `IN (%s)` needs them."""
+    lists = [each if isinstance(each, list) else [each] for each in params]
+    first, *rest = sql.split("%s")
+    marked = (
+        f"{', '.join(['%s'] * len(each))}{text}" for each, text in zip(lists, rest, strict=True)
+    )
+    return first + "".join(marked), [value for each in lists for value in each]
 
 
 def _stored(field: "Field[Any, Any]", value: Any, connection: Any) -> Any:

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.models import Board, DayStart, Holdout, Standing
+from leaderboard.platform.statements import prepared
 from leaderboard.queries.certificates import certificate_interval
 from leaderboard.queries.duels import surely_better, wins
 from leaderboard.queries.moments import to_the_second
@@ -109,6 +110,16 @@ def read(rows: QuerySet[Standing]) -> Iterator[Record]:
     return map(Record._make, rows.values_list(*FIELDS).iterator())
 
 
+@prepared
+def _holdouts(ledger: int) -> QuerySet[Holdout]:
+    return Holdout.objects.filter(ledger=ledger).order_by()
+
+
+@prepared
+def _day_starts(board: int) -> QuerySet[DayStart]:
+    return DayStart.objects.filter(board=board).order_by()
+
+
 class RowMaker:
     """Make board rows; look up once what all rows share, and read each score once."""
 
@@ -117,14 +128,16 @@ class RowMaker:
         self.my_team, self.alone = my_team, alone
         self.reads = scale(board)
         self.apart = board.round.is_hidden
-        self.holdouts = Holdout.objects.filter(ledger=board.round.ledger_id).in_bulk()
+        found = _holdouts(ledger=board.round.ledger_id) if board.round.ledger_id else ()
+        self.holdouts = {each.pk: each for each in found}
         self.score = cache(self._score)
         self.beaten = surely_better(wins(board))
         # Where no row has moved today, all stand as they did when the day began; where nothing
         # stood then, nothing has changed its place.
         self.today = timezone.now().astimezone(UTC).date()
-        start = None if alone else DayStart.objects.filter(board=board, day=self.today).first()
-        self.before = rank_levels(start.counts) if start and start.counts else None
+        start = () if alone else _day_starts(board=board.pk)
+        counts = next((each.counts for each in start if each.day == self.today), None)
+        self.before = rank_levels(counts) if counts else None
 
     def __call__(self, rank: int | None, row: Record, *, tied: bool = False) -> BoardRow:
         """Return the row of a team with this rank; without one that of a baseline."""

@@ -10,7 +10,7 @@ import heapq
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -22,7 +22,7 @@ from django.db.models.functions import Coalesce
 
 from leaderboard.access import Person, may_see_others
 from leaderboard.models import Board, LevelCount, Sanction, Standing, Team, User
-from leaderboard.platform.statements import prepared
+from leaderboard.platform.statements import prepared, prepared_part
 from leaderboard.queries.baselines import baselines
 from leaderboard.queries.board_rows import FIELDS, BoardRow, Record, RowMaker, read
 from leaderboard.queries.moments import to_the_second
@@ -156,9 +156,9 @@ def leading_steps(board: Board, user: Person, teams: int = 8) -> list[Step]:
     return steps
 
 
-def _parts(board: Board) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
+def _parts(board: Board | int) -> tuple[QuerySet[Standing], QuerySet[Standing]]:
     """Return the ranked rows with a score and those without, each in the order of the index."""
-    ranked = board.standings.filter(is_ranked=True)
+    ranked = Standing.objects.filter(board=board, is_ranked=True)
     return (
         ranked.filter(loss__isnull=False).order_by("loss", "reached_at", "pk"),
         ranked.filter(loss__isnull=True).order_by("reached_at", "pk"),
@@ -196,7 +196,7 @@ class TeamRanking:
 
     def __init__(self, board: Board, my_team: int | None = None) -> None:
         self.board = board
-        self.counts = list(board.level_counts.values_list("loss", "since", "teams"))
+        self.counts = _level_counts(board=board.pk)
         self.ends = list(accumulate(teams for _, _, teams in self.counts))
         self.levels = [_depth(loss) for loss, _, _ in self.counts]
         self.teams = Counter[float | None]()
@@ -221,11 +221,10 @@ class TeamRanking:
         return self.ends[-1] if self.ends else 0
 
     def rows(self, search: str, first: int, count: int) -> list[BoardRow]:
-        keys: Iterable[int]
         if search:
             order = F("loss").asc(nulls_last=True), "reached_at", "pk"
             found = self._named(search).order_by(*order).values_list("pk", flat=True)
-            keys = found[first : first + count]
+            keys = list(found[first : first + count])
         else:
             keys = self._keys(first, count)
         rows = [self._row(record) for record in self._records(keys)]
@@ -259,7 +258,7 @@ class TeamRanking:
 
     @cached_property
     def _apart(self) -> list[Record]:
-        return list(read(baselines(self.board)))
+        return list(read(baselines(self.board))) if _has_unranked(board=self.board.pk) else []
 
     def _baselines(self, search: str) -> list[tuple[int, Record]]:
         """Return the baselines in their order, each with how many teams stand above it."""
@@ -285,10 +284,9 @@ class TeamRanking:
     def _named(self, search: str) -> QuerySet[Standing]:
         return self.board.standings.filter(named(self.board, search), is_ranked=True)
 
-    def _records(self, keys: Iterable[int]) -> list[Record]:
+    def _records(self, keys: list[int]) -> list[Record]:
         """Return some rows in the order of their keys: only these are joined with others."""
-        keys = list(keys)
-        found = {row.key: row for row in read(Standing.objects.filter(pk__in=keys).order_by())}
+        found = {row.key: row for row in map(Record._make, _rows(keys=keys))}
         return [found[key] for key in keys if key in found]
 
     def _keys(self, first: int, count: int) -> list[int]:
@@ -297,17 +295,15 @@ class TeamRanking:
         if part == len(self.ends):
             return []
         loss, since, teams = self.counts[part]
-        scored, unscored = _parts(self.board)
-        skipped = first - (self.ends[part] - teams)
-        if loss is None:
-            pieces = [unscored.filter(reached_at__gte=since)[skipped:]]
-        else:
-            begun = scored.filter(loss=loss, reached_at__gte=since)[skipped:]
-            pieces = [begun, scored.filter(loss__gt=loss), unscored]
-        keys = list[int]()
-        for piece in pieces:
-            if len(keys) < min(count, self.ends[-1] - first):
-                keys += piece.values_list("pk", flat=True)[: count - len(keys)]
+        skipped, count = first - (self.ends[part] - teams), min(count, self.ends[-1] - first)
+        board, keys = self.board.pk, list[int]()
+        if loss is not None:
+            keys += _scored_keys(skipped, count, board=board, loss=loss, since=since)
+            if len(keys) < count:
+                keys += _worse_keys(0, count - len(keys), board=board, loss=loss)
+            skipped, since = 0, min(moment for _, moment, _ in self.counts)
+        if len(keys) < count:
+            keys += _unscored_keys(skipped, count - len(keys), board=board, since=since)
         return keys
 
     def _place(self, row: Record) -> int:
@@ -317,6 +313,38 @@ class TeamRanking:
         above = self.ends[part - 1] if part > 0 else 0
         within = _earlier_unscored if row.loss is None else _earlier_scored
         return above + next(iter(within(key=row.key)), 0) + 1
+
+
+@prepared
+def _level_counts(board: int) -> QuerySet[LevelCount, tuple[float | None, datetime, int]]:
+    return LevelCount.objects.filter(board=board).values_list("loss", "since", "teams")
+
+
+@prepared
+def _has_unranked(board: int) -> QuerySet[Standing, int]:
+    unranked = Standing.objects.filter(board=board, is_ranked=False).order_by()
+    return unranked.values_list("pk", flat=True)[:1]
+
+
+@prepared
+def _rows(keys: list[int]) -> QuerySet[Standing, tuple[Any, ...]]:
+    return Standing.objects.filter(pk__in=keys).order_by().values_list(*FIELDS)
+
+
+@prepared_part
+def _scored_keys(board: int, loss: float, since: datetime) -> QuerySet[Standing, int]:
+    scored = _parts(board)[0].filter(loss=loss, reached_at__gte=since)
+    return scored.values_list("pk", flat=True)
+
+
+@prepared_part
+def _worse_keys(board: int, loss: float) -> QuerySet[Standing, int]:
+    return _parts(board)[0].filter(loss__gt=loss).values_list("pk", flat=True)
+
+
+@prepared_part
+def _unscored_keys(board: int, since: datetime) -> QuerySet[Standing, int]:
+    return _parts(board)[1].filter(reached_at__gte=since).values_list("pk", flat=True)
 
 
 @prepared

@@ -54,9 +54,11 @@ def titled_boards(round: Round) -> dict[Board, str]:
 def column_scores(shown: Board, teams: list[int]) -> dict[str, dict[int, str]]:
     """Return what teams have on the other boards of the round: by the board's title and team."""
     others = {board: title for board, title in titled_boards(shown.round).items() if board != shown}
+    if not others:
+        return {}
     scores = {board.pk: (scale(board), dict[int, str]()) for board in others}
     rows = Standing.objects.filter(board__in=others, team__in=teams)
-    for board, team, loss in rows.values_list("board", "team", "loss") if others else ():
+    for board, team, loss in rows.values_list("board", "team", "loss"):
         reads, found = scores[board]
         if loss is not None:
             found[team] = reads.text(loss)

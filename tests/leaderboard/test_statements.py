@@ -15,6 +15,7 @@ from leaderboard.platform.statements import (
     fill,
     insert_row,
     prepared,
+    prepared_part,
     prepared_update,
     update_row,
     update_rows,
@@ -87,6 +88,31 @@ def test_moments_are_counted_by_in_one_row(world: World) -> None:
 
     first, second = world.join(world.alice, "A"), world.join(world.bob, "B")
     assert counted(first.competition_id, second.created_at) == [(1, 2)]
+
+
+def test_a_column_is_compared_with_lists(world: World) -> None:
+    @prepared
+    def named(competition: int, names: list[str], uids: list[str]) -> QuerySet[Team, str]:
+        rows = Team.objects.filter(name__in=names, competition=competition, uid__in=uids)
+        return rows.order_by("name").values_list("name", flat=True)
+
+    alice, bob = world.join(world.alice, "A"), world.join(world.bob, "B")
+    both = [alice.uid, bob.uid]
+    for names, found in ((["A", "B", "C"], ["A", "B"]), (["B"], ["B"]), ([], [])):
+        assert named(alice.competition_id, names, both) == found
+    assert named(alice.competition_id, ["A", "B"], [bob.uid]) == ["B"]
+
+
+def test_a_part_is_read_from_its_first_row_on(world: World) -> None:
+    @prepared_part
+    def named(competition: int) -> QuerySet[Team, str]:
+        rows = Team.objects.filter(competition=competition).order_by("name")
+        return rows.values_list("name", flat=True)
+
+    team = world.join(world.alice, "A")
+    world.join(world.bob, "B")
+    for first, count, found in ((0, 1, ["A"]), (1, 5, ["B"]), (2, 5, []), (0, 0, [])):
+        assert named(first, count, competition=team.competition_id) == found
 
 
 def test_a_number_beyond_what_columns_hold_finds_nothing(world: World) -> None:
