@@ -1,6 +1,7 @@
 """What a team enters for the final scores: its selection, or else its best submission."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -36,6 +37,7 @@ from leaderboard.models import (
     User,
 )
 from leaderboard.notify import events
+from leaderboard.platform.statements import prepared
 from scoring import mechanisms
 
 
@@ -95,6 +97,18 @@ def sanctioned(round: Round) -> tuple[QuerySet[Any], QuerySet[Any]]:
     return held.of_teams().values("team"), held.of_submissions().values("submission")
 
 
+def stand_in(round: Round, team: int) -> tuple[int, str] | None:
+    """Return number and file of what a team enters by default; None where it has nothing.
+
+    That is a best score for nearly all who ask.
+    """
+    places = {each.pk: place for each, place in _compared_boards(round).items()}
+    for found in _best_of(tuple(places.items()))(team=team):
+        return found
+    keys = (key for found in stand_ins(round, team) for key in found)
+    return next((found for key in keys for found in _named(key=key)), None)
+
+
 def stand_ins(round: Round, team: OuterRef | int) -> Iterator[QuerySet[Any, int]]:
     """Yield queries for the key of what a team enters by default: the first that has one tells it.
 
@@ -105,15 +119,15 @@ def stand_ins(round: Round, team: OuterRef | int) -> Iterator[QuerySet[Any, int]
     are; scores of other metrics count behind them, a later round's before an earlier one's.
     """
     boards = _compared_boards(round)
-    first = Case(*(When(board=each.pk, then=Value(place)) for each, place in boards.items()))
+    places = {each.pk: place for each, place in boards.items()}
     claimed = [each for each in boards if each.takes_claims]
-    standings = Standing.objects.filter(team=team, board__in=boards)
-    best = standings.filter(best__isnull=False).order_by(first, "loss", "reached_at", "pk")
-    yield best.exclude(best__submission__file="").values_list("best__submission", flat=True)[:1]
+    yield _best(places, team).values_list("best__submission", flat=True)[:1]
+    first = _in_order(places)
     answers = Release.objects.filter(
         submission__team=team, board__in=boards, submission__is_practice=False
     ).exclude(submission__in=sanctioned(round)[1])
     kept = answers.exclude(submission__file="")
+    standings = Standing.objects.filter(team=team, board__in=boards)
     lost = standings.filter(best__submission__file="")
     released = kept.filter(Exists(lost), kind__in=_own(boards), holdout__retired_at__isnull=True)
     on_public = kept.filter(reference_level__isnull=False).exclude(board__in=claimed)
@@ -126,6 +140,28 @@ def stand_ins(round: Round, team: OuterRef | int) -> Iterator[QuerySet[Any, int]
         answers.order_by("-submission__number"),
     ):
         yield found.values_list("submission", flat=True)[:1]
+
+
+@lru_cache(1000)
+def _best_of(places: tuple[tuple[int, int], ...]) -> Callable[..., list[tuple[int, str]]]:
+    named = "best__submission__number", "best__submission__file"
+    return prepared(lambda team: _best(dict(places), team).values_list(*named)[:1])
+
+
+@prepared
+def _named(key: int) -> QuerySet[Submission, tuple[int, str]]:
+    return Submission.objects.filter(pk=key).order_by().values_list("number", "file")
+
+
+def _best(places: Mapping[int, int], team: Any) -> QuerySet[Standing]:
+    """Return a team's rows of boards in these places, the best one first."""
+    standings = Standing.objects.filter(team=team, board__in=places, best__isnull=False)
+    kept = standings.exclude(best__submission__file="")
+    return kept.order_by(_in_order(places), "loss", "reached_at", "pk")
+
+
+def _in_order(places: Mapping[int, int]) -> Case:
+    return Case(*(When(board=board, then=Value(place)) for board, place in places.items()))
 
 
 def _compared_boards(round: Round) -> dict[Board, int]:

@@ -222,8 +222,7 @@ def choice(team: Team) -> Choice:
     counted_at = round.revealed_at or timezone.now()
     numbers = _selected(team.pk, round.ledger_id, counted_at) if round.ledger_id else ()
     # Rounds that go on with the same rows have one end.
-    keys = (key for found in selection.stand_ins(round, team.pk) for key in found)
-    by_default = next((found for key in keys for found in _named(key=key)), None)
+    by_default = selection.stand_in(round, team.pk)
     lost = by_default is not None and not by_default[1]
     return Choice(
         limit=round.finals_limit,
@@ -240,11 +239,6 @@ def _selected(team: int, ledger: int, counted_at: datetime) -> QuerySet[Selectio
     held = Sanction.objects.at(counted_at).of_submissions()
     counted = chosen.exclude(submission__in=held.values("submission"))
     return counted.order_by("submission__number").values_list("submission__number", flat=True)
-
-
-@prepared
-def _named(key: int) -> QuerySet[Submission, tuple[int, str]]:
-    return Submission.objects.filter(pk=key).order_by().values_list("number", "file")
 
 
 def progress(round: Round) -> Progress:
