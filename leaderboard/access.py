@@ -11,7 +11,7 @@ from typing import TypeVar
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value, prefetch_related_objects
 from django.db.models.functions import Concat
 from django.http import Http404, HttpRequest
 
@@ -56,6 +56,7 @@ def _one(rows: QuerySet[Row], noun: str) -> Row:
 
 _OPENED = Q(opened_by_organizer_at__isnull=False)
 _PUBLIC = _OPENED & Q(visibility=Visibility.PUBLIC)
+_GATE = "gate__board", "gate_answer__holdout__ledger"  # what a submission to a gate is shown with
 
 
 def visible_competitions(user: Person) -> QuerySet[Competition]:
@@ -209,16 +210,19 @@ def submission_or_404(team: Team | None, number: int) -> Submission:
     if team is not None:
         for found in _submissions(team=team.pk, number=number):
             found.team = team  # with its competition
+            if found.release is not None:
+                rounds, board = team.competition.all_rounds, found.release.board_id
+                boards = (each for round in rounds for each in round.boards.all())
+                found.release.board = next(each for each in boards if each.pk == board)
+            if found.gate_id is not None:
+                prefetch_related_objects([found], *_GATE)
             return found
     raise Http404("There is no such submission.")
 
 
 @prepared
 def _submissions(team: int, number: int) -> QuerySet[Submission]:
-    rows = Submission.objects.select_related(
-        *("release__holdout", "release__board__round", "user", "campaign"),
-        *("gate__board", "gate_answer__holdout__ledger"),
-    )
+    rows = Submission.objects.select_related("release__holdout", "user", "campaign")
     return rows.filter(team=team, number=number).order_by()
 
 
@@ -232,8 +236,7 @@ def campaign_or_404(team: Team, name: str) -> Campaign:
 def submission_of_or_404(competition: Competition, key: int) -> Submission:
     """Return a submission of whatever team of the competition, for its organizers."""
     rows = Submission.objects.select_related(
-        *("release__holdout", "release__board__round", "user", "team", "campaign"),
-        *("gate__board", "gate_answer__holdout__ledger"),
+        *("release__holdout", "release__board__round", "user", "team", "campaign", *_GATE)
     )
     found = _one(rows.filter(team__competition=competition, pk=key), "submission")
     found.team.competition = competition
