@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 
@@ -112,11 +113,11 @@ class Page:
         return self.membership.team if self.membership else None
 
     @property
-    def tabs(self) -> list[Link]:
+    def tabs(self) -> tuple[Link, ...]:
         """Return the tabs that this person has."""
         gates = _GATES_TABS if self.round.gate_limit and self.is_ready else ()
         names = (*_TABS, *gates, *(_MEMBER_TABS if self.membership else ()), *_LAST_TABS)
-        return [Link(label, self.url(name), name == self.tab) for name, label in names]
+        return tuple(Link(label, self.url(name), name == self.tab) for name, label in names)
 
     @property
     def next_step(self) -> Link | None:
@@ -158,6 +159,11 @@ class Page:
             self.membership is not None
             and self.membership.rules_version != self.competition.rules_version
         )
+
+    @property
+    def picture(self) -> str:
+        """Return the whole address of the picture of its board."""
+        return f"{settings.SITE_URL}{self.url('board-picture')}"
 
     def url(self, name: str) -> str:
         """Return the address of another page of this competition."""

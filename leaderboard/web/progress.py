@@ -24,11 +24,11 @@ _NEXT = {
 }
 
 
-def stages(row: SubmissionRow) -> list[Stage]:
+def stages(row: SubmissionRow) -> tuple[Stage, ...]:
     """Return the four stages as they stand. A rejected file stops at the check."""
     if row.status is Status.RELEASED:
         done = 4
     else:
         done = 2 if row.read_at is not None and row.status is not Status.REJECTED else 1
     states = ["done"] * done + [_NEXT[row.status]] + ["ahead"] * len(_NAMES)
-    return [Stage(name, state) for name, state in zip(_NAMES, states, strict=False)]
+    return tuple(Stage(name, state) for name, state in zip(_NAMES, states, strict=False))
