@@ -7,7 +7,9 @@ Three figures on a database of its own, with real processes:
 - `release` alone: all files are parsed and measured, then as many processes as there are workers
   release them at once;
 - for comparison, the least that any such ledger costs: the same rows written by bare SQL, with the
-  same indexes, in one durable transaction, by as many processes on the same database;
+  same indexes, in one durable transaction, by the same processes on the same database. Both take
+  turns, for as many transactions; figures are medians over the turns, and ratios are those of
+  neighbouring ones. The processor's time has that of PostgreSQL's processes in it;
 - the whole way: files uploaded one after another, eight in flight at any time, to one Celery worker
   with as many processes. Times are by this process's clock, from before the upload until the
   database shows the answer.
@@ -23,12 +25,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 INSIDE = "--inside"
 Writes = list[tuple[str, list[Any]]]
 IN_FLIGHT = 8
+TURNS = 7  # after one that is not counted
 
 
 def main() -> None:
@@ -89,18 +95,7 @@ def inside(part: str, files: int, workers: int) -> None:
     django.setup()
     if part == "releases":
         _set_up()
-        writes = _record_writes()
-        plain = _rate(files, workers, _plain_transactions(writes, files // workers))
-        ours = _rate(files, workers, _releases(files, workers))
-        print(
-            f"release: {ours[0]:.0f} transactions per second with {workers} processes, "
-            f"{ours[1]:.1f} ms of processor each"
-        )
-        print(
-            f"the same {len(writes)} writes by bare SQL: {plain[0]:.0f} per second, "
-            f"{plain[1]:.1f} ms each; "
-            f"ratio of the rates {ours[0] / plain[0]:.2f}"
-        )
+        _compare(files // workers, workers)
     else:
         _flow(files)
 
@@ -126,34 +121,76 @@ def _submit(number: int) -> Any:
     return intake.submit(team=team, user=team.captain, upload=upload)
 
 
-def _rate(files: int, workers: int, work: Any) -> tuple[float, float]:
-    """Return the transactions per second of `workers` processes that start at the same moment.
-
-    The second figure is the milliseconds of processor time that each transaction takes here.
-    """
+def _compare(each: int, workers: int) -> None:
+    """Print what `workers` processes do that release `each` files in a turn, and what bare SQL."""
+    from leaderboard.platform.collection import settle
     from tests.servers.crowd import crowd
 
-    said = [json.loads(each) for each in crowd(workers, work)]
-    began, ended = min(each[0] for each in said), max(each[1] for each in said)
-    done = files // workers * workers
-    return done / float(ended - began), 1000 * sum(each[2] for each in said) / done
-
-
-def _releases(files: int, workers: int) -> Any:
-    """Return the work of releasing a share of the files, once all are measured."""
-    from leaderboard.pipeline.release import release
-
-    keys = [_submit(number).pk for number in range(files // workers * workers)]
+    writes, statements = _record_release()
+    plain_writes = _copy_tables(writes)
+    keys = [_submit(number).pk for number in range(each * workers * (TURNS + 1))]
+    settle()  # as workers do
 
     def work(number: int, wait_for_all: Any) -> str:
         ready = [_measured(key) for key in keys[number::workers]]
-        wait_for_all()
-        began, cpu = time.monotonic(), time.process_time()
-        for key, holdout, measured, digest in ready:
-            assert release(key, holdout, digest, measured)
-        return json.dumps([began, time.monotonic(), time.process_time() - cpu])
+        turns = []
+        for turn in range(TURNS + 1):
+            files = ready[turn * each : (turn + 1) * each]
+            plain = _timed(wait_for_all, partial(_write_plainly, plain_writes, each))
+            turns.append((plain, _timed(wait_for_all, partial(_release, files))))
+        return json.dumps(turns)
 
-    return work
+    by_process = [json.loads(said)[1:] for said in crowd(workers, work)]
+    plain, ours = (
+        [_figures([turns[at][which] for turns in by_process], each) for at in range(TURNS)]
+        for which in (0, 1)
+    )
+    for name, turns in (
+        (f"release, of {statements} statements", ours),
+        (f"its {len(writes)} writes by bare SQL", plain),
+    ):
+        rate, cpu = (statistics.median(figures) for figures in zip(*turns, strict=True))
+        print(f"{name}: {rate:.0f} per second, {cpu:.1f} ms of processor each")
+    rates = [mine[0] / other[0] for mine, other in zip(ours, plain, strict=True)]
+    cpus = [other[1] / mine[1] for mine, other in zip(ours, plain, strict=True)]
+    print(
+        f"{workers} processes; ratio of the rates {statistics.median(rates):.2f} "
+        f"({min(rates):.2f} to {max(rates):.2f}), of processor time {statistics.median(cpus):.2f}"
+    )
+
+
+def _timed(wait_for_all: Any, do: Any) -> tuple[float, float, float]:
+    """Return when all began, when this process was done, and the processor time that it took."""
+    wait_for_all()
+    began, cpu = time.monotonic(), _processor()
+    do()
+    return began, time.monotonic(), _processor() - cpu
+
+
+def _processor() -> float:
+    """Return the seconds that this process has used, and the one that serves it in PostgreSQL."""
+    from django.db import connection
+
+    used = time.process_time()
+    if connection.vendor == "postgresql":
+        connection.ensure_connection()
+        served = psutil.Process(connection.connection.info.backend_pid).cpu_times()
+        used += served.user + served.system
+    return used
+
+
+def _figures(turn: list[list[float]], each: int) -> tuple[float, float]:
+    """Return transactions per second, and milliseconds of processor for each, of one turn."""
+    began, ended = min(said[0] for said in turn), max(said[1] for said in turn)
+    done = each * len(turn)
+    return done / (ended - began), 1000 * sum(said[2] for said in turn) / done
+
+
+def _release(files: list[Any]) -> None:
+    from leaderboard.pipeline.release import release
+
+    for key, holdout, measured, digest in files:
+        assert release(key, holdout, digest, measured)
 
 
 def _measured(key: int) -> tuple[Any, ...]:
@@ -168,15 +205,17 @@ def _measured(key: int) -> tuple[Any, ...]:
     return (key, *measure(submission, parsed), parsed.digest)
 
 
-def _record_writes() -> Writes:
-    """Return what a release writes that is not its team's first."""
+def _record_release() -> tuple[Writes, int]:
+    """Return what a release writes that is not its team's first, and of how many statements."""
     from django.db import connection
 
     from leaderboard.pipeline.release import release
 
     writes: Writes = []
+    statements = list[str]()
 
     def note(execute: Any, sql: str, params: Any, *more: Any) -> Any:
+        statements.append(sql)
         if sql.startswith(("INSERT", "UPDATE")):
             writes.append((sql, list(params)))
         return execute(sql, params, *more)
@@ -184,17 +223,18 @@ def _record_writes() -> Writes:
     for number in (2**18, 2**18 + 1):
         key, holdout, measured, digest = _measured(_submit(number).pk)
         writes.clear()
+        statements.clear()
         with connection.execute_wrapper(note):
             assert release(key, holdout, digest, measured)
-    return writes
+    return writes, len(statements)
 
 
-def _plain_transactions(writes: Writes, each: int) -> Any:
-    """Return the work of the same writes on copies of the tables.
+def _copy_tables(writes: Writes) -> Writes:
+    """Return the same writes on copies of the tables, which are made.
 
     What is unique there is only indexed here, and the version is not compared: all write one row.
     """
-    from django.db import connection, transaction
+    from django.db import connection
 
     plain = [(_freed(sql).replace('"leaderboard_', '"plain_'), params) for sql, params in writes]
     with connection.cursor() as cursor:
@@ -204,16 +244,16 @@ def _plain_transactions(writes: Writes, each: int) -> Any:
             for definition in _indexes(cursor, f"leaderboard_{name}"):
                 cursor.execute(definition)
 
-    def work(number: int, wait_for_all: Any) -> str:
-        wait_for_all()
-        began, cpu = time.monotonic(), time.process_time()
-        for _ in range(each):
-            with transaction.atomic(durable=True), connection.cursor() as cursor:
-                for sql, params in plain:
-                    cursor.execute(sql, params)
-        return json.dumps([began, time.monotonic(), time.process_time() - cpu])
+    return plain
 
-    return work
+
+def _write_plainly(writes: Writes, times: int) -> None:
+    from django.db import connection, transaction
+
+    for _ in range(times):
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            for sql, params in writes:
+                cursor.execute(sql, params)
 
 
 def _indexes(cursor: Any, table: str) -> list[str]:
