@@ -48,20 +48,20 @@ def micro(probability: Fraction) -> int:
 def ln_up(*factors: int | Decimal) -> int:
     """Return the sum of ln of some numbers in millionths, never too small."""
     with localcontext(_CONTEXT):
-        return _round_up(sum((Decimal(factor).ln() for factor in factors), Decimal(0)))
+        return _round_up(sum(map(_ln, factors), Decimal(0)))
 
 
 def ln_squared_up(number: int) -> int:
     """Return ln of ln(number)^2 in millionths, never too small."""
     with localcontext(_CONTEXT):
-        return _round_up(2 * Decimal(number).ln().ln())
+        return _round_up(2 * _ln(number).ln())
 
 
 @lru_cache(maxsize=4096)
 def basel_up(index: int) -> int:
     """Return ln of pi^2 index^2 / 6 in millionths, never too small."""
     with localcontext(_CONTEXT):
-        return _round_up(_LN_BASEL + 2 * Decimal(index).ln())
+        return _round_up(_LN_BASEL + 2 * _ln(index))
 
 
 def binomial_up(total: int, chosen: int) -> int:
@@ -104,6 +104,12 @@ def floor_less_root(number: Fraction, square: Fraction) -> int:
     return (int(number * unit) - root) // unit
 
 
+@lru_cache(maxsize=4096)
+def _ln(number: int | Decimal) -> Decimal:
+    """Return ln of a number. Call it in the context of this module."""
+    return Decimal(number).ln()
+
+
 def _round_up(nats: Decimal) -> int:
     return math.ceil(nats * MILLION + _SLACK)
 
@@ -111,9 +117,9 @@ def _round_up(nats: Decimal) -> int:
 @lru_cache(maxsize=4096)
 def _ln_factorial(number: int) -> Decimal:
     if number < _EXACT_FACTORIALS:
-        return Decimal(math.factorial(number)).ln()
+        return _ln(math.factorial(number))
     n = power = Decimal(number)
-    total = (n + _HALF) * n.ln() - n + _LN_ROOT_TWO_PI
+    total = (n + _HALF) * _ln(number) - n + _LN_ROOT_TWO_PI
     for numerator, divisor in _STIRLING:
         total += numerator / (divisor * power)
         power *= n * n
