@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from leaderboard.ledger import levels
 from leaderboard.ledger.accounts import may_begin, read_account, read_book, save_account
 from leaderboard.ledger.entries import (
+    LostRace,
     entry_hash,
     ledger_head,
     parameters_hash,
@@ -16,7 +17,7 @@ from leaderboard.ledger.entries import (
     terms_of,
 )
 from leaderboard.ledger.heads import rules_of, save_heads
-from leaderboard.ledger.sanctions import is_ranked, leave_out_sanctioned
+from leaderboard.ledger.sanctions import is_ranked, leave_out_sanctioned, of_files
 from leaderboard.models import (
     Board,
     BoardState,
@@ -72,8 +73,11 @@ def answer(
     """
     holdout, board, digest, team = given.holdout, given.board, given.digest, submission.team
     asked, measured = given.rules, given.measured
-    (kept,) = _board_state(board.pk)
-    head = ledger_head(ledger, kept)
+    found = _found(holdout.pk, board.pk, team.pk, digest)
+    if not found:
+        raise LostRace
+    firings, budget_left, is_sanctioned, is_old = found[0]
+    head = ledger_head(ledger, BoardState(firings=firings, budget_left=budget_left))
     known = _first(_team_state(holdout.pk, board.pk, team.pk))
     state = State(head, team_head(known) if known else TeamHead())
     before = rules.Standing(state, read_account(ledger, team), read_book(known))
@@ -141,12 +145,21 @@ def answer(
         insert_row(TeamState(holdout=holdout, board=board, team=team, **of_team))
     else:
         update_rows(TeamState, {"pk": known.pk}, **of_team)
-    return entry, stand(entry, submission, state)
+    return entry, stand(
+        entry, submission, state, is_variant=not is_old, is_sanctioned=is_sanctioned
+    )
 
 
 @prepared
-def _board_state(board: int) -> QuerySet[BoardState]:
-    return BoardState.objects.filter(board=board)
+def _found(
+    holdout: int, board: int, team: int, digest: str
+) -> QuerySet[BoardState, tuple[int, int | None, bool, bool]]:
+    """Return what the board keeps, whether the team's row is bound by sanctions, and whether it
+    has sent such predictions; nothing where the holdout is not active any more."""
+    active = Q(ledger__holdouts=holdout, ledger__holdouts__retired_at__isnull=True)
+    rows = BoardState.objects.filter(active, board=board)
+    sanctions, same = of_files(team, OuterRef("ledger")), _same(board, team, digest)
+    return rows.values_list("firings", "budget_left", Exists(sanctions), Exists(same))
 
 
 @prepared
@@ -203,9 +216,20 @@ def add_entry(entry: Release) -> None:
     insert_row(entry)
 
 
-def stand(entry: Release, submission: Submission, state: State) -> Move | None:
+def stand(
+    entry: Release,
+    submission: Submission,
+    state: State,
+    *,
+    is_variant: bool,
+    is_sanctioned: bool | None = None,
+) -> Move | None:
     """Write the team's row of the board: its best released loss, and when the file that reached it
-    was accepted, so that a retry does not decide who was first. Practice changes no board."""
+    was accepted, so that a retry does not decide who was first. Practice changes no board.
+
+    is_variant: the team has not sent such predictions before. is_sanctioned: as
+    `leave_out_sanctioned` takes it.
+    """
     if submission.is_practice:
         return None
     row = {"board": entry.board, "team": entry.team}
@@ -228,15 +252,14 @@ def stand(entry: Release, submission: Submission, state: State) -> Move | None:
     standing.last = entry
     # A file that is scored again on a revised solution has its answer from before.
     if submission.release_id is None:
-        same = _same_predictions(entry.board_id, entry.team_id, entry.predictions_digest)
         standing.entries += 1
-        standing.variants += same == [entry.pk]
+        standing.variants += is_variant
     best = state.team.best
     if best is not None and (standing.loss is None or best / entry.steps < standing.loss):
         standing.loss, standing.best = best / entry.steps, entry
         standing.reached_at = submission.created_at
         levels.draw_curve(standing)
-    leave_out_sanctioned(standing)
+    leave_out_sanctioned(standing, is_sanctioned)
     levels.save(standing, before, entry.created_at)
     return Move(standing, before, levels.spot(standing))
 
@@ -246,7 +269,10 @@ def _standing(board: int, team: int) -> QuerySet[Standing]:
     return Standing.objects.filter(board=board, team=team).order_by()
 
 
-@prepared
-def _same_predictions(board: int, team: int, digest: str) -> QuerySet[Release, int]:
-    found = Release.objects.filter(board=board, team=team, predictions_digest=digest)
-    return found.order_by().values_list("pk", flat=True)[:2]
+def has_sent(team: Team, board: Board, digest: str) -> bool:
+    """Return whether the board has an entry of the team for these predictions."""
+    return _same(board.pk, team.pk, digest).exists()
+
+
+def _same(board: int, team: int, digest: str) -> QuerySet[Release]:
+    return Release.objects.filter(board=board, team=team, predictions_digest=digest).order_by()

@@ -16,7 +16,7 @@ from django.utils import timezone
 from leaderboard.errors import Refused
 from leaderboard.ledger import copies, lock, watermark
 from leaderboard.ledger.accounts import save_account, write_off_accounts
-from leaderboard.ledger.answers import add_entry, find_answer, stand
+from leaderboard.ledger.answers import add_entry, find_answer, has_sent, stand
 from leaderboard.ledger.entries import team_head
 from leaderboard.ledger.heads import heads, save_heads
 from leaderboard.ledger.lines import described
@@ -317,8 +317,9 @@ def _take(lost: _Lost, holdout: Holdout) -> None:
     submission = _submission(entry, team, board.round)
     if entry["repeat"] and not submission.file:
         submission.takes_quota = False
+    is_variant = not has_sent(team, board, digest="")  # that of replayed answers
     release = _release(entry, submission, holdout, board, lost.cost)
-    stand(release, submission, after)
+    stand(release, submission, after, is_variant=is_variant)
     submission.status = Status.RELEASED
     if board.position == 0:
         submission.release = release

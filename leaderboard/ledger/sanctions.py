@@ -1,5 +1,7 @@
 """What sanctions of teams and submissions mean for the rows of boards; entries are not touched."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 
 from leaderboard.ledger import levels
@@ -27,13 +29,16 @@ def restand(team: Team) -> None:
         levels.save(standing, before)
 
 
-def leave_out_sanctioned(standing: Standing) -> bool:
+def leave_out_sanctioned(standing: Standing, is_sanctioned: bool | None = None) -> bool:
     """Let the row rest on other answers than those of submissions under a sanction.
 
     Nothing is saved. Return whether one of the team's submissions to these rows is, or ever was,
-    under one: then the row follows from the answers of the others alone.
+    under one: then the row follows from the answers of the others alone. is_sanctioned: that,
+    where it is known.
     """
-    if not _sanctions(standing.team_id, standing.board.round.ledger_id):
+    if is_sanctioned is None:
+        is_sanctioned = bool(_sanctions(standing.team_id, standing.board.round.ledger_id))
+    if not is_sanctioned:
         return False
     answers = _answers(standing)
     standing.loss, standing.best = None, None
@@ -47,10 +52,15 @@ def leave_out_sanctioned(standing: Standing) -> bool:
     return True
 
 
+def of_files(team: Any, ledger: Any) -> QuerySet[Sanction, int]:
+    """Return the sanctions of a team's submissions to these rows, lifted ones, too."""
+    rows = Sanction.objects.filter(submission__team=team, submission__round__ledger=ledger)
+    return rows.order_by().values_list("pk", flat=True)
+
+
 @prepared
 def _sanctions(team: int, ledger: int | None) -> QuerySet[Sanction, int]:
-    rows = Sanction.objects.filter(submission__team=team, submission__round__ledger=ledger)
-    return rows.order_by().values_list("pk", flat=True)[:1]
+    return of_files(team, ledger)[:1]
 
 
 def _answers(standing: Standing) -> list[Release]:

@@ -41,7 +41,7 @@ def release(
                 submission.round = board.round
         if submission.status != Status.SCORING:
             return False
-        if ledger.paused_at or not _active(holdout.pk):
+        if ledger.paused_at:
             raise LostRace
         lock.check(ledger)
         now = timezone.now()
@@ -73,8 +73,3 @@ def _lock_submission(submission: int) -> QuerySet[Submission]:
     needed = ("number", "status", "created_at", "release", "takes_quota", "is_practice")
     of_others = ("round", "campaign", "token_grant", "team__uid", "team__is_baseline")
     return rows.select_related("team").only(*needed, *of_others).filter(pk=submission)
-
-
-@prepared
-def _active(holdout: int) -> QuerySet[Holdout, int]:
-    return Holdout.objects.active().filter(pk=holdout).order_by().values_list("pk", flat=True)
