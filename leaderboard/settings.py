@@ -174,6 +174,7 @@ TEMPLATES = [
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.dj_db_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}")
 }
+DATABASE_POOLED: bool = env.bool("DATABASE_POOLED", False)
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets pages read while a worker writes; IMMEDIATE takes the write lock before the first
     # read of a transaction, so that what was read is still true when it is written back.
@@ -183,6 +184,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
+else:
+    # Statements that are prepared, and cursors, belong to a connection; behind a pooler that shares
+    # connections between transactions, the next one may be another.
+    DATABASES["default"]["OPTIONS"] = {
+        **DATABASES["default"].get("OPTIONS", {}),
+        "prepare_threshold": None if DATABASE_POOLED else 5,
+    }
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLED
 # Connecting takes as long as a dozen short queries, on SQLite too.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", 60)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True

@@ -51,6 +51,8 @@ MEANING: Final = {
     "BEHIND_PROXY": "A proxy in front sets `X-Forwarded-Proto` and `X-Forwarded-For`.",
     "NUM_PROXIES": "How many proxies stand in front: limits count the address that they forward.",
     "DATABASE_URL": "PostgreSQL, or the SQLite file of an embedded start.",
+    "DATABASE_POOLED": "PostgreSQL is reached through a pooler that shares connections between "
+    "transactions: no statement is prepared there, which makes each a little dearer.",
     "DATABASE_CONN_MAX_AGE": "Seconds that a connection to the database is kept.",
     "REDIS_URL": "Redis, as this kind of process knows it (user and password).",
     "REDIS_CACHE_URL": "Redis, as the web processes' cache knows it.",

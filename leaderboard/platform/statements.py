@@ -97,7 +97,7 @@ def prepared_update(
         connection = connections[DEFAULT_DB_ALIAS]
         sql, params = compose(connection.vendor)
         values = dict(zip(names, args, strict=False), **kwargs)
-        with connection.cursor() as cursor:
+        with _cursor(connection) as cursor:
             cursor.execute(sql, _put(values, params, connection))
             return int(cursor.rowcount)
 
@@ -109,7 +109,7 @@ def insert_row(row: Model) -> None:
     connection = connections[DEFAULT_DB_ALIAS]
     sql, fields = _insert(type(row), connection.vendor)
     values = [_stored(each, each.pre_save(row, True), connection) for each in fields]
-    with connection.cursor() as cursor:
+    with _cursor(connection) as cursor:
         cursor.execute(sql, values)
         ((row.pk,),) = cursor.fetchall()
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
@@ -120,7 +120,7 @@ def update_rows(model: type[Model], where: Mapping[str, Any], **values: Any) -> 
     connection = connections[DEFAULT_DB_ALIAS]
     sql, fields = _update(model, tuple(where), tuple(values), connection.vendor)
     given = zip(fields, (*values.values(), *where.values()), strict=True)
-    with connection.cursor() as cursor:
+    with _cursor(connection) as cursor:
         cursor.execute(sql, [_stored(each, value, connection) for each, value in given])
         return int(cursor.rowcount)
 
@@ -181,7 +181,7 @@ class _Select:
         if part is not None:
             first, count = part
             sql, params = f"{sql} LIMIT %s OFFSET %s", [*params, count, first]
-        with connection.cursor() as cursor:
+        with _cursor(connection) as cursor:
             cursor.execute(sql, params)
             found = cursor.fetchall()
         return [self._object(self._converted(row, connection)) for row in found]
@@ -200,6 +200,17 @@ class _Select:
         for each in self.related:
             each.populate(row, made)
         return made
+
+
+def _cursor(connection: Any) -> Any:
+    """Return a cursor whose statements PostgreSQL plans once for a connection, if settings let it.
+
+    Planning takes it longer than running most of them.
+    """
+    cursor = connection.cursor()
+    if connection.vendor == "postgresql":
+        cursor.cursor = connection.Database.Cursor(connection.connection)
+    return cursor
 
 
 def _put(values: Mapping[str, Any], params: Sequence[Any], connection: Any) -> list[Any]:
