@@ -18,6 +18,7 @@ from celery.signals import (
     worker_ready,
     worker_shutdown,
 )
+from django.db import close_old_connections, connections
 from kombu import Exchange, Queue
 
 from leaderboard.platform import broker, collection, health, logs
@@ -49,14 +50,21 @@ def _send_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
 
 
 @worker_init.connect
-def _import_before_forking(**kwargs: Any) -> None:
-    """Import what pyarrow would import in each process of the worker for its first array."""
+def _get_ready_to_fork(**kwargs: Any) -> None:
+    """Import what pyarrow would import in each process for its first array; share no connection."""
     importlib.import_module("pandas")
+    connections.close_all()
 
 
 @worker_process_init.connect
 def _settle(**kwargs: Any) -> None:
     collection.settle()
+
+
+@task_prerun.connect
+def _close_old_connections(**kwargs: Any) -> None:
+    """Close those that are broken, or were kept long enough, as requests do."""
+    close_old_connections()
 
 
 @task_prerun.connect

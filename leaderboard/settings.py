@@ -494,6 +494,12 @@ CELERY_TASK_TIME_LIMIT = LEASE_SECONDS
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY: int = env.int("WORKER_CONCURRENCY", 2, validate=validate.Range(min=1))
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# How long a killed process of a worker may still have an answer on its way; then its message is
+# delivered again. Nothing is done twice.
+CELERY_WORKER_LOST_WAIT = 1
+# Celery closes connections after each task, and SQLite reads the schema again at each new one. Here
+# they are kept as long as those of requests (leaderboard/celery.py).
+CELERY_DB_REUSE_MAX = 2**62  # tasks
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_BROKER_TRANSPORT_OPTIONS = {

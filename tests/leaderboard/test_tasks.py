@@ -4,13 +4,16 @@ import errno
 import gzip
 import logging
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from celery.fixups.django import DjangoFixup
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from leaderboard import queries, tasks
+from leaderboard.celery import app
 from leaderboard.models import Ledger, Status, Submission
 from leaderboard.pipeline import queue
 from leaderboard.platform.broker import QUEUE
@@ -214,3 +217,8 @@ def test_a_worker_past_its_lease_does_not_end_its_successor_s_attempt(
     tasks.score_submission(submission_id=submission.pk)
     submission.refresh_from_db()
     assert submission.status == Status.SCORING
+
+
+def test_a_worker_keeps_its_connections_between_tasks() -> None:
+    fixup: Any = DjangoFixup(app)
+    assert fixup.worker_fixup.db_reuse_max == settings.CELERY_DB_REUSE_MAX
