@@ -48,7 +48,7 @@ from leaderboard.pipeline.sketches import keep_sketch
 from leaderboard.platform import health, logs, outages
 from leaderboard.platform.broker import LONG
 from leaderboard.platform.files import FileDamaged
-from leaderboard.platform.statements import fill, prepared, prepared_update, update_rows
+from leaderboard.platform.statements import fill, prepared, prepared_update
 from scoring.errors import PredictionError
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,6 @@ def _work(submission: Submission) -> None:
 
 def _score(submission: Submission) -> None:
     predictions = parse(submission)
-    update_rows(Submission, {"pk": submission.pk}, read_at=timezone.now())
     keep_sketch(submission, predictions)
     if submission.gate_id is not None:
         if gates.answer(submission.pk, ask(submission, predictions)):
