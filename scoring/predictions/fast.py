@@ -142,7 +142,8 @@ class _Filling:
 
     def columns(self, start: int) -> Columns | None:
         """Return all columns, if each row has its values, once. The rows begin at `start`."""
-        at_once = self._file.has_quotes or not self._row_ids.has_tables
+        is_short = len(self._file.text) - start <= _STRETCH
+        at_once = is_short or self._file.has_quotes or not self._row_ids.has_tables
         with ThreadPoolExecutor(thread_count()) as threads:
             run = map if at_once else threads.map
             list(run(self._fill, self._stretches(start, at_once=at_once)))
