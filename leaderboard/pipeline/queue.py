@@ -162,7 +162,7 @@ def enqueue_handover(handover_id: int) -> None:
 def take_back(*, is_long: bool | None = None) -> int:
     """Queue what workers held when they ended, and return how many submissions that were.
 
-    No worker may be running that takes from this queue; None: from any.
+    is_long: those of this queue; None: of any. A worker that still runs may score a file again.
     """
     Round.objects.filter(finals_started_at__isnull=False, finals_scored_at__isnull=True).update(
         finals_enqueued_at=None

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 180  # a busy machine is slow, and only what fails waits so l
 PRIVATE_KEY = "vault/private.key"
 LOG_KEY = "vault/log.key"
 # One worker for all queues: it is not told which.
-WORKER = processes.WORKER[: processes.WORKER.index("--queues")]
+WORKER = processes.WORKER
 
 
 class Deployment:

@@ -11,21 +11,37 @@ PRIVATE_KEY = "VAULT_PRIVATE_KEY"  # and what begins with it: as file, as value,
 LOG_KEY = "LOG_KEY"
 MODULE = (sys.executable, "-m")
 CELERY = (*MODULE, "celery", "--app", "leaderboard.celery", "--quiet")
-_WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
-# Reads, measures and releases, and sweeps.
-WORKER = (*_WORKER, "--queues", f"{broker.QUEUE},{broker.SWEEPER}")
-# The same for large files, so that no small one waits behind them.
+WORKER = (*CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle")
+# Reads, measures and releases large files, so that no small one waits behind them.
 LONG = (
-    *(*_WORKER, "--queues", broker.LONG, "--hostname", "long@%h"),
+    *(*WORKER, "--queues", broker.LONG, "--hostname", "long@%h"),
     *("--concurrency", "1"),
 )
 # Sends mails and webhooks. It waits for others most of the time, so its threads share a process.
 OUTBOX = (
-    *(*_WORKER, "--queues", broker.OUTBOX, "--hostname", "outbox@%h"),
+    *(*WORKER, "--queues", broker.OUTBOX, "--hostname", "outbox@%h"),
     *("--pool", "threads", "--concurrency", "4"),
 )
 # The clock that starts the sweeper.
 BEAT = (*CELERY, "beat", "--loglevel", "WARNING", "--pidfile=")
+
+
+def workers(concurrency: int) -> dict[str, tuple[str, ...]]:
+    """Return the commands of what reads, measures and releases, and sweeps, by name.
+
+    They are two, which share what is to be done at once: starting takes seconds of processor, and
+    when one is killed at a deadline, the other goes on.
+    """
+    halves = {"worker": concurrency - concurrency // 2, "twin": concurrency // 2}
+    queues = f"{broker.QUEUE},{broker.SWEEPER}"
+    return {
+        name: (
+            *(*WORKER, "--queues", queues, "--hostname", f"{name}@%h"),
+            *("--concurrency", str(half)),
+        )
+        for name, half in halves.items()
+        if half
+    }
 
 
 def web(host: str, port: int) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from django.conf import settings
+
 from durable import files
 from leaderboard.operate.embedded import processes, redis, users
 from leaderboard.operate.embedded.prepare import CannotStart, take_back_alone
@@ -62,7 +64,10 @@ class Start:
         supervisor = Supervisor(when_started=lambda: self._open(supervisor, web))
         sealed = processes.with_vault(worker, self.private_key)
         supervisor.children = [
-            Child("worker", processes.WORKER, sealed, before_restart=self._take_back),
+            *(
+                Child(name, command, sealed, before_restart=self._take_back)
+                for name, command in processes.workers(settings.CELERY_WORKER_CONCURRENCY).items()
+            ),
             Child(
                 "long",
                 processes.LONG,
@@ -83,7 +88,9 @@ class Start:
 
     def _user(self, name: str) -> int | None:
         """Return which user of the system a process is, None where all are ours."""
-        return None if self.together else users.USERS["worker" if name == "long" else name]
+        return (
+            None if self.together else users.USERS["worker" if name in ("twin", "long") else name]
+        )
 
     def _take_back(self, *, is_long: bool = False) -> None:
         """Take back what a worker held; beside a running site, root opens no database of it."""

@@ -24,10 +24,10 @@ STORE_GRACE_SECONDS = 1.0
 POLL_SECONDS = 0.05
 READ_SECONDS = 0.3
 
-# The waits double: 0.5, 1, 2 and so on up to 64 seconds. What ran for a minute begins anew.
+# The waits double: 0.5, 1, 2 and so on up to 64 seconds. What ran for half a minute begins anew.
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 64.0
-STEADY_SECONDS = 60.0
+STEADY_SECONDS = 30.0
 TRIES = 5
 
 

@@ -53,3 +53,12 @@ def test_redis_keeps_its_port_from_start_to_start(tmp_path: Path) -> None:
 def test_without_a_redis_on_path_the_shipped_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert Path(redis.executable()).is_file()
+
+
+@pytest.mark.parametrize(
+    ("at_once", "shares"),
+    [(1, {"worker": "1"}), (2, {"worker": "1", "twin": "1"}), (5, {"worker": "3", "twin": "2"})],
+)
+def test_two_workers_share_what_is_done_at_once(at_once: int, shares: dict[str, str]) -> None:
+    commands = processes.workers(at_once)
+    assert {name: command[-1] for name, command in commands.items()} == shares
