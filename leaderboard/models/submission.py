@@ -29,8 +29,8 @@ class Submission(models.Model):
     """A prediction file of a team and how far it has come.
 
     `problems` is what the participant reads of a rejected file; `failure` is for the organizer
-    and names a stage and an exception type, never a value. `enqueued_at` is null as long as the
-    broker has not taken the message. `release` is the first board's answer on the revision that it
+    and names a stage and an exception type, never a value. `enqueued_at` is null if the
+    broker did not take the message. `release` is the first board's answer on the revision that it
     was scored on last. `takes_quota` is false of one that repeats what the team had sent before.
     `campaign` and `token_grant`, where it has them, are whose limits it counts for as well.
     `is_practice`: it came after the final scores were revealed, and counts for no board. One that

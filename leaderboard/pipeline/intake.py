@@ -38,7 +38,7 @@ from leaderboard.participate import campaigns
 from leaderboard.participate.notes import NOTE_LENGTH
 from leaderboard.participate.quotas import check_own_limits, is_repeat, quota
 from leaderboard.pipeline import claims, turns
-from leaderboard.pipeline.queue import enqueue
+from leaderboard.pipeline.queue import enqueue_accepted
 from leaderboard.platform import logs, outages
 from leaderboard.platform.statements import insert_row, prepared
 
@@ -156,13 +156,14 @@ def _accept(
             is_long=is_long,
             turn=turns.next_turn(team, round, is_long=is_long),
             created_at=moment,
+            enqueued_at=timezone.now(),
         )
         insert_row(submission)
         events.record_submission(
             submission, EventKind.SUBMISSION_ACCEPTED, actor=user, sha256=sha256
         )
         logs.bind(submission_id=submission.pk)
-        transaction.on_commit(lambda: enqueue_quietly(submission.pk))
+        transaction.on_commit(lambda: enqueue_quietly(submission))
     logger.info("Submission %s is accepted.", submission.pk)
     return submission
 
@@ -184,12 +185,12 @@ def _last_number(team: int) -> QuerySet[Submission, int]:
     return sent.values_list("number", flat=True)[:1]
 
 
-def enqueue_quietly(submission_id: int) -> None:
+def enqueue_quietly(submission: Submission) -> None:
     """Enqueue a committed submission; nothing may turn its acceptance into an error any more."""
     try:
-        enqueue(submission_id)
+        enqueue_accepted(submission)
     except Exception:
-        logger.exception("Submission %s is accepted but not enqueued.", submission_id)
+        logger.exception("Submission %s is accepted but not enqueued.", submission.pk)
 
 
 def _find_gate(round: Round, name: str, claimed: float | None) -> Gate | None:

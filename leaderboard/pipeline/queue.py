@@ -43,6 +43,17 @@ def enqueue(submission_id: int) -> bool:
     return True
 
 
+def enqueue_accepted(submission: Submission) -> None:
+    """Ask for the score of a submission whose row was inserted as one that is asked for.
+
+    So the row is written once more only where the broker is away, for the sweeper.
+    """
+    queue = queue_of(is_long=submission.is_long)
+    if not _send("score_submission", queue, submission_id=submission.pk):
+        waiting = {"pk": submission.pk, "status": Status.QUEUED}
+        update_rows(Submission, waiting, enqueued_at=None)
+
+
 @prepared
 def _waits_long(submission: int) -> QuerySet[Submission, bool]:
     waiting = Submission.objects.filter(pk=submission, status=Status.QUEUED)

@@ -13,6 +13,7 @@ import pytest
 from django.core.cache import cache
 
 from holdfast import cli, connection
+from leaderboard.models import Submission
 from leaderboard.participate import tokens
 from leaderboard.pipeline import intake
 from leaderboard.tasks import score_submission
@@ -145,11 +146,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def scored_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Score every submission the moment it is accepted."""
 
-    def enqueue(submission_id: int) -> bool:
-        score_submission(submission_id=submission_id)
-        return True
+    def enqueue(submission: Submission) -> None:
+        score_submission(submission_id=submission.pk)
 
-    monkeypatch.setattr(intake, "enqueue", enqueue)
+    monkeypatch.setattr(intake, "enqueue_accepted", enqueue)
     cache.clear()
     yield
     cache.clear()

@@ -61,6 +61,7 @@ def test_a_rejected_file_asks_the_holdout_nothing(world: World) -> None:
 
 def test_the_sweeper_sends_what_the_broker_never_took(world: World, sent: list[int]) -> None:
     submission = world.submit(world.join(world.alice))
+    _age(enqueued_at=None)
     tasks.sweep()
     tasks.sweep()
     assert sent == [submission.pk]

@@ -32,8 +32,7 @@ INTAKE = (
     "intake: file stored, before the transaction",
     "intake: row inserted, before the commit",
     "intake: committed, before the message",
-    "intake: message sent, not yet noted",
-    "intake: message noted",
+    "intake: message sent",
 )
 WORKER = (
     "claim: before",
@@ -188,9 +187,7 @@ def arm_intake() -> list[AbstractContextManager[Any]]:
     return [
         patch.object(intake, "_store", around(_storing(half), INTAKE[0], INTAKE[2])),
         patch.object(intake, "insert_row", around(insert_row, after=INTAKE[3])),
-        patch.object(
-            intake, "enqueue_quietly", around(intake.enqueue_quietly, INTAKE[4], INTAKE[6])
-        ),
+        patch.object(intake, "enqueue_quietly", around(intake.enqueue_quietly, INTAKE[4])),
         patch.object(app, "send_task", around(app.send_task, after=INTAKE[5])),
     ]
 

@@ -108,8 +108,8 @@ FAULTS = {
         "the message is sent within the transaction, not on its commit",
         _without(
             "pipeline.intake:_accept",
-            "transaction.on_commit(lambda: enqueue_quietly(submission.pk))",
-            "enqueue_quietly(submission.pk)",
+            "transaction.on_commit(lambda: enqueue_quietly(submission))",
+            "enqueue_quietly(submission)",
         ),
         0,
     ),
