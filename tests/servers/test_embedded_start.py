@@ -91,7 +91,7 @@ def test_only_the_worker_is_told_where_the_private_key_is(site: Embedded, home: 
         for pid, environment in processes_of(home).items()
         if "VAULT_PRIVATE_KEY_FILE" in environment
     }
-    workers = {site.pid(name) for name in ("worker", "twin", "long")}
+    workers = {site.pid(name) for name in ("worker", "worker-2", "long")}
     assert {os.getsid(pid) for pid in knowing} == workers
 
 
@@ -128,7 +128,7 @@ def test_an_interruption_stops_everything(elsewhere: Path) -> None:
 def test_a_killed_process_is_started_again_and_files_are_scored(elsewhere: Path) -> None:
     with Embedded(elsewhere) as site:
         site.wait_until_ready()
-        for name in ("redis", "worker", "twin", "outbox", "beat", "web"):
+        for name in ("redis", "worker", "worker-2", "outbox", "beat", "web"):
             before = site.pid(name)
             os.kill(before, signal.SIGKILL)
             site.wait_until_it_says(f"{name} ended by itself and is started again")

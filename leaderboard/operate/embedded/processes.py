@@ -32,7 +32,7 @@ def workers(concurrency: int) -> dict[str, tuple[str, ...]]:
     They are two, which share what is to be done at once: starting takes seconds of processor, and
     when one is killed at a deadline, the other goes on.
     """
-    halves = {"worker": concurrency - concurrency // 2, "twin": concurrency // 2}
+    halves = {"worker": concurrency - concurrency // 2, "worker-2": concurrency // 2}
     queues = f"{broker.QUEUE},{broker.SWEEPER}"
     return {
         name: (

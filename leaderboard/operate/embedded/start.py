@@ -88,9 +88,8 @@ class Start:
 
     def _user(self, name: str) -> int | None:
         """Return which user of the system a process is, None where all are ours."""
-        return (
-            None if self.together else users.USERS["worker" if name in ("twin", "long") else name]
-        )
+        user = "worker" if name in ("worker-2", "long") else name
+        return None if self.together else users.USERS[user]
 
     def _take_back(self, *, is_long: bool = False) -> None:
         """Take back what a worker held; beside a running site, root opens no database of it."""

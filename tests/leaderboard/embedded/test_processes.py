@@ -57,7 +57,11 @@ def test_without_a_redis_on_path_the_shipped_one_is_used(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("at_once", "shares"),
-    [(1, {"worker": "1"}), (2, {"worker": "1", "twin": "1"}), (5, {"worker": "3", "twin": "2"})],
+    [
+        (1, {"worker": "1"}),
+        (2, {"worker": "1", "worker-2": "1"}),
+        (5, {"worker": "3", "worker-2": "2"}),
+    ],
 )
 def test_two_workers_share_what_is_done_at_once(at_once: int, shares: dict[str, str]) -> None:
     commands = processes.workers(at_once)
