@@ -34,6 +34,9 @@ os.environ.setdefault("DATABASE_URL", "sqlite://:memory:")
 
 from leaderboard.settings import *  # noqa: E402, F403  (reads the environment that is set above)
 
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
+    # pytest-django would give each process a file of an engine that it does not know.
+    DATABASES["default"]["TEST"] = {"NAME": ":memory:"}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 CELERY_BROKER_URL = "memory://"
