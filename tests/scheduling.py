@@ -39,8 +39,8 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than there are cores: tests of servers wait most of their time."""
-    return (os.cpu_count() or 1) + 2
+    """One process more than there are cores: tests of servers wait most of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest may be told to do without pytest-xdist
