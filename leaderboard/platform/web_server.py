@@ -25,8 +25,8 @@ from waitress.receiver import FixedStreamReceiver
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import Error
-from waitress.wasyncore import poll2
 
+from leaderboard.platform.event_loop import Connections
 from leaderboard.platform.uploads import HEAD_ARRIVED, body_limit, is_upload
 
 # Whole headers, and the next request on a connection that is kept, come within so many seconds. Of
@@ -41,8 +41,9 @@ LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
 IN_MEMORY = 1 << 17
 POLL_SECONDS = 0.5
-# Requests of a process that wait for a thread, uploads not counted: some seconds' work.
-LONGEST_LINE = 100
+# Requests of a process that wait for a thread, uploads not counted: less than a second's work.
+# Where more come than are served, a longer line only lets everybody wait longer.
+LONGEST_LINE = 30
 COME_BACK_SECONDS = 5
 PROBES = ("/healthz", "/readyz")
 STATIC = "/static/"
@@ -154,6 +155,15 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
     since = 0.0
     moved = 0
 
+    def service(self) -> None:
+        self.server.connections.served.add(self)
+        super().service()
+
+    def writable(self) -> bool:
+        # Little of an answer, which a thread still makes, waits for the rest.
+        is_part = bool(self.requests) and self.total_outbufs_len < self.adj.send_bytes
+        return bool(self.will_close or (super().writable() and not is_part))
+
     def send(self, data: bytes, do_close: bool = True) -> int:
         count: int = super().send(data, do_close=do_close)
         self.sent += count
@@ -233,7 +243,14 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types
 
     channel_class = Channel
 
+    @property
+    def connections(self) -> Connections:
+        """Return what the loop looks after."""
+        connections: Connections = self._map
+        return connections
+
     def maintenance(self, now: float) -> None:
+        self.connections.ask_all()
         channels = list(self.active_channels.values())
         crowded = len(channels) > CONNECTIONS / 2
         for channel in channels:
@@ -263,15 +280,15 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
             max_request_body_size=sys.maxsize,  # `Request` has the limit
             max_request_header_size=LARGEST_HEADERS,
             outbuf_high_watermark=sys.maxsize,  # no thread waits for a client
+            recv_bytes=LARGEST_HEADERS,
         )
         dispatcher = ThreadedTaskDispatcher()
         dispatcher.queue = Line()
         dispatcher.set_thread_count(self.cfg.threads)
-        connections: dict[int, Any] = {}
-        servers = []
+        connections = Connections()
         for listener in self.sockets:
             found = (listener.family, listener.type, listener.proto, listener.getsockname())
-            servers.append(
+            connections.servers.append(
                 Server(
                     self.wsgi,
                     connections,
@@ -284,8 +301,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
             )
         while self.alive and os.getppid() == self.ppid:
             self.notify()
-            poll2(POLL_SECONDS, connections)
-        for server in servers:
+            connections.handle(POLL_SECONDS)
+        for server in connections.servers:
             server.accepting = False
         give_up = time.monotonic() + self.cfg.graceful_timeout
         while time.monotonic() < give_up and any(
@@ -293,7 +310,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
             for each in connections.values()
         ):
             self.notify()
-            poll2(POLL_SECONDS / 5, connections)
+            connections.handle(POLL_SECONDS / 5)
 
 
 def _connection_limit() -> int:
