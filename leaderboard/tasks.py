@@ -40,6 +40,8 @@ from leaderboard.pipeline.queue import (
     enqueue_publication,
     enqueue_rewrite,
     enqueue_trial,
+    is_empty,
+    queue_of,
     startable,
 )
 from leaderboard.pipeline.release import release
@@ -281,11 +283,21 @@ def _take_back_abandoned() -> None:
 
 
 def _send_waiting() -> None:
-    too_long_ago = timezone.now() - timedelta(seconds=settings.REQUEUE_SECONDS)
-    waiting = startable().filter(Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago))
-    for submission_id in waiting.order_by("turn", "created_at").values_list("pk", flat=True):
-        if not enqueue(submission_id):
-            return
+    """Send again for what waits without a message, in the order of the turns.
+
+    A message is given its time as long as there are others. If all are taken, its own is lost, as a
+    killed worker took it along.
+    """
+    for is_long in (False, True):
+        empty = is_empty(queue_of(is_long=is_long))
+        seconds = settings.SWEEP_SECONDS if empty else settings.REQUEUE_SECONDS
+        too_long_ago = timezone.now() - timedelta(seconds=seconds)
+        waiting = startable().filter(
+            Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=too_long_ago), is_long=is_long
+        )
+        for submission_id in waiting.order_by("turn", "created_at").values_list("pk", flat=True):
+            if not enqueue(submission_id):
+                return
 
 
 def _sweep_finals() -> None:

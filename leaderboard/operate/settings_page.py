@@ -57,7 +57,10 @@ MEANING: Final = {
     "REDIS_URL": "Redis, as this kind of process knows it (user and password).",
     "REDIS_CACHE_URL": "Redis, as the web processes' cache knows it.",
     "SWEEP_SECONDS": "How often the sweeper looks for work without a message.",
-    "REQUEUE_SECONDS": "How long a message may be on its way before it is sent again.",
+    "REQUEUE_SECONDS": (
+        "How long a message may be on its way before it is sent again; `SWEEP_SECONDS`, once "
+        "workers have taken all others."
+    ),
     "BOARD_SECONDS": "How old the board on a page may be. One's own newest answer is always there.",
     "LEASE_SECONDS": "How long a worker may hold a submission, and a task may take.",
     "HEARTBEAT_SECONDS": "How often a worker says that it lives; a dead one is soon relieved.",

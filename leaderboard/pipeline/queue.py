@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 
 from celery import current_app
@@ -9,6 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
@@ -24,6 +26,7 @@ from leaderboard.models import (
 )
 from leaderboard.notify.events import record_submission
 from leaderboard.platform.broker import LONG, QUEUE
+from leaderboard.platform.health import redis_client
 from leaderboard.platform.statements import prepared, update_rows
 
 logger = logging.getLogger(__name__)
@@ -133,6 +136,13 @@ def _send(task: str, queue: str | None = None, **ids: int) -> bool:
         logger.warning("Broker away: %s %s waits for the sweeper.", task, ids or "", extra=ids)
         return False
     return True
+
+
+def is_empty(queue: str) -> bool:
+    """Return whether workers have taken every message of a queue; not if nobody can tell."""
+    with suppress(RedisError), redis_client() as client:
+        return not client.llen(queue)
+    return False
 
 
 def startable() -> QuerySet[Submission]:

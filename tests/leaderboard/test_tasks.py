@@ -74,6 +74,19 @@ def test_the_sweeper_sends_again_what_the_broker_lost(world: World, sent: list[i
     assert sent == [submission.pk]
 
 
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_a_message_is_missed_as_soon_as_all_others_are_taken(
+    world: World, sent: list[int], is_empty: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "is_empty", lambda name: is_empty and name == QUEUE)
+    submission = world.submit(world.join(world.alice))
+    tasks.sweep()
+    assert sent == []
+    _age(enqueued_at=timezone.now() - timedelta(seconds=settings.SWEEP_SECONDS + 1))
+    tasks.sweep()
+    assert sent == [submission.pk] * is_empty
+
+
 def test_work_of_a_dead_worker_is_taken_up_after_its_lease(world: World, sent: list[int]) -> None:
     submission = world.submit(world.join(world.alice))
     lease = timedelta(seconds=settings.LEASE_SECONDS + 1)

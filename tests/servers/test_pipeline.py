@@ -19,7 +19,7 @@ def site(request: pytest.FixtureRequest, deploy: Deploy) -> Deployment:
     """An installation with Redis, beat and a worker, a competition and alice in it."""
     on_postgres = request.param == "postgres"
     url = request.getfixturevalue("new_database")() if on_postgres else ""
-    site = deploy(url)
+    site = deploy(url, REQUEUE_SECONDS="600")
     site.start_redis()
     site.start_worker()
     site.start_beat()
@@ -56,6 +56,14 @@ def test_a_message_delivered_many_times_makes_one_release_and_one_entry(site: De
     seen = site.wait_for(submit(site, 20, 21, 22), "released")
     assert site.ask("seen", submission=submission)["releases"] == 1
     assert seen["entries"] == before + 2
+
+
+def test_a_message_that_is_lost_is_missed_when_all_others_are_taken(site: Deployment) -> None:
+    site.stop("worker")
+    submission = submit(site, 20, 22)
+    site.ask("flush_redis")
+    site.start_worker()
+    assert site.wait_for(submission, "released")["releases"] == 1
 
 
 def test_what_a_killed_worker_held_is_finished_by_another(site: Deployment) -> None:

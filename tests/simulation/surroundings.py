@@ -112,6 +112,10 @@ class Broker:
                 return each
         return None
 
+    def is_empty(self, queue: str) -> bool:
+        """Return whether every message of a queue that has come in was taken."""
+        return self.next(lambda message: message.queue == queue) is None
+
     def take(self, message: Message) -> None:
         if settings.CELERY_TASK_ACKS_LATE:
             message.is_held = True
@@ -322,6 +326,7 @@ def surrounded(
             patch("secrets.token_bytes", lambda size=32: scheduler.random.randbytes(size)),
             patch("os.urandom", scheduler.random.randbytes),
             patch.object(Celery, "send_task", broker_method(broker)),
+            patch("leaderboard.tasks.is_empty", broker.is_empty),
             patch.object(heartbeat, "beating", beating_in(scheduler)),
             patch.object(watermark, "append", watermarks.append),
             patch.object(watermark, "end", watermarks.end),
