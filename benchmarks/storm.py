@@ -5,10 +5,10 @@
 
 Starts the site as `make run` does, and the people in this process, on the same machine. Each file
 is a visit: the person opens the board, uploads by the API, asks every second until the answer is
-there, and looks at the board again. Moments rise towards the deadline (`--late 3`: as the square of
-the time). Some send the head of a request before it and the rest after it, some begin after it.
-Each minute a process of the worker, parent or child, gets a kill -9. `--large` people more send one
-file of `--large-rows` each to a second competition.
+there, and looks at the board again. Whoever is told to come back does. Moments rise towards the
+deadline (`--late 3`: as the square of the time). Some send the head of a request before it and the
+rest after it, some begin after it. Each minute a process of the worker, parent or child, gets a
+kill -9. `--large` people more send one file of `--large-rows` each to a second competition.
 
 Ends with 1 if an accepted file was lost, one accepted that began after the deadline, or one refused
 whose head came before. What a killed worker held, and this process's own CPU, are told apart.
@@ -42,7 +42,7 @@ SMALL, LARGE = "storm", "large"
 READY = "Holdfast is ready"
 PATIENCE_SECONDS = 300
 UNLIMITED = "1000000/min"
-PARTS = ("gunicorn", "celery", "redis")  # by what their commands are known
+PARTS = ("gunicorn", "celery", "redis", "postgres")  # by what their commands are known
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
         killed = asyncio.run(_play(crowd, visits, site.pid, arguments.kill_every, closes_at))
         rows = _inside(environment, "end", arguments)
         _report(arguments, crowd, killed, rows)
-        _report_processor(site.pid)
+        _report_processor(site.pid, postgres)
         sys.exit(not _is_sound(crowd, rows, closes_at))
     finally:
         site.terminate()
@@ -200,10 +200,15 @@ def _report(
     )
 
 
-def _report_processor(pid: int) -> None:
+def _report_processor(pid: int, postgres: PostgresServer | None) -> None:
     """Print what the site's processes took; of killed ones, what their parents know."""
     took = Counter[str]()
-    for process in psutil.Process(pid).children(recursive=True):
+    processes = psutil.Process(pid).children(recursive=True)
+    if postgres:
+        for each in psutil.process_iter(["cmdline"]):
+            if str(postgres.directory) in (each.info["cmdline"] or ()):
+                processes += [each, *each.children(recursive=True)]
+    for process in processes:
         words, times = " ".join(process.cmdline()), process.cpu_times()
         part = next((part for part in PARTS if part in words), "other")
         took[part] += times.user + times.system + times.children_user + times.children_system

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 POLL_SECONDS = 1.0
+COME_BACK_SECONDS = 5.0  # as a 503 says
 PATIENCE_SECONDS = 300.0
 SURE_SECONDS = 1.0  # before the deadline: by then the head of a request has arrived
 CLASSES = "0123"
@@ -109,10 +110,15 @@ class Crowd:
         return status, body
 
     async def _get(self, what: str, path: str, header: str) -> bytes:
-        status, body, seconds = await self._ask(f"GET {path} HTTP/1.1\r\n{header}\r\n")
-        self.seconds[what].append(seconds)
-        self.answers[f"{what} {status}"] += 1
-        return body
+        """Return what is there; who is told to come back does, as browsers and the client do."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            status, body, seconds = await self._ask(f"GET {path} HTTP/1.1\r\n{header}\r\n")
+            self.seconds[what].append(seconds)
+            self.answers[f"{what} {status}"] += 1
+            if status != 503 or time.monotonic() > give_up:
+                return body
+            await asyncio.sleep(COME_BACK_SECONDS)
 
     async def _ask(
         self, head: str, parts: Iterable[bytes] = (), body_at: float | None = None

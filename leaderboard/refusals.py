@@ -635,7 +635,12 @@ PROBLEMS: Mapping[str, Refusal] = {
         "The site can't work at the moment",
         "The site can't reach its database or its files. Nothing that was accepted is lost. Try "
         "again in a minute; if you were uploading, look first whether the file is listed.",
-        "Database or files are away; come back after the seconds of the Retry-After header.",
+        "Database or files are away, or too many people are here; come back after the seconds of "
+        "the Retry-After header.",
+        variants={
+            "crowded": "Many people are here right now. Nothing was changed; ask again in some "
+            "seconds.",
+        },
     ),
     "storage_full": Refusal(
         507,

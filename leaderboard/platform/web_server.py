@@ -6,6 +6,7 @@ is cut off. What waits for them waits on the disk, at most as much as is still f
 starts, counts and replaces the processes.
 """
 
+import json
 import os
 import resource
 import shutil
@@ -26,6 +27,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import Error
 
+from leaderboard.errors import PROBLEM_TYPE, Refused
 from leaderboard.platform.event_loop import Connections
 from leaderboard.platform.uploads import HEAD_ARRIVED, body_limit, is_upload
 
@@ -75,8 +77,9 @@ class Busy(Error):  # type: ignore[misc]  # waitress ships no types
 class Crowded(Busy):
     """More people than there is room for: whoever only looks comes back without doing anything."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, path: str) -> None:
         self.only_looks = command in ("GET", "HEAD")
+        self.is_api = path.startswith("/api/")
         said = "This page loads again by itself in some seconds."
         if not self.only_looks:
             said = "What you sent was not taken. Go back in some seconds, and send it again."
@@ -84,10 +87,15 @@ class Crowded(Busy):
 
     def to_response(self, ident: str | None = None) -> tuple[str, list[tuple[str, str]], bytes]:
         again = str(COME_BACK_SECONDS)
-        headers = [("Content-Type", "text/html; charset=utf-8"), ("Retry-After", again)]
+        status, headers = f"{self.code} {self.reason}", [("Retry-After", again)]
+        if self.is_api:
+            problem = Refused("unavailable", variant="crowded").problem()
+            headers.append(("Content-Type", PROBLEM_TYPE))
+            return status, headers, json.dumps(problem).encode()
+        headers.append(("Content-Type", "text/html; charset=utf-8"))
         if self.only_looks:
             headers.append(("Refresh", again))
-        return f"{self.code} {self.reason}", headers, CROWDED.format(self.body).encode()
+        return status, headers, CROWDED.format(self.body).encode()
 
 
 class Nowhere(OverflowableBuffer):  # type: ignore[misc]  # waitress ships no types
@@ -223,7 +231,7 @@ class Line:
             if len(self._others) < LONGEST_LINE or request.path.startswith(STATIC):
                 self._others.append(channel)
                 return
-            request.error = Crowded(request.command)
+            request.error = Crowded(request.command, request.path)
         self._first.append(channel)
 
     def popleft(self) -> Channel:

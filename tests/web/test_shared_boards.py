@@ -1,5 +1,6 @@
 """A page of a board is drawn once for all who look at it at the same time."""
 
+import json
 import re
 from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
@@ -208,3 +209,17 @@ def test_what_was_sent_to_a_crowded_site_is_not_asked_for_again() -> None:
     _, headers, body = refused.requests[0].error.to_response()
     assert "Refresh" not in dict(headers)
     assert b"What you sent was not taken." in body
+
+
+def test_a_crowded_site_tells_a_program_when_to_ask_again() -> None:
+    line = Line()
+    for _ in range(LONGEST_LINE):
+        line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
+    refused = Waiting("GET", "/api/v1/competitions/digits/submissions/1/")
+    line.append(refused)  # type: ignore[arg-type]
+    status, headers, body = refused.requests[0].error.to_response()
+    assert (status, dict(headers)["Retry-After"]) == ("503 Service Unavailable", "5")
+    assert dict(headers)["Content-Type"] == "application/problem+json"
+    problem = json.loads(body)
+    assert (problem["code"], problem["status"]) == ("unavailable", 503)
+    assert problem["detail"].startswith("Many people are here right now.")
