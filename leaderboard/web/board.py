@@ -110,8 +110,7 @@ def plot(
     whole: bool,
 ) -> Board:
     """Draw rows on the axis that their estimates share, each by what `line` makes of it."""
-    limits = Interval(*sorted((reads.worst, reads.best)))
-    drawn = forest(estimates, limits, span, whole=whole)
+    drawn = forest(estimates, _limits(reads), span, whole=whole)
     return Board(
         axis=drawn.axis,
         lines=tuple(map(line, rows, drawn.marks)),
@@ -132,10 +131,15 @@ def history(board: models.Board, user: Person) -> StepChart | None:
     by_team: dict[int, list[Step]] = {}
     for step in steps:
         by_team.setdefault(step.team_id, []).append(step)
-    sign = -1 if queries.scale(board).maximize else 1
+    reads = queries.scale(board)
+    sign = -1 if reads.maximize else 1
     leaders = sorted(by_team.values(), key=lambda own: (sign * own[-1].value, own[-1].at))
     series = [Series(own[-1].team, tuple((step.at, step.value) for step in own)) for own in leaders]
-    return step_chart(series, start - margin, end + margin / 4)
+    return step_chart(series, start - margin, end + margin / 4, _limits(reads))
+
+
+def _limits(reads: Scale) -> Interval:
+    return Interval(*sorted((reads.worst, reads.best)))
 
 
 def _change(row: BoardRow) -> str:
@@ -153,7 +157,8 @@ def own_history(board: models.Board, team: models.Team) -> StepChart | None:
     now, (start, _), (last, _) = timezone.now(), steps[0], steps[-1]
     end = max(min(now, board.round.closes_at or now), last)
     margin = max((end - start) * 0.02, timedelta(seconds=30))
-    return step_chart([Series(team.name, tuple(steps))], start - margin, end + margin / 4)
+    own = Series(team.name, tuple(steps))
+    return step_chart([own], start - margin, end + margin / 4, _limits(queries.scale(board)))
 
 
 def _alternative(row: BoardRow, reads: Scale) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leaderboard.web.charts.axis import TimeAxis, number_axis, time_axis
+from leaderboard.queries import Interval
+from leaderboard.web.charts.axis import Axis, TimeAxis, number_axis, time_axis
 
 HEIGHT = 240
 _TOP, _BOTTOM = 12, 228
@@ -72,17 +73,19 @@ class StepChart:
     lines: tuple[Line, ...]
 
 
-def step_chart(series: Sequence[Series], start: datetime, end: datetime) -> StepChart | None:
+def step_chart(
+    series: Sequence[Series], start: datetime, end: datetime, limits: Interval
+) -> StepChart | None:
     """Return the chart of at most five teams, in the board's order; None where nothing has been
     released.
 
-    Every point lies between `start` and `end`.
+    Every point lies between `start` and `end`, every score within `limits`, and so does the axis.
     """
     drawn = [one for one in series if one.points][:5]
     if not drawn:
         return None
     scores = [score for one in drawn for _, score in one.points]
-    axis = number_axis(min(scores), max(scores), ticks=4)
+    axis = _axis(min(scores), max(scores), limits)
     time = time_axis(start, end)
 
     def height(score: float) -> float:
@@ -96,6 +99,14 @@ def step_chart(series: Sequence[Series], start: datetime, end: datetime) -> Step
     span = _BOTTOM - _TOP
     rows = tuple(Row(round(_BOTTOM - t.position / 100 * span, 1), t.label) for t in axis.ticks)
     return StepChart(HEIGHT, time, rows, tuple(lines))
+
+
+def _axis(low: float, high: float, limits: Interval) -> Axis:
+    """Return the axis of scores; around a single one it shows a tenth of all that there can be."""
+    if low == high:
+        around = (limits.high - limits.low) / 20
+        low, high = max(low - around, limits.low), min(high + around, limits.high)
+    return number_axis(low, high, ticks=4)
 
 
 def _segments(points: Sequence[Point]) -> tuple[Segment, ...]:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.queries import Interval
 from leaderboard.web.charts.steps import HEIGHT, Series, spread, step_chart
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 END = START + timedelta(days=10)
+LIMITS = Interval(0, 1)
 
 
 def series(name: str, *points: tuple[float, float]) -> Series:
@@ -18,12 +20,12 @@ def series(name: str, *points: tuple[float, float]) -> Series:
 
 
 def test_there_is_no_chart_without_a_released_score() -> None:
-    assert step_chart([], START, END) is None
-    assert step_chart([Series("alice", ())], START, END) is None
+    assert step_chart([], START, END, LIMITS) is None
+    assert step_chart([Series("alice", ())], START, END, LIMITS) is None
 
 
 def test_a_score_holds_until_it_is_beaten_and_to_the_end() -> None:
-    chart = step_chart([series("alice", (0, 0.5), (5, 0.9))], START, END)
+    chart = step_chart([series("alice", (0, 0.5), (5, 0.9))], START, END, LIMITS)
     assert chart is not None
     level, rise, rest = chart.lines[0].segments
     assert (level.x1, level.x2) == (0, 50)
@@ -33,20 +35,37 @@ def test_a_score_holds_until_it_is_beaten_and_to_the_end() -> None:
 
 
 def test_a_better_score_stands_higher() -> None:
-    chart = step_chart([series("alice", (0, 0.5)), series("bob", (1, 0.9))], START, END)
+    chart = step_chart([series("alice", (0, 0.5)), series("bob", (1, 0.9))], START, END, LIMITS)
     assert chart is not None
     assert chart.lines[1].points[0].y < chart.lines[0].points[0].y
 
 
+@pytest.mark.parametrize(
+    ("score", "limits", "labels"),
+    [
+        (1, Interval(0, 1), ["0.96", "0.98", "1.00"]),
+        (0, Interval(0, 1), ["0.00", "0.02", "0.04"]),
+        (0.5, Interval(0, 1), ["0.450", "0.475", "0.500", "0.525", "0.550"]),
+        (30, Interval(0, 60), ["28", "30", "32"]),
+    ],
+)
+def test_the_axis_of_a_single_score_has_no_score_that_the_metric_cannot_give(
+    score: float, limits: Interval, labels: list[str]
+) -> None:
+    chart = step_chart([series("alice", (0, score))], START, END, limits)
+    assert chart is not None
+    assert [row.label for row in chart.rows] == labels
+
+
 def test_five_lines_at_most_each_with_a_shape_of_its_own() -> None:
-    chart = step_chart([series(f"team {n}", (n, 0.5)) for n in range(8)], START, END)
+    chart = step_chart([series(f"team {n}", (n, 0.5)) for n in range(8)], START, END, LIMITS)
     assert chart is not None
     assert [line.name for line in chart.lines] == [f"team {n}" for n in range(5)]
     assert len({line.shape for line in chart.lines}) == 5
 
 
 def test_labels_of_equal_scores_do_not_overlap() -> None:
-    chart = step_chart([series(f"team {n}", (n, 0.5)) for n in range(5)], START, END)
+    chart = step_chart([series(f"team {n}", (n, 0.5)) for n in range(5)], START, END, LIMITS)
     assert chart is not None
     labels = sorted(line.label_y for line in chart.lines)
     assert all(below - above >= 20 for above, below in itertools.pairwise(labels))
