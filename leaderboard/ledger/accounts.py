@@ -24,6 +24,17 @@ def read_account(ledger: Ledger, team: Team | None) -> Account:
     return Account.from_json(row.account if row else ledger.account)
 
 
+def count_questions(ledger: Ledger) -> int:
+    """Return how many questions a ledger has answered, as its boards count them.
+
+    Duels and revisions are questions besides those about files. Where each team has an account of
+    its own, those about all teams' files.
+    """
+    if not ledger.law or ledger.by_team:
+        return ledger.asked
+    return read_account(ledger, None).count.numbered
+
+
 def may_begin(ledger: Ledger, team: Team) -> bool:
     """Return whether the team has an account, or a part of beta is left for one."""
     if not ledger.by_team:

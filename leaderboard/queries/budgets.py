@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db.models import Count, F, Q
 
-from leaderboard.ledger.accounts import read_account
+from leaderboard.ledger.accounts import count_questions, read_account
 from leaderboard.ledger.entries import ledger_head
 from leaderboard.models import Board, BoardState, Holdout, Ledger, Team, TeamAccount, TeamState
 from leaderboard.queries.guarantees import Guarantee, guarantee
@@ -21,12 +21,14 @@ class Budget:
     """The head of the ledger as a board uses it, what answers cost, and the shares with the least
     left.
 
-    Where each team has an account of its own, `guarantee` and `costs` are of the `team` that has
-    asked most. costs: for each board its name and the nats of its answers, None by the count alone.
+    questions: as the board counts them; `asked` are those about files. Where each team has an
+    account of its own, `guarantee` and `costs` are of the `team` that has asked most. costs: for
+    each board its name and the nats of its answers, None by the count alone.
     A share is the state of a `team`, with its `releases` and what is `left`.
     """
 
     holdout: Holdout
+    questions: int
     asked: int
     answered: int
     budget_left: int | None
@@ -57,6 +59,7 @@ def budget(board: Board, *, usual: float | None = None) -> Budget | None:
     )
     return Budget(
         holdout=holdout,
+        questions=count_questions(ledger),
         asked=head.asked,
         answered=head.answered,
         budget_left=head.budget_left,

@@ -11,6 +11,7 @@ from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from leaderboard.access import Person, may_see_others, unseen, visible_competitions
+from leaderboard.ledger.accounts import count_questions
 from leaderboard.models import (
     Board,
     BoardState,
@@ -80,7 +81,9 @@ class CompetitionHead:
 class MechanismFacts:
     """What may be known of the mechanism of a board: name, sentence, parameters, rows, budget.
 
-    `asked`, `answered` and `budget_left` are None for those who may not know of other teams.
+    questions: as the board counts them; `asked` are those about files, of which `answered` got
+    an answer that said more than "no". These and `budget_left` are None for those who may not know
+    of other teams.
     """
 
     name: str
@@ -91,6 +94,7 @@ class MechanismFacts:
     effective_rows: int
     public_rows: int
     final_rows: int
+    questions: int | None
     asked: int | None
     answered: int | None
     budget_left: int | None
@@ -207,10 +211,11 @@ def mechanism_facts(board: Board, user: Person) -> MechanismFacts | None:
     mechanism = mechanisms.get(board.mechanism)
     state = BoardState.objects.filter(board=board).select_related("ledger").first()
     if not may_see_others(user, board.round.competition):
-        asked = answered = budget_left = None
+        questions = asked = answered = budget_left = None
     elif state is None:
-        asked, answered, budget_left = 0, 0, None
+        questions, asked, answered, budget_left = 0, 0, 0, None
     else:
+        questions = count_questions(state.ledger)
         asked, answered = state.ledger.asked, state.ledger.answered
         budget_left = state.budget_left
     raw = board.mechanism_parameters
@@ -226,6 +231,7 @@ def mechanism_facts(board: Board, user: Person) -> MechanismFacts | None:
         effective_rows=holdout.effective_private_rows,
         public_rows=holdout.public_rows,
         final_rows=holdout.final_rows,
+        questions=questions,
         asked=asked,
         answered=answered,
         budget_left=budget_left,

@@ -483,6 +483,19 @@ def test_page_and_api_say_it_in_words(
     assert [row["surely_better_than"] for row in rows] == [[alice.name], []]
 
 
+def test_every_page_counts_a_duel_among_the_questions(
+    world: World, guarded: Competition, alice: Team, bob: Team, client: Client
+) -> None:
+    world.score(alice, wrong_every(2))
+    world.score(bob, wrong_every(20))
+    hold(guarded)
+    client.force_login(world.organizer)
+    assert "3 questions answered;" in client.get("/c/guarded/leaderboard/").content.decode()
+    for path in ("/c/guarded/ledger/", "/organize/guarded/budget/"):
+        content = client.get(path).content.decode()
+        assert "3: 2 about files, the others in duels and by revisions<" in content
+
+
 def test_a_no_is_shown_nowhere(world: World, guarded: Competition, alice: Team, bob: Team) -> None:
     world.score(alice, wrong_every(10))
     world.score(bob, wrong_every(14))

@@ -80,8 +80,8 @@ class MechanismFacts(Out):
     public_rows = serializers.IntegerField(help_text="Rows whose score may be shown.")
     asked = serializers.IntegerField(
         allow_null=True,
-        help_text="Questions so far, of all teams; null, as the next two, as long as the board is "
-        "hidden until the end.",
+        help_text="Questions about files so far, of all teams; null, as the next two, as long as "
+        "the board is hidden until the end.",
     )
     answered = serializers.IntegerField(
         allow_null=True, help_text='How many answers said more than "no".'
