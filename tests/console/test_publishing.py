@@ -39,6 +39,7 @@ def test_before_the_end_there_is_no_button(world: World, organizer: Client) -> N
 
 
 def test_the_short_name_confirms_it(ended: Competition, organizer: Client) -> None:
+    assert "It is “digits”." in organizer.get(at("publication", ended)).content.decode()
     refused = organizer.post(at("publication", ended), {"slug": "digit"})
     assert "Type “digits” to confirm." in refused.content.decode()
     assert not is_ordered()

@@ -18,6 +18,7 @@ from leaderboard.operate import archives
 from leaderboard.organize import bundles
 from leaderboard.organize.bundles import waiting
 from leaderboard.organize.moves import check_may_move, move, own_key
+from leaderboard.web.organize.confirmed import ConfirmedForm
 from leaderboard.web.organize.frame import refusals, show, url_of
 from leaderboard.web.organize.solution import in_memory
 
@@ -48,8 +49,8 @@ class CloneForm(forms.Form):
     slug = forms.SlugField(label="Short name of the clone", max_length=60, help_text=_SLUG_HELP)
 
 
-class MoveForm(forms.Form):
-    """Where a competition goes; its short name is typed, as this can't be undone."""
+class MoveForm(ConfirmedForm):
+    """Where a competition goes."""
 
     destination = forms.CharField(
         label="Public key of the other installation’s vault",
@@ -57,7 +58,7 @@ class MoveForm(forms.Form):
         help_text="64 digits. Its page “From a bundle” shows it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    slug = forms.CharField(label="Short name of the competition, to confirm", max_length=60)
+    field_order = ("destination", "slug")
 
 
 @in_memory
@@ -154,10 +155,8 @@ def export_archive(request: HttpRequest, competition: Competition) -> HttpRespon
 def move_page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Ask where it goes, and close its ledgers here."""
     user = signed_in(request)
-    form = MoveForm(request.POST or None)
-    if form.is_valid() and form.cleaned_data["slug"] != competition.slug:
-        form.add_error("slug", f"Type “{competition.slug}” to confirm.")
-    elif form.is_valid():
+    form = MoveForm(competition, request.POST or None)
+    if form.is_valid():
         with refusals(form):
             move(competition, form.cleaned_data["destination"], by=user)
             told = "Its ledger is closed here. Workers are sealing the secrets."

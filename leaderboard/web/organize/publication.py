@@ -1,6 +1,5 @@
 """After the end: the organizer's order to publish solution and secret, which can't be undone."""
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -9,22 +8,15 @@ from leaderboard import queries
 from leaderboard.access import signed_in
 from leaderboard.models import Competition
 from leaderboard.pipeline.publish import check_may_publish, publish
+from leaderboard.web.organize.confirmed import ConfirmedForm
 from leaderboard.web.organize.frame import reason_against, refusals, show, url_of
-
-
-class PublicationForm(forms.Form):
-    """The competition's short name, typed by hand: nobody does this by a slip of the mouse."""
-
-    slug = forms.CharField(label="Short name of the competition, to confirm", max_length=60)
 
 
 def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     """Show what becomes public; publish it at the organizer's word."""
     round = competition.current_round
-    form = PublicationForm(request.POST or None)
-    if form.is_valid() and form.cleaned_data["slug"] != competition.slug:
-        form.add_error("slug", f"Type “{competition.slug}” to confirm.")
-    elif form.is_valid():
+    form = ConfirmedForm(competition, request.POST or None)
+    if form.is_valid():
         with refusals(form):
             publish(round, by=signed_in(request))
             told = "Workers are writing the files. They will appear on the ledger page."
