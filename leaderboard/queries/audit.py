@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
@@ -61,11 +61,11 @@ _WORDS: Final = {
 
 @dataclass(frozen=True)
 class Change:
-    """What was written in a place of `name`. Texts; empty where nothing is."""
+    """What was written in a place of `name`. Texts and moments; empty where nothing is."""
 
     name: str
-    before: str
-    after: str
+    before: str | datetime
+    after: str | datetime
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _changes(data: Mapping[str, Any]) -> Iterator[Change]:
             )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any) -> str | datetime:
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
@@ -222,13 +222,17 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         if value.keys() == {"characters", "sha256"}:
             return f"{value['characters']:,} characters, SHA-256 {value['sha256'][:12]}…"
-        return ", ".join(f"{name}: {_shown(each)}" for name, each in value.items())
+        return ", ".join(f"{name}: {_plain(_shown(each))}" for name, each in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(_plain(_shown(each)) for each in value)
     try:
-        return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M} UTC" if "T" in value else value
+        return datetime.fromisoformat(value).astimezone(UTC) if "T" in value else value
     except (TypeError, ValueError):
         return str(value)
+
+
+def _plain(value: str | datetime) -> str:
+    return value if isinstance(value, str) else f"{value:%Y-%m-%d %H:%M} UTC"
 
 
 _CSV: Final[Mapping[str, Callable[[Happening], object]]] = {
@@ -239,6 +243,8 @@ _CSV: Final[Mapping[str, Callable[[Happening], object]]] = {
     "who": lambda row: plain_text(row.who),
     "about": lambda row: plain_text(row.about),
     "changes": lambda row: plain_text(
-        "; ".join(f"{each.name}: {each.before} -> {each.after}" for each in row.changes)
+        "; ".join(
+            f"{each.name}: {_plain(each.before)} -> {_plain(each.after)}" for each in row.changes
+        )
     ),
 }

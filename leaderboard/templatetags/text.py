@@ -177,6 +177,12 @@ def moment(when: datetime) -> SafeString:
 
 
 @register.filter
+def value(written: str | datetime) -> str:
+    """Return what was written somewhere: a moment as everywhere, a text as it is."""
+    return moment(written) if isinstance(written, datetime) else written
+
+
+@register.filter
 def browser(user_agent: str) -> str:
     """Return browser and system of a user agent as people know them; itself where neither is."""
     found = [next((name for part, name in kind if part in user_agent), "") for kind in _AGENTS]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import UTC, datetime
 
 from django.db import connection, transaction
 from django.test import Client
@@ -16,6 +17,8 @@ from leaderboard.organize.settings import change_settings
 from leaderboard.organize.teams import change_team
 from leaderboard.participate import admission
 from leaderboard.pipeline.queue import requeue_failed
+from leaderboard.queries.audit import audit_csv
+from leaderboard.templatetags.text import moment
 from tests.cast import World, set_round
 from tests.console.pages import LADDER_FORM, at, sample, send_file, settings_of
 from tests.web.pages import text
@@ -34,6 +37,15 @@ def test_it_tells_who_changed_what_and_what_was_there_before(
     shown = text(organizer.get(at("audit", world.digits)))
     assert "organizer A limit was changed" in shown
     assert "submissions a day 20 → 9" in shown
+
+
+def test_moments_are_written_as_on_all_other_pages(world: World, organizer: Client) -> None:
+    closes_at = datetime(2099, 3, 2, 9, 5, tzinfo=UTC)
+    change_settings(world.digits, world.organizer, closes_at=closes_at)
+    for page in (at("audit", world.digits), "/c/digits/rules/"):
+        assert f"<ins>{moment(closes_at)}</ins>" in organizer.get(page).content.decode()
+    written = b"".join(audit_csv(world.digits, world.organizer)).decode()
+    assert "2099-03-02 09:05 UTC" in written
 
 
 def test_a_long_text_is_kept_as_its_digest(world: World) -> None:
