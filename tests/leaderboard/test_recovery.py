@@ -317,6 +317,7 @@ def test_organizers_read_what_they_have_to_do_again(
     page = client.get("/organize/digits/finals/").content.decode()
     for each in said:
         assert escape(each) in page
+    assert "Announcements, texts and data files are in no log" in page
     assert "A restored backup lacks something" in client.get("/organize/").content.decode()
     ending.close(world.digits)
     rewinds.give_up(world.round)

@@ -96,6 +96,8 @@ def restore(backup: Backup, *, with_files: bool = True, say: Say = print) -> lis
     for slug, entries in recover_all().items():
         taken = "1 entry of its log was" if entries == 1 else f"{entries} entries of its log were"
         say(f"{slug}: {taken} taken that the backup lacks.")
+    say("Announcements, texts, data files and accounts are in no log: what came later of these is")
+    say("gone and can't be named. Ask organizers to look whether their newest are there.")
     return rewound()
 
 
