@@ -11,8 +11,9 @@ from itertools import chain
 from typing import Any, Final
 
 from django.db.models import Count, Max, Min
+from django.utils import timezone
 
-from leaderboard.models import Board, Competition, FileRole, Round, Standing
+from leaderboard.models import Board, Competition, FileRole, Phase, Round, Standing
 from leaderboard.organize.plan import suggest_remedy
 from leaderboard.organize.proposals import expected_size, training_labels
 from leaderboard.platform.files import open_stored
@@ -39,8 +40,10 @@ class SetupWarning:
 
 
 def find_warnings(competition: Competition) -> list[SetupWarning]:
-    """Return what is to be warned of, over all boards of the current round."""
+    """Return what is to be warned of, over all boards of the current round; nothing at its end."""
     round = competition.current_round
+    if round.phase(timezone.now()) is Phase.CLOSED:
+        return []
     size = expected_size(round)
     is_draft = competition.opened_by_organizer_at is None
     found = list(_warn_of_groups(round)) if is_draft else []

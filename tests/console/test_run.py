@@ -57,6 +57,14 @@ def test_an_open_competition_shows_how_it_runs(world: World, organizer: Client) 
     assert "Unusual teams None." in shown
 
 
+def test_nothing_is_planned_or_warned_of_after_the_end(world: World, organizer: Client) -> None:
+    world.score(world.join(world.alice))
+    foreseen = ("At the end, as planned", "Worth a look")
+    assert all(part in _run(organizer, world.digits) for part in foreseen)
+    ending.close(world.digits)
+    assert not any(part in _run(organizer, world.digits) for part in foreseen)
+
+
 def test_duels_count_among_the_questions_that_were_declared(
     world: World, organizer: Client
 ) -> None:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from leaderboard.access import Right, may, signed_in
-from leaderboard.models import Competition, Status
+from leaderboard.models import Competition, Phase, Status
 from leaderboard.organize.plan import foresee_guarantee, good_loss
 from leaderboard.queries import running
 from leaderboard.queries.budgets import budget
@@ -24,6 +24,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
     round = competition.current_round
     failed = organized_submissions(competition, status=Status.FAILED)
     teams_out, out = running.exhausted_teams(round)
+    is_closed = round.phase(timezone.now()) is Phase.CLOSED
     context: dict[str, Any] = {
         "line": time_line(round.opens_at, round.closes_at, timezone.now()),
         "queue": running.queue(competition),
@@ -32,7 +33,7 @@ def page(request: HttpRequest, competition: Competition) -> HttpResponse:
         "failed": failed,
         "failures": failed.rows[: running.SHOWN],
         "ledger": budget(round.board, usual=good_loss(round.board)),
-        "foreseen": foresee_guarantee(round.board),
+        "foreseen": None if is_closed else foresee_guarantee(round.board),
         "teams_out": teams_out,
         "teams_out_more": out - len(teams_out),
         "progress": progress(round),
