@@ -89,7 +89,7 @@ DEMO_COMPETITIONS = (
     DemoCompetition(
         slug="odd-or-even",
         title="Odd or even",
-        tagline="Is the digit odd? This one has ended: see its final board.",
+        tagline="Is the digit odd? This one has ended: see what its end looks like.",
         schema=Schema("id", (Column("parity", "label", ("even", "odd")),)),
         metric="accuracy",
         mechanism="guard",
