@@ -45,7 +45,14 @@ ORGANIZERS_PAGES = {
     "organize": "/organize/",
     "organize-new": "/organize/new/",
     "organize-run": "/organize/digits/",
+    "organize-budget": "/organize/digits/budget/",
+    "organize-submissions": "/organize/digits/submissions/",
+    "organize-teams": "/organize/digits/teams/",
     "organize-settings": "/organize/digits/settings/",
+    "organize-files": "/organize/digits/data/files/",
+    "organize-rounds": "/organize/digits/rounds/",
+    "organize-people": "/organize/digits/people/organizers/",
+    "organize-audit": "/organize/digits/audit/",
     "organize-revision": "/organize/digits/data/solution/revision/",
 }
 
@@ -61,11 +68,20 @@ def visit(page: Page, name: str, path: str, variant: str) -> list[str]:
 
 
 def overflow(page: Page) -> list[str]:
-    """Return whether the page scrolls sideways."""
+    """Return what scrolls sideways: the page, or a table of it.
+
+    Prediction files, the API's fields and what organizers write are as wide as they are.
+    """
     wider: int = page.evaluate(
         "() => document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     )
-    return [f"{wider} px wider than the screen"] if wider > 0 else []
+    tables: list[str] = page.evaluate(
+        "() => [...document.querySelectorAll('.scroll[aria-label]')]"
+        ".filter(each => each.querySelector(':scope > table:not(.file, .api-fields)'))"
+        ".filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.ariaLabel)"
+    )
+    page_too = [f"{wider} px wider than the screen"] if wider > 0 else []
+    return page_too + [f"table “{label}” scrolls sideways" for label in tables]
 
 
 def violations(page: Page) -> list[str]:
