@@ -208,7 +208,7 @@ REJECTIONS: Mapping[str, Rejection] = {
     ),
     "missing_id": Rejection(
         "An id of the sample file isn't there.",
-        "{count:# id/# ids} of the sample file's {rows} {count:is/are} missing: {ids:listed}.",
+        "{count:# id/# ids} of the sample file's {rows} {count:is/are} missing ({ids:listed}).",
         "every id of the sample file",
     ),
     "empty_cell": Rejection(

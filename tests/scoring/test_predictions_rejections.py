@@ -313,14 +313,14 @@ REJECTED: dict[str, tuple[str | bytes, str, int | None, str | None, str]] = {
         "missing_id",
         None,
         "id",
-        "1 id of the sample file's 20 is missing: '13'.",
+        "1 id of the sample file's 20 is missing ('13').",
     ),
     "many missing rows": (
         "\n".join([HEADER, *rows_of(IDS[:-7])]),
         "missing_id",
         None,
         "id",
-        "7 ids of the sample file's 20 are missing: '23', '24', '25', '26', '27', ….",
+        "7 ids of the sample file's 20 are missing ('23', '24', '25', '26', '27', …).",
     ),
     "an id twice": (
         GOOD + "13,3,0.13,13.5\n",

@@ -124,7 +124,7 @@ def test_scores_have_the_digits_that_mean_something() -> None:
         ("Line 3, column `p`: the cell is empty.", 3, "p", "The cell is empty."),
         ("Line 1: the column 'p' is missing.", 1, "p", "The column 'p' is missing."),
         ("Line 3 has 4 cells, the header has 3.", 3, None, "Line 3 has 4 cells, the header has 3."),
-        ("1 id of the sample file's 3 is missing: '2'.", None, "id", None),
+        ("1 id of the sample file's 3 is missing ('2').", None, "id", None),
         ("The file is empty.", None, None, None),
     ],
 )
