@@ -4,13 +4,14 @@ They are for what runs under a lock that others wait for, and for what every pag
 question of a waiting client asks; elsewhere querysets do.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, wraps
 from inspect import signature
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, OperationalError, connections
 from django.db.models import Expression, Field, JSONField, Model, QuerySet, query
 from django.db.models.sql import UpdateQuery
 from django.db.transaction import TransactionManagementError
@@ -203,14 +204,23 @@ class _Select:
 
 
 def _cursor(connection: Any) -> Any:
-    """Return a cursor whose statements PostgreSQL plans once for a connection, if settings let it.
+    return _planned_once(connection) if connection.vendor == "postgresql" else connection.cursor()
 
-    Planning takes it longer than running most of them.
+
+@contextmanager
+def _planned_once(connection: Any) -> Iterator[Any]:
+    """Give a cursor whose statements PostgreSQL plans once for a connection, if settings let it.
+
+    Planning takes it longer than running most of them. Raises OperationalError, as where the
+    connection is lost, if a migration beside the running site changed what a statement returns.
     """
-    cursor = connection.cursor()
-    if connection.vendor == "postgresql":
+    with connection.cursor() as cursor:
         cursor.cursor = connection.Database.Cursor(connection.connection)
-    return cursor
+        try:
+            yield cursor
+        except NotSupportedError as error:
+            connection.close()
+            raise OperationalError("A prepared statement returns other types by now.") from error
 
 
 def _put(values: Mapping[str, Any], params: Sequence[Any], connection: Any) -> list[Any]:
