@@ -79,9 +79,18 @@ def recover(competition: Competition) -> int:
     return len(lost)
 
 
-def recover_all() -> dict[str, int]:
-    """Recover every competition; return how many entries each got that lacked some."""
-    found = {each.slug: recover(each) for each in Competition.objects.order_by("pk")}
+def recover_all(fail: Callable[[str, Exception], object]) -> dict[str, int]:
+    """Recover every competition; return how many entries each got that lacked some.
+
+    fail: what is told of each that can't be recovered, as where its log was forged: that one stays
+    as it is.
+    """
+    found = dict[str, int]()
+    for each in Competition.objects.order_by("pk"):
+        try:
+            found[each.slug] = recover(each)
+        except Exception as error:
+            fail(each.slug, error)
     return {slug: entries for slug, entries in found.items() if entries}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
@@ -15,8 +16,10 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from leaderboard.ledger import recovery
 from leaderboard.operate import backups
 from leaderboard.operate.backups import CannotRestore, back_up, database, open_backup, restore
+from tests.cast import World
 
 
 @pytest.fixture
@@ -94,6 +97,19 @@ def test_no_line_of_the_watermark_is_taken_back(place: Path) -> None:
     assert (there / "one").read_text() == "1 a\n2 c\n"
     assert (there / "two").read_text() == "1 b\n"
     assert any("two was gone" in line for line in told)
+
+
+def test_a_log_that_cannot_be_taken_is_named(
+    place: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up(place, say=print)
+    monkeypatch.setattr(recovery, "recover", Mock(side_effect=KeyError("team")))
+    told: list[str] = []
+    restore(open_backup(place), say=told.append)
+    assert told[-1] == (
+        "digits: its log can't be taken (KeyError: 'team'), so what came after the backup is "
+        "missing. `python manage.py rewind digits` tries again."
+    )
 
 
 def test_the_copy_of_the_watermark_only_grows(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from django.utils.html import escape
 from leaderboard import queries
 from leaderboard.errors import Refused
 from leaderboard.ledger import copies, rewinds
-from leaderboard.ledger.recovery import recover
+from leaderboard.ledger.recovery import recover, recover_all
 from leaderboard.log import heads, journal, keys
 from leaderboard.log.entries import utc
 from leaderboard.models import (
@@ -48,7 +48,7 @@ from scoring.transparency.ledgers import LedgerCheck
 from scoring.verification.differences import Differs
 from scoring.verification.run import verify
 from tests import ending
-from tests.cast import World, ledger_of, predictions, solution, upload
+from tests.cast import World, ledger_of, make_competition, predictions, solution, upload
 from tests.leaderboard.test_rounds_and_boards import further_round
 
 
@@ -100,6 +100,24 @@ def everything() -> dict[str, Any]:
         "selected": sorted(Selection.objects.values_list("team__uid", "submission__number")),
         "log": list(LogEntry.objects.values_list("index", "hash")),
     }
+
+
+def test_a_log_that_cannot_be_taken_keeps_no_other_from_its_own(world: World) -> None:
+    second = make_competition("second", world.organizer)
+    team = world.join(world.alice, competition=second)
+    for each in (world.digits, second):
+        heads.sign(each)
+    backup = transaction.savepoint()
+    world.submit(team)
+    heads.sign(second)
+    transaction.savepoint_rollback(backup)
+    with journal.file_of(world.digits.uid).open("a") as file:
+        index = LogEntry.objects.filter(competition=world.digits).count()
+        file.write(f'{{"index": {index}, "document": {{"kind": "team"}}, "opening": {{}}}}\n')
+    failed = dict[str, Exception]()
+    assert recover_all(failed.__setitem__) == {"second": 1}
+    assert {slug: repr(each) for slug, each in failed.items()} == {"digits": "KeyError('team')"}
+    assert team.submissions.count() == 1
 
 
 def test_files_ties_teams_and_selections_come_back(world: World, alice: Team) -> None:

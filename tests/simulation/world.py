@@ -548,7 +548,7 @@ class World:
             self.broker.forget_everything()
         self._note_restored()
         self.watch.is_repairing = True
-        recovery.recover_all()
+        recovery.recover(self.stage.competition)
         self._note_restored()
         self.watch.is_repairing = False
         tasks.look_for_rewinds_at_start.run()

@@ -93,7 +93,14 @@ def restore(backup: Backup, *, with_files: bool = True, say: Say = print) -> lis
         say(f"The watermark's file {name} was gone: that of the newest backup is there now.")
     call_command("migrate", interactive=False, verbosity=0)
     look_for_rewinds()
-    for slug, entries in recover_all().items():
+
+    def fail(slug: str, error: Exception) -> None:
+        say(
+            f"{slug}: its log can't be taken ({type(error).__name__}: {error}), so what came after "
+            f"the backup is missing. `python manage.py rewind {slug}` tries again."
+        )
+
+    for slug, entries in recover_all(fail).items():
         taken = "1 entry of its log was" if entries == 1 else f"{entries} entries of its log were"
         say(f"{slug}: {taken} taken that the backup lacks.")
     say("Announcements, texts, data files and accounts are in no log: what came later of these is")
