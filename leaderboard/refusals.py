@@ -325,6 +325,7 @@ PROBLEMS: Mapping[str, Refusal] = {
         "There is nothing here",
         "There is no such page.",
         "The address is wrong, or you may not know of what is there: the answer is the same.",
+        variants={"competition": "The competition was deleted. Nothing was accepted."},
     ),
     "method_not_allowed": Refusal(
         405,

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from leaderboard.errors import Refused
 from leaderboard.ledger import watermark
-from leaderboard.models import Competition, Ledger, LedgerNote, Pause, Release, Round
+from leaderboard.models import Competition, Ledger, LedgerNote, Pause, Release, Round, Team
 from leaderboard.platform.statements import prepared
 
 _CLAIMS: Final = 0x486F6C64  # any number that nothing else on this database locks
@@ -54,6 +54,16 @@ def lock_whole(competition: Competition, *, besides: Ledger | None = None) -> bo
 def _lock_rows(competition: Competition) -> list[Ledger]:
     rows = Ledger.objects.select_for_update(no_key=True).filter(competition=competition)
     return list(rows.order_by("pk"))
+
+
+def lock_teams(competition: Competition) -> None:
+    """Let no upload, selection or new member commit until this transaction ends.
+
+    Each of them locks its team: it comes before, or finds what this transaction has changed. Take
+    it after `lock`.
+    """
+    teams = Team.objects.select_for_update(no_key=True).filter(competition=competition)
+    list(teams.order_by("pk").values_list("pk"))
 
 
 def lock_claims() -> None:

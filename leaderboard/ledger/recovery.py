@@ -63,7 +63,7 @@ def recover(competition: Competition) -> int:
     with transaction.atomic(durable=True):
         locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
         is_whole = lock.lock_whole(locked)
-        list(Team.objects.select_for_update(no_key=True).filter(competition=locked).order_by("pk"))
+        lock.lock_teams(locked)
         EventCount.objects.get_or_create(competition=locked)
         count = EventCount.objects.select_for_update(no_key=True).get(competition=locked)
         shared, lost = _part(locked)

@@ -236,8 +236,7 @@ def _locked(round: Round) -> Iterator[tuple[Ledger, Situation]]:
 def _lock_rest(ledger: Ledger) -> bool:
     """Lock the other ledgers and all teams; return whether this ledger alone is to be repaired."""
     is_whole = lock.lock_whole(ledger.competition, besides=ledger)
-    teams = Team.objects.select_for_update(no_key=True).filter(competition=ledger.competition)
-    list(teams.order_by("pk"))
+    lock.lock_teams(ledger.competition)
     return is_whole
 
 

@@ -78,6 +78,7 @@ def return_to_draft(competition: Competition, *, by: User | None = None) -> None
     """Take an opening back, as long as nobody has submitted. Raises Refused after that."""
     with transaction.atomic():
         locked = lock.lock(competition)
+        lock.lock_teams(locked)
         check_right(by, locked, Right.EDIT)
         rounds = list(locked.rounds.select_related("ledger"))
         if has_answers(locked):
@@ -99,6 +100,7 @@ def delete_competition(competition: Competition, *, by: User | None = None) -> N
     """
     with transaction.atomic():
         locked = lock.lock(competition)
+        lock.lock_teams(locked)
         check_right(by, locked, Right.OWN)
         if has_answers(locked):
             raise Refused("has_submissions")

@@ -18,7 +18,6 @@ from leaderboard.models import (
     Round,
     Status,
     Submission,
-    Team,
     User,
 )
 from leaderboard.notify import events
@@ -49,8 +48,7 @@ def move(competition: Competition, destination: str, *, by: User | None) -> Hand
         raise Refused("invalid", field="destination", variant="own_key")
     with transaction.atomic():
         locked = lock.lock(competition)
-        # Uploads lock their team: one that is being accepted comes before the closing, or is late.
-        list(Team.objects.select_for_update(no_key=True).filter(competition=locked).order_by("pk"))
+        lock.lock_teams(locked)  # an upload that is being accepted comes before, or is late
         check_may_move(locked)
         because = f"It goes on at another installation, whose vault has the key {key[:16]}…"
         for ledger in locked.ledgers.order_by("pk"):

@@ -255,12 +255,8 @@ def reveal(round: Round, *, by: User | None = None) -> None:
 
 
 def _lock(round: Round) -> Round:
-    """Lock the round against changes, uploads and selections.
-
-    Every upload, selection and new member locks its team, so none of them commits meanwhile.
-    """
-    competition = lock.lock(round.competition)
-    list(Team.objects.select_for_update(no_key=True).filter(competition=competition).order_by("pk"))
+    """Lock the round against changes, uploads and selections."""
+    lock.lock_teams(lock.lock(round.competition))
     return Round.objects.select_related("competition", "ledger").get(pk=round.pk)
 
 

@@ -68,7 +68,7 @@ def submit(
 
     Raises Refused, having changed nothing, if the user isn't a member, the competition isn't open,
     a limit is reached, the campaign is unknown or has ended, the file is empty or too large, a
-    claimed score is missing, or there is no space left.
+    claimed score is missing, there is no space left, or the competition is deleted meanwhile.
     """
     moment = _moment_that_counts(arrived)
     round = team.competition.round_at(moment)
@@ -130,7 +130,10 @@ def _accept(
         # The team's lock serializes quotas and numbers, and starting the finals waits for it. The
         # competition is read by a query of its own: after waiting for a lock, a join would still
         # show its state from before.
-        (team,) = _lock_team(team.pk)
+        locked = _lock_team(team.pk)
+        if not locked:
+            raise Refused("not_found", variant="competition")
+        (team,) = locked
         (competition,) = _competition(team.competition_id)
         round = competition.round_at(moment)
         found = campaigns.find(team, campaign, grant)

@@ -27,6 +27,7 @@ from django.utils import timezone
 from leaderboard import vault
 from leaderboard.access import Right, check_right
 from leaderboard.errors import Refused
+from leaderboard.ledger import lock
 from leaderboard.log import leaves
 from leaderboard.models import (
     Board,
@@ -39,7 +40,6 @@ from leaderboard.models import (
     Round,
     Status,
     Submission,
-    Team,
     User,
 )
 from leaderboard.notify import events
@@ -75,9 +75,7 @@ def publish(round: Round, *, by: User | None = None) -> None:
             pk=round.competition_id
         )
         check_right(by, competition, Right.EDIT)
-        # Practice ends here: an upload locks its team, and either commits before or sees this.
-        teams = Team.objects.select_for_update(no_key=True).filter(competition=competition)
-        list(teams.order_by("pk"))
+        lock.lock_teams(competition)  # practice ends here
         locked = Round.objects.get(pk=round.pk)
         check_may_publish(locked)
         if locked.publication_at is None:

@@ -9,6 +9,7 @@ from django.core.files.storage import default_storage
 from django.db import OperationalError
 from django.utils import timezone
 
+from leaderboard import organize
 from leaderboard.errors import Refused
 from leaderboard.models import Competition, Round, Status, Submission
 from leaderboard.participate import quotas
@@ -69,6 +70,23 @@ def test_a_file_refused_after_it_was_stored_is_not_kept(
     with pytest.raises(Refused):
         world.submit(team, predictions([3]))
     assert stored_files() == before
+
+
+def test_a_file_for_a_competition_that_is_deleted_meanwhile_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, store, stored = world.join(world.alice), intake._store, list[str]()
+
+    def meanwhile_it_is_deleted(*args: Any) -> str:
+        organize.delete_competition(world.digits, by=world.organizer)
+        stored.append(store(*args))
+        return stored[0]
+
+    monkeypatch.setattr(intake, "_store", meanwhile_it_is_deleted)
+    with pytest.raises(Refused, match="deleted") as refused:
+        world.submit(team)
+    assert refused.value.status == 404
+    assert not default_storage.exists(stored[0])
 
 
 def test_a_file_whose_acceptance_is_uncertain_is_kept(

@@ -6,6 +6,7 @@ Reads one JSON request a line, `{"do": NAME, ...}`, and answers each with one JS
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -51,7 +52,7 @@ from leaderboard.models import (  # noqa: E402
     User,
 )
 from leaderboard.operate import archives  # noqa: E402
-from leaderboard.organize import moves  # noqa: E402
+from leaderboard.organize import drafts, moves  # noqa: E402
 from leaderboard.organize.revisions import revise_solution  # noqa: E402
 from leaderboard.participate import membership, selection  # noqa: E402
 from leaderboard.pipeline import finalize, intake  # noqa: E402
@@ -59,6 +60,7 @@ from leaderboard.pipeline.measure import measure  # noqa: E402
 from leaderboard.pipeline.parse import parse  # noqa: E402
 from leaderboard.pipeline.queue import enqueue  # noqa: E402
 from leaderboard.pipeline.release import release as release_stage  # noqa: E402
+from leaderboard.platform.statements import insert_row  # noqa: E402
 from leaderboard.vault import VaultClosed  # noqa: E402
 from tests import cast, ending  # noqa: E402
 from tests.servers import doom, invariants  # noqa: E402
@@ -286,6 +288,41 @@ def race_for_the_end(slug: str, contents: list[str], team: str) -> list[str]:
     return crowd(len(contents) + 1, act)
 
 
+def race_to_the_draft(slug: str, content: str, team: str) -> list[str]:
+    """Take the competition's opening back in one process while another has inserted an upload and
+    not committed it. Return what became of the upload, and of the way back."""
+    competition = Competition.objects.get(slug=slug)
+
+    def act(number: int, wait_for_all: Callable[[], object]) -> str:
+        def inserted(row: Any) -> None:
+            insert_row(row)
+            wait_for_all()
+            _wait_until_somebody_waits()
+
+        try:
+            if number == 0:
+                with patch.object(intake, "insert_row", inserted):
+                    _submit(content, team)
+                return "accepted"
+            wait_for_all()
+            drafts.return_to_draft(competition)
+        except Refused as refused:
+            return refused.code
+        return "returned"
+
+    return crowd(2, act)
+
+
+def _wait_until_somebody_waits() -> None:
+    """Wait until a transaction of PostgreSQL waits for another, or has had the time to."""
+    with connections["default"].cursor() as cursor:
+        for _ in range(100):
+            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone():
+                return
+            time.sleep(0.05)
+
+
 def seen(submission: int) -> dict[str, Any]:
     """Return what is known of a submission, and of the board."""
     row = Submission.objects.get(pk=submission)
@@ -441,6 +478,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "finals": finals,
     "choose": choose,
     "race_for_the_end": race_for_the_end,
+    "race_to_the_draft": race_to_the_draft,
     "seen": seen,
     "sent": sent,
     "lost": lost,

@@ -256,6 +256,14 @@ def test_the_final_scoring_may_be_cut_off_anywhere(site: Deployment, boundary: s
     assert site.violations() == []
 
 
+@pytest.mark.parametrize("site", DATABASES[1:], indirect=True)
+def test_no_upload_slips_into_a_draft(site: Deployment) -> None:
+    site.ask("set_up_checked", slug="drafted", team="D", budget="9", team_share="9")
+    said = site.ask("race_to_the_draft", slug="drafted", content=next_file(), team="D")
+    assert said == ["accepted", "frozen"]
+    assert site.violations() == []
+
+
 def test_no_upload_slips_through_while_the_finals_start(site: Deployment) -> None:
     """Whatever the order: either something was accepted, and the finals do not start, or not."""
     site.ask("set_up_checked", slug="races", team="R", budget="9", team_share="9")
