@@ -347,14 +347,14 @@ def test_one_that_fails_does_not_hold_up_the_others(
 ) -> None:
     """And what went wrong is told by type and place, without the message."""
     submissions = [world.score(world.join(make_user(name)), wrong(4)) for name in "abc"]
-    _break(monkeypatch, lambda count: count == broken)
-    ending.score(world.digits)
+    with monkeypatch.context() as breaking:
+        _break(breaking, lambda count: count == broken)
+        ending.score(world.digits)
     assert len(scores(world.digits)) == 2
     assert world.round.finals_scored_at is None
     submissions[broken].refresh_from_db()
     assert submissions[broken].failure.startswith("Final score: StateError at test_finalize.py:")
     assert "0.125" not in submissions[broken].failure
-    monkeypatch.undo()
     ending.measure(world.digits)
     submissions[broken].refresh_from_db()
     assert submissions[broken].failure == ""
