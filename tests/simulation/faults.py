@@ -82,12 +82,12 @@ FAULTS = {
     "no-lock-at-intake": Fault(
         "intake without its transaction, which holds the lock that quotas are counted under",
         _in_autocommit("pipeline.intake:_accept"),
-        3,
+        5,
     ),
     "no-lock-at-release": Fault(
         "a release without its transaction, which holds the ledger's lock",
         _in_autocommit("pipeline.release:release"),
-        8,
+        0,
     ),
     "locks-taken-late": Fault(
         "transactions of SQLite that take the write lock when they first write, not as they begin",
@@ -102,7 +102,7 @@ FAULTS = {
     "early-acknowledgement": Fault(
         "messages acknowledged when a worker takes them",
         lambda: patch.object(settings, "CELERY_TASK_ACKS_LATE", False),
-        17,
+        14,
     ),
     "sent-before-commit": Fault(
         "the message is sent within the transaction, not on its commit",
@@ -139,7 +139,7 @@ FAULTS = {
             "startable()",
             "Submission.objects",
         ),
-        5,
+        14,
     ),
     "finals-overtake": Fault(
         "the finals start while a submission is being scored",
@@ -148,7 +148,7 @@ FAULTS = {
             "status__in=(Status.QUEUED, Status.SCORING)",
             "status__in=(Status.QUEUED,)",
         ),
-        3,
+        31,
     ),
     "duel-unchecked": Fault(
         "a duel that doesn't look under the lock whether another worker has held it",
