@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.core.files.storage import default_storage
 
 from leaderboard import organize, tasks
 from leaderboard.errors import Refused
@@ -41,8 +40,11 @@ def _refused(world: World, texts: dropped.Texts, **change: str | None) -> str:
     return str(refused.value)
 
 
-def _stored() -> set[Path]:
-    return {each for each in Path(settings.MEDIA_ROOT).rglob("*") if each.is_file()}
+def _stored(folder: str = "") -> set[str]:
+    folders, names = default_storage.listdir(folder)
+    return {f"{folder}{name}" for name in names}.union(
+        *(_stored(f"{folder}{each}/") for each in folders)
+    )
 
 
 @pytest.mark.parametrize("name", ["binary", "minutes", "classes"])
