@@ -1,7 +1,8 @@
 """Which tests go to one process together, where pytest-xdist spreads the suite over several.
 
 Tests that share an installation, a browser or two worlds go together, so that these are made once.
-All others are spread one by one, and last, so that no process has to wait long for another.
+All others are spread one by one, and last, so that no process has to wait long for another. But one
+process begins with them: tests of servers wait much, and if all did at once, cores would be idle.
 
 `--dist loadgroup` does the like by marks, which it writes into node ids; pytest 9.2 ignores that
 (pytest-xdist#1386). Here the node id itself says with what a test belongs together.
@@ -9,6 +10,7 @@ All others are spread one by one, and last, so that no process has to wait long 
 
 import os
 import re
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
@@ -35,6 +37,13 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships
 
     def _split_scope(self, nodeid: str) -> str:
         return unit(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Give the last process tests that go alone, as long as there are any."""
+        alone = next((each for each in self.workqueue if "::" in each), None)
+        if alone and node is self.nodes[-1]:
+            self.workqueue.move_to_end(alone, last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,8 +19,8 @@ import pytest
 
 @pytest.mark.parametrize("number", range(8))
 def test_something(number):
-    with Path(__file__).with_suffix(".txt").open("a") as file:
-        print(os.environ["PYTEST_XDIST_WORKER"], file=file)
+    with Path("seen.txt").open("a") as file:
+        print(os.environ["PYTEST_XDIST_WORKER"], Path(__file__).stem, file=file)
 """
 
 
@@ -44,20 +44,33 @@ def test_a_test_goes_with_those_that_share_its_installation(nodeid: str, expecte
     assert unit(nodeid) == expected
 
 
-def test_tests_that_go_together_run_in_one_process(tmp_path: Path) -> None:
-    servers = tmp_path / "tests" / "servers"
-    servers.mkdir(parents=True)
-    (tmp_path / "pytest.ini").touch()
-    for name in ("one", "other"):
-        (servers / f"test_{name}.py").write_text(NOTES_ITS_PROCESS)
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """Which of two processes ran the tests of which file, in order."""
+    directory = tmp_path_factory.mktemp("scheduling")
+    (directory / "pytest.ini").touch()
+    for name in ("servers/test_one", "servers/test_other", "test_alone"):
+        file = directory / "tests" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(NOTES_ITS_PROCESS)
     plugins = ("-p", "tests.scheduling", "-p", "no:django", "-p", "no:cacheprovider")
     subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "--numprocesses", "2"],
-        cwd=tmp_path,
+        cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=True,
     )
-    seen = [(servers / f"test_{name}.txt").read_text().split() for name in ("one", "other")]
-    assert [len(each) for each in seen] == [8, 8]
-    assert [len(set(each)) for each in seen] == [1, 1]
+    return [line.split() for line in (directory / "seen.txt").read_text().splitlines()]
+
+
+def test_tests_that_go_together_run_in_one_process(seen: list[list[str]]) -> None:
+    for name in ("test_one", "test_other"):
+        processes = [process for process, file in seen if file == name]
+        assert len(processes) == 8
+        assert len(set(processes)) == 1
+
+
+def test_one_process_begins_with_tests_that_go_alone(seen: list[list[str]]) -> None:
+    firsts = dict(reversed(seen))
+    assert firsts == {"gw0": "test_one", "gw1": "test_alone"}
