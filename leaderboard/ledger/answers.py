@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet
 
 from leaderboard.ledger import levels
 from leaderboard.ledger.accounts import may_begin, read_account, read_book, save_account
@@ -40,6 +41,7 @@ from scoring.mechanisms.base import State
 from scoring.mechanisms.base import TeamState as TeamHead
 
 Row = TypeVar("Row")
+_KEPT: Final = tuple(each.attname for each in TeamState._meta.concrete_fields)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,9 +78,9 @@ def answer(
     found = _found(holdout.pk, board.pk, team.pk, digest)
     if not found:
         raise LostRace
-    firings, budget_left, is_sanctioned, is_old = found[0]
+    firings, budget_left, is_sanctioned, is_old, *columns = found[0]
     head = ledger_head(ledger, BoardState(firings=firings, budget_left=budget_left))
-    known = _first(_team_state(holdout.pk, board.pk, team.pk))
+    known = TeamState.from_db(DEFAULT_DB_ALIAS, _KEPT, columns) if columns[0] else None
     state = State(head, team_head(known) if known else TeamHead())
     before = rules.Standing(state, read_account(ledger, team), read_book(known))
     by = {"team": team.uid, "board": board.known_as}
@@ -151,20 +153,17 @@ def answer(
 
 
 @prepared
-def _found(
-    holdout: int, board: int, team: int, digest: str
-) -> QuerySet[BoardState, tuple[int, int | None, bool, bool]]:
-    """Return what the board keeps, whether the team's row is bound by sanctions, and whether it
-    has sent such predictions; nothing where the holdout is not active any more."""
+def _found(holdout: int, board: int, team: int, digest: str) -> QuerySet[BoardState, Any]:
+    """Return what the board keeps, whether the team's row is bound by sanctions, whether it has
+    sent such predictions, and the columns of what the board keeps of it, which are null at first;
+    nothing where the holdout is not active any more."""
     active = Q(ledger__holdouts=holdout, ledger__holdouts__retired_at__isnull=True)
-    rows = BoardState.objects.filter(active, board=board)
+    own = Q(board__team_states__team=team, board__team_states__holdout=holdout)
+    kept = FilteredRelation("board__team_states", condition=own)
+    rows = BoardState.objects.filter(active, board=board).annotate(kept=kept)
     sanctions, same = of_files(team, OuterRef("ledger")), _same(board, team, digest)
-    return rows.values_list("firings", "budget_left", Exists(sanctions), Exists(same))
-
-
-@prepared
-def _team_state(holdout: int, board: int, team: int) -> QuerySet[TeamState]:
-    return TeamState.objects.filter(holdout=holdout, board=board, team=team)
+    columns = [f"kept__{each}" for each in _KEPT]
+    return rows.values_list("firings", "budget_left", Exists(sanctions), Exists(same), *columns)
 
 
 def _first(rows: list[Row]) -> Row | None:
