@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from django.db import IntegrityError, connections, transaction
+from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.transaction import TransactionManagementError
 from django.utils import timezone
@@ -217,3 +217,21 @@ def test_json_is_stored_as_json_whatever_it_is(world: World) -> None:
     update_rows(Event, {"pk": event.pk}, subjects=True)
     read = Event.objects.get(pk=event.pk)
     assert (read.data, read.subjects) == ("a text", True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("sql", "values", "found"),
+    [
+        ("SELECT %s, %s || 'a'", [1, "b"], (1, "ba")),
+        ("SELECT '%%s', '5 %%', %s", ["%s"], ("%s", "5 %", "%s")),
+        ("SELECT %(first)s, %(second)s", {"first": 1, "second": "%s"}, (1, "%s")),
+        ("SELECT '%s'", None, ("%s",)),
+    ],
+)
+def test_values_take_the_places_that_a_statement_marks(
+    sql: str, values: Any, found: tuple[object, ...]
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        assert cursor.fetchone() == found

@@ -6,6 +6,16 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 
 
+class _Cursor(base.SQLiteCursorWrapper):
+    """A cursor that puts SQLite's marks into a statement without searching it by a pattern."""
+
+    def convert_query(self, query: str, *, param_names: list[str] | None = None) -> str:
+        if param_names is None and "%%" not in query:
+            return query.replace("%s", "?")
+        converted: str = super().convert_query(query, param_names=param_names)
+        return converted
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that is used as long as the file that it opened is where it was.
 
@@ -20,6 +30,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Connect, and note to which file."""
         self._opened = self._file()
         return super().get_new_connection(conn_params)
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        """Return a cursor of the connection."""
+        return self.connection.cursor(factory=_Cursor)
 
     def is_usable(self) -> bool:
         """Return whether what was opened is still what others would open."""
