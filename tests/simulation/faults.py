@@ -87,7 +87,7 @@ FAULTS = {
     "no-lock-at-release": Fault(
         "a release without its transaction, which holds the ledger's lock",
         _in_autocommit("pipeline.release:release"),
-        0,
+        3,
     ),
     "locks-taken-late": Fault(
         "transactions of SQLite that take the write lock when they first write, not as they begin",
@@ -153,17 +153,17 @@ FAULTS = {
     "duel-unchecked": Fault(
         "a duel that doesn't look under the lock whether another worker has held it",
         _without("pipeline.duels:hold_next", "if find_due(ledger, holdout) != due:", "if False:"),
-        90,
+        45,
     ),
     "head-before-copy": Fault(
         "a head of the log signed over entries that lie nowhere but in the database",
         _without("log.heads:sign", "        if batch:\n", "        if False:\n"),
-        50,
+        49,
     ),
     "replay-unlogged": Fault(
         "a replay that doesn't tell the log of the answers that it brings back",
         _without("ledger.rewinds:replay", "        _log(ledger, situation.known, made)\n", ""),
-        39,
+        50,
     ),
 }
 
