@@ -106,10 +106,10 @@ def test_a_log_that_cannot_be_taken_is_named(
     monkeypatch.setattr(recovery, "recover", Mock(side_effect=KeyError("team")))
     told: list[str] = []
     restore(open_backup(place), say=told.append)
-    assert told[-1] == (
+    assert (
         "digits: its log can't be taken (KeyError: 'team'), so what came after the backup is "
         "missing. `python manage.py rewind digits` tries again."
-    )
+    ) in told
 
 
 def test_the_copy_of_the_watermark_only_grows(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
