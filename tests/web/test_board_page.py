@@ -149,7 +149,7 @@ def test_the_ledger_lists_every_release_with_its_hash(world: World) -> None:
     html = response.content.decode()
     for release in releases:
         assert release.hash in html
-    assert "2, of which 2 got an answer" in text(response)
+    assert "Said more than “no” 2 of those about files" in text(response)
 
 
 def test_an_empty_ledger_says_so(world: World) -> None:
