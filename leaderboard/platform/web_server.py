@@ -43,9 +43,9 @@ LARGEST_HEADERS = 1 << 16
 # What exceeds this is kept in a file, as an upload of predictions is anyway.
 IN_MEMORY = 1 << 17
 POLL_SECONDS = 0.5
-# Requests of a process that wait for a thread, uploads not counted: less than a second's work.
-# Where more come than are served, a longer line only lets everybody wait longer.
-LONGEST_LINE = 30
+# Requests of a process that wait for a thread, uploads not counted: some seconds' work, as long as
+# people would be sent away for.
+LONGEST_LINE = 100
 COME_BACK_SECONDS = 5
 PROBES = ("/healthz", "/readyz")
 STATIC = "/static/"
