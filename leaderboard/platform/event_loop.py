@@ -2,7 +2,7 @@
 
 waitress asks every connection before each wait what it waits for. With hundreds of them that is a
 large part of what a process does. Here the answers are kept, and a connection is asked again when
-something happened to it.
+something happened to it, and with all others each second (`Server.maintenance`).
 """
 
 import select

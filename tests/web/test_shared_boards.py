@@ -178,10 +178,15 @@ def test_uploads_are_served_before_pages_but_not_alone() -> None:
     assert not line
 
 
-def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() -> None:
+def full_line() -> Line:
     line = Line()
     for _ in range(LONGEST_LINE):
         line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
+    return line
+
+
+def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() -> None:
+    line = full_line()
     refused, upload, probe, style = (
         Waiting("GET", "/"),
         Waiting("POST", "/c/digits/submit/"),
@@ -201,22 +206,16 @@ def test_where_too_many_wait_pages_are_refused_and_uploads_and_probes_are_not() 
 
 
 def test_what_was_sent_to_a_crowded_site_is_not_asked_for_again() -> None:
-    line = Line()
-    for _ in range(LONGEST_LINE):
-        line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
     refused = Waiting("POST", "/c/digits/finals/")
-    line.append(refused)  # type: ignore[arg-type]
+    full_line().append(refused)  # type: ignore[arg-type]
     _, headers, body = refused.requests[0].error.to_response()
     assert "Refresh" not in dict(headers)
     assert b"What you sent was not taken." in body
 
 
 def test_a_crowded_site_tells_a_program_when_to_ask_again() -> None:
-    line = Line()
-    for _ in range(LONGEST_LINE):
-        line.append(Waiting("GET", "/"))  # type: ignore[arg-type]
     refused = Waiting("GET", "/api/v1/competitions/digits/submissions/1/")
-    line.append(refused)  # type: ignore[arg-type]
+    full_line().append(refused)  # type: ignore[arg-type]
     status, headers, body = refused.requests[0].error.to_response()
     assert (status, dict(headers)["Retry-After"]) == ("503 Service Unavailable", "5")
     assert dict(headers)["Content-Type"] == "application/problem+json"
